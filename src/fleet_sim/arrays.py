@@ -1,0 +1,52 @@
+"""Array aliases used in signatures all over the package, and the checks that go with them.
+
+Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 indices into columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.errors import InvalidValueError
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.int64]
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+NO_ROWS: Rows = np.empty(0, np.int64)
+NO_ROWS.flags.writeable = False
+
+
+def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats:
+    """Return `value` as a float64 array of `shape` (None matches any length), all finite.
+
+    Raises InvalidValueError naming `what`, what was given and what is allowed.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("N" if want is None else str(want) for want in shape) + ")"
+        raise InvalidValueError(f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {value!r}")
+    if not np.isfinite(array).all():
+        raise InvalidValueError(f"{what}: every number must be finite, got {value!r}")
+    return array
+
+
+def as_float(value: object, what: str, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """Return `value` as a finite float in [low, high]; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidValueError(f"{what}: expected a number, got {value!r}")
+    number = float(value)
+    if not np.isfinite(number) or not low <= number <= high:
+        raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {value!r}")
+    return number

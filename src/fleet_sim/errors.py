@@ -1,0 +1,79 @@
+"""Every error fleet_sim raises, in one tree, and the wording they share.
+
+An error message says what was given, what is allowed and what to do. Outcomes of a run (a goal that cannot be
+reached, a cancelled action) are data and never raised; these classes are for misuse and bad input.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FleetSimError(Exception):
+    """Base of all errors raised by fleet_sim."""
+
+
+class ConfigError(FleetSimError, ValueError):
+    """A configuration is wrong: an unknown key, a value out of range, an unreadable file.
+
+    `source` is the file it came from (or "" for a mapping), `path` the dotted key path inside it.
+    """
+
+    def __init__(self, message: str, *, source: str = "", path: str = "") -> None:
+        self.source = source
+        self.path = path
+        where = ": ".join(part for part in (source, path) if part)
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class InvalidValueError(FleetSimError, ValueError):
+    """An argument has the wrong shape, range or content."""
+
+
+class UnknownNameError(FleetSimError, KeyError):
+    """A name or id is not known; the message lists the closest known ones."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class DuplicateNameError(FleetSimError, ValueError):
+    """A name that must be unique is already taken."""
+
+
+class StaleHandleError(FleetSimError, ReferenceError):
+    """A handle is used after the entity it stood for was removed."""
+
+
+class MissingDependencyError(FleetSimError, ImportError):
+    """An optional dependency is needed; the message names the extra that installs it."""
+
+
+class StateError(FleetSimError, RuntimeError):
+    """A call is not allowed in the present state (inside a step, while running, after closing)."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the closest known name, or a list of what is known, or ""."""
+    names = sorted(str(name) for name in known)
+    close = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean {close[0]!r}?"
+    if not names:
+        return ""
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f" Known: {shown}."
+
+
+def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
+    """Build the error for an unknown `kind` of thing called `given`."""
+    return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
+
+
+def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:
+    """Build the error for an optional module that is not installed."""
+    return MissingDependencyError(
+        f"{purpose} needs the Python module {module!r}, which is not installed. "
+        f"Install it with: pip install 'fleet_sim[{extra}]'"
+    )
