@@ -1,0 +1,161 @@
+"""Unit quaternions, xyzw, as arrays of shape (N, 4).
+
+Every function works on contiguous components, so a result does not depend on how many rows are computed
+together: the bits of row i are the same alone and in a batch of 100,000.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats
+from fleet_sim.errors import InvalidValueError
+
+IDENTITY: Floats = np.array([0.0, 0.0, 0.0, 1.0])
+IDENTITY.flags.writeable = False
+
+_TINY = 1e-12
+
+
+def normalized(quaternions: Floats, what: str = "orientation") -> Floats:
+    """Return unit quaternions (N, 4); raises InvalidValueError where a norm is (almost) zero."""
+    squares = quaternions * quaternions
+    norms = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+    if norms.size and norms.min() < 1e-6:
+        bad = int(np.argmin(norms))
+        raise InvalidValueError(
+            f"{what}: a quaternion (x, y, z, w) must not be zero, got {quaternions[bad].tolist()}"
+            + (f" in row {bad}" if len(quaternions) > 1 else "")
+        )
+    # A quaternion that is a unit already keeps its bits: writing a pose back must not change it.
+    norms[np.abs(norms - 1.0) < 1e-12] = 1.0
+    return quaternions / norms[:, None]
+
+
+def _parts(array: Floats) -> list[Floats]:
+    return list(np.ascontiguousarray(array.T))
+
+
+def stack(*parts: AnyArray) -> Floats:
+    """Return component arrays (N,) as one C-contiguous array (N, len(parts))."""
+    out = np.empty((len(parts[0]), len(parts)))
+    for column, part in enumerate(parts):
+        out[:, column] = part
+    return out
+
+
+def multiply(a: Floats, b: Floats) -> Floats:
+    """Return the products a * b (N, 4): first b's rotation, then a's."""
+    ax, ay, az, aw = _parts(a)
+    bx, by, bz, bw = _parts(b)
+    return stack(
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def conjugate(quaternions: Floats) -> Floats:
+    """Return the inverse rotations (N, 4)."""
+    return quaternions * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def rotate(quaternions: Floats, vectors: Floats) -> Floats:
+    """Return `vectors` (N, 3) turned by `quaternions` (N, 4)."""
+    qx, qy, qz, qw = _parts(quaternions)
+    vx, vy, vz = _parts(vectors)
+    tx = 2.0 * (qy * vz - qz * vy)
+    ty = 2.0 * (qz * vx - qx * vz)
+    tz = 2.0 * (qx * vy - qy * vx)
+    return stack(
+        vx + qw * tx + (qy * tz - qz * ty),
+        vy + qw * ty + (qz * tx - qx * tz),
+        vz + qw * tz + (qx * ty - qy * tx),
+    )
+
+
+def to_matrices(quaternions: Floats) -> Floats:
+    """Return rotation matrices (N, 3, 3) whose columns are the body axes in the parent frame."""
+    x, y, z, w = _parts(quaternions)
+    out = np.empty((len(quaternions), 3, 3))
+    out[:, 0, 0] = 1.0 - 2.0 * (y * y + z * z)
+    out[:, 0, 1] = 2.0 * (x * y - z * w)
+    out[:, 0, 2] = 2.0 * (x * z + y * w)
+    out[:, 1, 0] = 2.0 * (x * y + z * w)
+    out[:, 1, 1] = 1.0 - 2.0 * (x * x + z * z)
+    out[:, 1, 2] = 2.0 * (y * z - x * w)
+    out[:, 2, 0] = 2.0 * (x * z - y * w)
+    out[:, 2, 1] = 2.0 * (y * z + x * w)
+    out[:, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
+    return out
+
+
+def from_yaws(yaws: Floats) -> Floats:
+    """Return rotations about z (N, 4) by `yaws` (N,) in radians."""
+    out = np.zeros((len(yaws), 4))
+    half = 0.5 * np.ascontiguousarray(yaws)
+    out[:, 2] = np.sin(half)
+    out[:, 3] = np.cos(half)
+    return out
+
+
+def yaws(quaternions: Floats) -> Floats:
+    """Return the heading (N,) of each body x axis in the xy plane, in (-pi, pi]."""
+    x, y, z, w = _parts(quaternions)
+    return np.asarray(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+
+
+def from_eulers(eulers: Floats) -> Floats:
+    """Return rotations (N, 4) from roll, pitch, yaw (N, 3): fixed axes x, then y, then z."""
+    half = 0.5 * eulers
+    sr, sp, sy = _parts(np.sin(half))
+    cr, cp, cy = _parts(np.cos(half))
+    return stack(
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+        cr * cp * cy + sr * sp * sy,
+    )
+
+
+def to_eulers(quaternions: Floats) -> Floats:
+    """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 the roll is 0 and the yaw carries the rest."""
+    x, y, z, w = _parts(quaternions)
+    sine = np.clip(2.0 * (w * y - z * x), -1.0, 1.0)
+    locked_mask = np.abs(sine) > 1.0 - 1e-9
+    roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+    yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    roll = np.where(locked_mask, 0.0, roll)
+    yaw = np.where(locked_mask, -2.0 * np.sign(sine) * np.arctan2(x, w), yaw)
+    return stack(roll, np.arcsin(sine), yaw)
+
+
+def to_rotation_vectors(quaternions: Floats) -> Floats:
+    """Return axis times angle (N, 3) of the shorter way round, angle in [0, pi]."""
+    x, y, z, w = _parts(quaternions)
+    sign = np.where(w < 0.0, -1.0, 1.0)
+    sines = np.sqrt(x * x + y * y + z * z)
+    angles = 2.0 * np.arctan2(sines, np.abs(w))
+    scale = sign * np.where(sines > _TINY, angles / np.maximum(sines, _TINY), 2.0)
+    return stack(x * scale, y * scale, z * scale)
+
+
+def from_rotation_vectors(vectors: Floats) -> Floats:
+    """Return the rotations (N, 4) about axis times angle (N, 3)."""
+    x, y, z = _parts(vectors)
+    angles = np.sqrt(x * x + y * y + z * z)
+    half = 0.5 * angles
+    scale = np.where(angles > _TINY, np.sin(half) / np.maximum(angles, _TINY), 0.5)
+    return stack(x * scale, y * scale, z * scale, np.cos(half))
+
+
+def slerp(a: Floats, b: Floats, fractions: Floats) -> Floats:
+    """Return rotations (N, 4) a `fractions` (N,) of the shorter way from `a` to `b`."""
+    turn = to_rotation_vectors(multiply(b, conjugate(a)))
+    return multiply(from_rotation_vectors(turn * np.ascontiguousarray(fractions)[:, None]), a)
+
+
+def wrapped(angles: Floats) -> Floats:
+    """Return `angles` in [-pi, pi)."""
+    return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)
