@@ -1,0 +1,107 @@
+"""Column tables: arrays that grow together, one entry per row, declared once and readable as a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Rows
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column holds: its type, its meaning and who writes it.
+
+    `hashed` columns make up the state hash; `reference` columns hold rows of other entities (-1 for none), which
+    the hash follows to the entity's name, since rows themselves depend on the order of spawning.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    default: Any
+    unit: str
+    frame: str
+    writer: str
+    doc: str
+    hashed: bool
+    reference: bool
+
+    def allocate(self, capacity: int) -> AnyArray:
+        """Return a fresh array for `capacity` rows, filled with the default."""
+        array = np.empty((capacity, *self.shape), self.dtype)
+        array[:] = self.default
+        return array
+
+
+def column(
+    dtype: Any,
+    shape: tuple[int, ...] = (),
+    *,
+    default: Any = 0,
+    unit: str = "",
+    frame: str = "",
+    writer: str = "",
+    doc: str = "",
+    hashed: bool = True,
+    reference: bool = False,
+) -> Any:
+    """Declare a column in the body of a ColumnTable; the annotation beside it is the array's type."""
+    return Column(np.dtype(dtype), shape, default, unit, frame, writer, doc, hashed, reference)
+
+
+class ColumnTable:
+    """Columns of equal length. Attributes are the arrays themselves: `table.position[row]`.
+
+    Growing replaces the arrays, so hold a table and a row, never an array, across a spawn.
+    """
+
+    schema: ClassVar[dict[str, Column]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Column)}
+        cls.schema = {**cls.schema, **own}
+
+    def __init__(self, capacity: int = 64) -> None:
+        self.capacity = capacity
+        for name, spec in self.schema.items():
+            setattr(self, name, spec.allocate(capacity))
+
+    def columns(self) -> Iterator[tuple[str, Column, AnyArray]]:
+        """Yield (name, what it is, array) of every column, in order of declaration."""
+        for name, spec in self.schema.items():
+            yield name, spec, getattr(self, name)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows; the values of existing rows stay."""
+        if capacity <= self.capacity:
+            return
+        for name, spec, old in list(self.columns()):
+            new = spec.allocate(capacity)
+            new[: self.capacity] = old
+            setattr(self, name, new)
+        self.capacity = capacity
+
+    def clear_rows(self, rows: Rows) -> None:
+        """Set every column of `rows` back to its default."""
+        for _, spec, array in self.columns():
+            array[rows] = spec.default
+
+    def copy_arrays(self) -> dict[str, AnyArray]:
+        """Return copies of all arrays by name."""
+        return {name: array.copy() for name, _, array in self.columns()}
+
+    def restore_arrays(self, arrays: dict[str, AnyArray]) -> None:
+        """Take back arrays from `copy_arrays`; rows beyond them get the defaults."""
+        for name, spec, array in self.columns():
+            saved = arrays[name]
+            array[: len(saved)] = saved
+            array[len(saved) :] = spec.default
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all columns in bytes."""
+        return sum(array.nbytes for _, _, array in self.columns())

@@ -1,0 +1,97 @@
+"""Every column of the core: what it holds, in which unit and frame, and who writes it.
+
+Read this file first to know what state a simulation has. Feature packages declare tables of their own the same way
+and add them with `World.add_table`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints
+from fleet_sim.core.columns import ColumnTable, column
+
+UNIT_QUATERNION = (0.0, 0.0, 0.0, 1.0)
+NO_ROW = -1
+
+KIND_OBJECT, KIND_AGENT, KIND_STATIC_BODY = 0, 1, 2
+
+
+class BodyColumns(ColumnTable):
+    """What every entity has: identity, pose, velocity, shape, attachment."""
+
+    alive: Bools = column(bool, writer="World.allocate, World.release", doc="row is in use", hashed=False)
+    generation: Ints = column(np.int64, writer="World.release", doc="times the row was freed", hashed=False)
+    object_id: Ints = column(np.int64, default=-1, writer="World.allocate", doc="unique, in order of spawning")
+    kind: Bytes = column(np.uint8, writer="spawning", doc="KIND_OBJECT, KIND_AGENT or KIND_STATIC_BODY")
+
+    position: Floats = column(float, (3,), unit="m", frame="world", writer="motion, set_pose, physics")
+    orientation: Floats = column(
+        float, (4,), default=UNIT_QUATERNION, frame="world", writer="motion, set_pose, physics", doc="unit, xyzw"
+    )
+    velocity: Floats = column(float, (3,), unit="m/s", frame="world", writer="motion, physics")
+    angular_velocity: Floats = column(float, (3,), unit="rad/s", frame="world", writer="motion, physics")
+
+    mass: Floats = column(float, unit="kg", writer="spawning", doc="0: kinematic")
+    dynamic: Bools = column(bool, writer="spawning", doc="moved by the physics engine, read back after it")
+    pickable: Bools = column(bool, writer="spawning, user")
+
+    shape_id: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.shapes")
+    shape_kind: Bytes = column(np.uint8, writer="spawning", doc="collision shape, a spatial.shapes.ShapeKind")
+    half_extents: Floats = column(float, (3,), unit="m", frame="collision shape", writer="spawning")
+    radius: Floats = column(float, unit="m", writer="spawning", doc="of spheres, cylinders, capsules")
+    shape_position: Floats = column(
+        float, (3,), unit="m", frame="body", writer="spawning", doc="collision shape's origin"
+    )
+    shape_orientation: Floats = column(float, (4,), default=UNIT_QUATERNION, frame="body", writer="spawning")
+    shape_centred: Bools = column(bool, default=True, writer="spawning", doc="collision shape sits on the body frame")
+
+    collision_mode: Bytes = column(np.uint8, writer="set_collision_mode", doc="code of a CollisionMode")
+    block_on_collision: Bools = column(bool, writer="spawning, user", doc="stops in front of what it would hit")
+    aabb_lower: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
+    aabb_upper: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
+
+    parent: Ints = column(np.int64, default=NO_ROW, writer="attach, detach", reference=True, doc="carried by")
+    parent_link: Ints = column(np.int64, default=-1, writer="attach", doc="link of the parent, -1: base")
+    attach_position: Floats = column(float, (3,), unit="m", frame="parent link", writer="attach")
+    attach_orientation: Floats = column(float, (4,), default=UNIT_QUATERNION, frame="parent link", writer="attach")
+
+    moved: Bools = column(bool, writer="whoever writes a pose", doc="pose changed in this step", hashed=False)
+    bullet_behind: Bools = column(bool, writer="whoever writes a pose", doc="PyBullet has an older pose", hashed=False)
+    bounds_behind: Bools = column(bool, writer="whoever writes a pose", doc="AABB is of an older pose", hashed=False)
+
+
+class MotionColumns(ColumnTable):
+    """How agents move: limits, what they were told to do, and how far they are with it."""
+
+    law: Bytes = column(np.uint8, writer="spawning, set_motion_mode", doc="index in World.laws; 0: cannot move")
+    control: Bytes = column(np.uint8, writer="set_goal, set_velocity, motion", doc="code of a ControllerMode")
+    direction: Bytes = column(np.uint8, writer="set_path", doc="code of the MovementDirection in use")
+    default_direction: Bytes = column(np.uint8, writer="spawning", doc="MovementDirection when none is given")
+    planar: Bools = column(bool, writer="spawning", doc="goals keep the robot's height, roll and pitch")
+
+    linear_limits: Floats = column(float, (3,), default=np.inf, unit="m/s", frame="body", writer="spawning")
+    linear_limit: Floats = column(float, default=np.inf, unit="m/s", writer="spawning", doc="limit of the norm")
+    linear_accels: Floats = column(float, (3,), default=np.inf, unit="m/s2", frame="body", writer="spawning")
+    linear_accel: Floats = column(float, default=np.inf, unit="m/s2", writer="spawning", doc="limit of the norm")
+    angular_limits: Floats = column(float, (3,), default=np.inf, unit="rad/s", frame="body", writer="spawning")
+    angular_limit: Floats = column(float, default=np.inf, unit="rad/s", writer="spawning", doc="limit of the norm")
+    angular_accels: Floats = column(float, (3,), default=np.inf, unit="rad/s2", frame="body", writer="spawning")
+    angular_accel: Floats = column(float, default=np.inf, unit="rad/s2", writer="spawning", doc="limit of the norm")
+
+    path_start: Ints = column(np.int64, writer="set_path", doc="first waypoint in World.waypoints", hashed=False)
+    path_length: Ints = column(np.int64, writer="set_path", doc="number of waypoints, 0: no path")
+    waypoint: Ints = column(np.int64, writer="set_path, motion", doc="index in the path of the one headed for")
+    path_fresh: Bools = column(bool, writer="set_path", doc="path not yet prepared by its motion law")
+    align_final: Bools = column(bool, writer="set_path", doc="take the last waypoint's orientation too")
+    tolerance: Floats = column(float, unit="m", writer="set_path", doc="0: arrive exactly")
+    phase: Bytes = column(np.uint8, writer="motion", doc="code of a PosePhase (differential drive)")
+    reached: Bools = column(bool, writer="set_path, motion", doc="the last goal given was reached")
+
+    command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")
+    command_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="set_velocity")
+    command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: a command holds for ever")
+    command_expiry: Ints = column(np.int64, default=-1, unit="tick", writer="set_velocity", doc="-1: never")
+    body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")
+    body_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="motion", doc="current twist")
+    blocked_by: Ints = column(np.int64, default=NO_ROW, writer="blocking", reference=True, doc="stands before it")

@@ -1,0 +1,61 @@
+"""What bodies look like and collide as: interned, so that equal bodies share one entry and PyBullet's shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """One visual or collision geometry in the body frame; hashable, all lengths in m.
+
+    `kind` is a spatial.shapes.ShapeKind. `height` is the whole height of a cylinder and the cylindrical part of a capsule.
+    """
+
+    kind: int
+    half_extents: Vector = (0.5, 0.5, 0.5)
+    radius: float = 0.5
+    height: float = 1.0
+    mesh_path: str = ""
+    mesh_scale: Vector = (1.0, 1.0, 1.0)
+    rgba: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0)
+    position: Vector = (0.0, 0.0, 0.0)
+    orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """All that PyBullet needs to make a body, apart from mass and pose.
+
+    Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file.
+    """
+
+    visual: Geometry | None = None
+    collision: Geometry | None = None
+    model_path: str = ""
+    fixed_base: bool = False
+
+
+class ShapeCatalog:
+    """Every distinct BodyShape of a world, by a small number."""
+
+    def __init__(self) -> None:
+        self._shapes: list[BodyShape] = []
+        self._ids: dict[BodyShape, int] = {}
+
+    def intern(self, shape: BodyShape) -> int:
+        """Return the number of `shape`, the same for equal shapes."""
+        shape_id = self._ids.get(shape)
+        if shape_id is None:
+            shape_id = self._ids[shape] = len(self._shapes)
+            self._shapes.append(shape)
+        return shape_id
+
+    def __getitem__(self, shape_id: int) -> BodyShape:
+        return self._shapes[shape_id]
+
+    def __len__(self) -> int:
+        return len(self._shapes)

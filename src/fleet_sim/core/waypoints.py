@@ -1,0 +1,67 @@
+"""The waypoints of all paths, in one flat pool."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.core.schema import MotionColumns
+
+
+class WaypointPool:
+    """Waypoints of every robot's path: a robot's own are `path_start[row] : path_start[row] + path_length[row]`.
+
+    Paths are appended; the space of abandoned ones is reclaimed when it outgrows what is in use.
+    """
+
+    def __init__(self) -> None:
+        self.position: Floats = np.empty((256, 3))
+        self.orientation: Floats = np.empty((256, 4))
+        self.pass_speed: Floats = np.zeros(256)
+        """Speed (m/s) at which the waypoint is passed; 0 where the robot stops. Written by the motion laws."""
+        self.used = 0
+        self.live = 0
+
+    def assign(self, motion: MotionColumns, rows: Rows, lengths: Ints, position: Floats, orientation: Floats) -> None:
+        """Give `rows` new paths of `lengths` waypoints, their points one after the other in the arrays."""
+        self.discard(motion, rows)
+        total = len(position)
+        self._reserve(motion, total)
+        span = slice(self.used, self.used + total)
+        self.position[span] = position
+        self.orientation[span] = orientation
+        self.pass_speed[span] = 0.0
+        motion.path_start[rows] = self.used + np.cumsum(lengths) - lengths
+        motion.path_length[rows] = lengths
+        motion.waypoint[rows] = 0
+        self.used += total
+        self.live += total
+
+    def discard(self, motion: MotionColumns, rows: Rows | AnyArray) -> None:
+        """Forget the paths of `rows`."""
+        self.live -= int(motion.path_length[rows].sum())
+        motion.path_length[rows] = 0
+        motion.waypoint[rows] = 0
+
+    def of(self, motion: MotionColumns, row: int) -> slice:
+        """Return where the path of `row` lies in the pool."""
+        start = int(motion.path_start[row])
+        return slice(start, start + int(motion.path_length[row]))
+
+    def _reserve(self, motion: MotionColumns, total: int) -> None:
+        capacity = len(self.position)
+        if self.used + total <= capacity:
+            return
+        if self.live + total > capacity // 2:
+            capacity = max(2 * capacity, 2 * (self.live + total))
+        rows = np.flatnonzero(motion.path_length)
+        lengths = motion.path_length[rows]
+        ends = np.cumsum(lengths)
+        kept = np.arange(self.live) + np.repeat(motion.path_start[rows] - (ends - lengths), lengths)
+        for name in ("position", "orientation", "pass_speed"):
+            old = getattr(self, name)
+            new = np.zeros((capacity, *old.shape[1:]))
+            new[: self.live] = old[kept]
+            setattr(self, name, new)
+        motion.path_start[rows] = ends - lengths
+        self.used = self.live

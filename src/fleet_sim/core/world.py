@@ -1,0 +1,215 @@
+"""The world: all state of all entities, in columns, and the rows' life from spawn to removal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, AnyArray, Ints, Rows
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.columns import ColumnTable
+from fleet_sim.core.random import RandomStreams
+from fleet_sim.core.schema import BodyColumns, MotionColumns
+from fleet_sim.core.shapes import ShapeCatalog
+from fleet_sim.core.waypoints import WaypointPool
+from fleet_sim.errors import DuplicateNameError, StaleHandleError, unknown_name
+
+Table = TypeVar("Table", bound=ColumnTable)
+RowListener = Callable[[Rows], None]
+
+
+class World(BodyColumns):
+    """Columns of all entities. A row keeps its place while its entity lives and is used again afterwards.
+
+    `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns still hold the
+    entity's values. Rows freed inside a step are not reused before the step has ended.
+    """
+
+    def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64) -> None:
+        super().__init__(capacity)
+        self.clock = clock
+        self.random = RandomStreams(seed)
+        self.motion = MotionColumns(capacity)
+        self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion}
+        self.waypoints = WaypointPool()
+        self.shapes = ShapeCatalog()
+        self.names: list[str | None] = [None] * capacity
+        self.user_data: dict[int, dict[str, object]] = {}
+        self.on_spawn: list[RowListener] = []
+        self.on_remove: list[RowListener] = []
+        self.in_step = False
+        self.version = 0
+        """Grows with every spawn and removal; caches of what lives compare it."""
+        self._row_of_name: dict[str, int] = {}
+        self._row_of_id: dict[int, int] = {}
+        self._free: list[int] = list(range(capacity - 1, -1, -1))
+        self._resting: list[int] = []
+        self._next_id = 0
+        self._rows: Rows = NO_ROWS
+        self._rows_version = 0
+
+    # ---- tables ----------------------------------------------------------------------------------------------------
+
+    def add_table(self, name: str, cls: type[Table]) -> Table:
+        """Declare a feature table: it grows with the world and is hashed, saved and cleared with it."""
+        if name in self.tables:
+            raise DuplicateNameError(f"a column table named {name!r} exists already")
+        table = cls(self.capacity)
+        self.tables[name] = table
+        return table
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows in every table."""
+        old = self.capacity
+        super().grow(capacity)
+        for table in self.tables.values():
+            if table is not self:
+                table.grow(capacity)
+        self.names.extend([None] * (capacity - old))
+        self._free[:0] = range(capacity - 1, old - 1, -1)
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Rows:
+        """Rows of all living entities, in the order they were spawned."""
+        if self._rows_version != self.version:
+            rows = np.flatnonzero(self.alive)
+            self._rows = rows[np.argsort(self.object_id[rows], kind="stable")]
+            self._rows.flags.writeable = False
+            self._rows_version = self.version
+        return self._rows
+
+    def __len__(self) -> int:
+        return len(self._row_of_id)
+
+    def check_names(self, names: Iterable[str | None]) -> None:
+        """Raise DuplicateNameError where a name is taken, or given twice."""
+        seen: set[str] = set()
+        for name in names:
+            if name is None:
+                continue
+            if name in self._row_of_name or name in seen:
+                raise DuplicateNameError(
+                    f"the name {name!r} is taken already; names of objects and agents are unique in a simulation"
+                )
+            seen.add(name)
+
+    def allocate(self, names: Sequence[str | None]) -> Rows:
+        """Take one row per name, with every column at its default; raises DuplicateNameError.
+
+        The caller fills the columns and then calls `announce`.
+        """
+        self.check_names(names)
+        count = len(names)
+        if count > len(self._free):
+            needed = self.capacity + count - len(self._free)
+            self.grow(max(2 * self.capacity, needed))
+        taken = self._free[-count:][::-1] if count else []
+        del self._free[len(self._free) - count :]
+        rows = np.array(taken, np.int64)
+        for table in self.tables.values():
+            if table is not self:
+                table.clear_rows(rows)
+        generations = self.generation[rows]
+        self.clear_rows(rows)
+        self.generation[rows] = generations
+        self.alive[rows] = True
+        self.object_id[rows] = np.arange(self._next_id, self._next_id + count)
+        self._row_of_id.update(zip(range(self._next_id, self._next_id + count), taken, strict=True))
+        self._next_id += count
+        for row, name in zip(taken, names, strict=True):
+            self.names[row] = name
+            if name is not None:
+                self._row_of_name[name] = row
+        self.version += 1
+        return rows
+
+    def announce(self, rows: Rows) -> None:
+        """Tell the listeners that `rows` are filled in."""
+        self.touch(rows)
+        for listener in self.on_spawn:
+            listener(rows)
+
+    def release(self, rows: Rows) -> None:
+        """End the entities in `rows`: listeners first, then the rows are free."""
+        if not len(rows):
+            return
+        for listener in self.on_remove:
+            listener(rows)
+        self.waypoints.discard(self.motion, rows)
+        freed = rows.tolist()
+        for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
+            name = self.names[row]
+            if name is not None:
+                del self._row_of_name[name]
+                self.names[row] = None
+            del self._row_of_id[object_id]
+            self.user_data.pop(row, None)
+        self.alive[rows] = False
+        self.generation[rows] += 1
+        (self._resting if self.in_step else self._free).extend(reversed(freed))
+        self.version += 1
+
+    def end_step(self) -> None:
+        """Let rows freed during the step be used again."""
+        if self._resting:
+            self._free.extend(self._resting)
+            self._resting.clear()
+
+    def touch(self, rows: Rows | AnyArray) -> None:
+        """Note that the poses of `rows` changed."""
+        self.moved[rows] = True
+        self.bullet_behind[rows] = True
+        self.bounds_behind[rows] = True
+
+    # ---- names and ids -----------------------------------------------------------------------------------------------
+
+    def row_named(self, name: str) -> int:
+        """Return the row of the entity called `name`; raises UnknownNameError with the closest names."""
+        row = self._row_of_name.get(name)
+        if row is None:
+            raise unknown_name("object or agent", name, self._row_of_name)
+        return row
+
+    def row_of(self, object_id: int) -> int:
+        """Return the row of `object_id`; raises UnknownNameError."""
+        row = self._row_of_id.get(int(object_id))
+        if row is None:
+            raise unknown_name("object id", object_id, ())
+        return row
+
+    def rows_of(self, object_ids: Iterable[int] | Ints) -> Rows:
+        """Return the rows of `object_ids`; raises UnknownNameError for the first unknown one."""
+        ids = object_ids.tolist() if isinstance(object_ids, np.ndarray) else list(object_ids)
+        try:
+            return np.array([self._row_of_id[object_id] for object_id in ids], np.int64)
+        except KeyError as error:
+            raise unknown_name("object id", error.args[0], ()) from None
+
+    def has_name(self, name: str) -> bool:
+        """Return whether an entity is called `name`."""
+        return name in self._row_of_name
+
+    def rename(self, row: int, name: str | None) -> None:
+        """Give the entity in `row` another name; raises DuplicateNameError."""
+        old = self.names[row]
+        if name == old:
+            return
+        self.check_names([name])
+        if old is not None:
+            del self._row_of_name[old]
+        self.names[row] = name
+        if name is not None:
+            self._row_of_name[name] = row
+
+    def label(self, row: int) -> str:
+        """Return the entity's name, or `#id` where it has none."""
+        return self.names[row] or f"#{self.object_id[row]}"
+
+    def check_live(self, row: int, generation: int, what: str) -> None:
+        """Raise StaleHandleError when the entity a handle stood for is gone."""
+        if self.generation[row] != generation or not self.alive[row]:
+            raise StaleHandleError(f"{what} was removed from the simulation; this handle can no longer be used")
