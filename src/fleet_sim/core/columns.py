@@ -59,6 +59,8 @@ class ColumnTable:
     """
 
     schema: ClassVar[dict[str, Column]] = {}
+    transient: ClassVar[bool] = False
+    """A transient table caches what lies outside the world; checkpoints leave it as it is."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

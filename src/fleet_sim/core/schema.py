@@ -22,7 +22,9 @@ class BodyColumns(ColumnTable):
 
     alive: Bools = column(bool, writer="World.allocate, World.release", doc="row is in use", hashed=False)
     generation: Ints = column(np.int64, writer="World.release", doc="times the row was freed", hashed=False)
-    object_id: Ints = column(np.int64, default=-1, writer="World.allocate", doc="unique, in order of spawning")
+    object_id: Ints = column(
+        np.int64, default=-1, writer="World.allocate", doc="unique, in order of spawning", hashed=False
+    )
     kind: Bytes = column(np.uint8, writer="spawning", doc="KIND_OBJECT, KIND_AGENT or KIND_STATIC_BODY")
 
     position: Floats = column(float, (3,), unit="m", frame="world", writer="motion, set_pose, physics")
@@ -36,7 +38,7 @@ class BodyColumns(ColumnTable):
     dynamic: Bools = column(bool, writer="spawning", doc="moved by the physics engine, read back after it")
     pickable: Bools = column(bool, writer="spawning, user")
 
-    shape_id: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.shapes")
+    shape_id: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.shapes", hashed=False)
     shape_kind: Bytes = column(np.uint8, writer="spawning", doc="collision shape, a spatial.shapes.ShapeKind")
     half_extents: Floats = column(float, (3,), unit="m", frame="collision shape", writer="spawning")
     radius: Floats = column(float, unit="m", writer="spawning", doc="of spheres, cylinders, capsules")

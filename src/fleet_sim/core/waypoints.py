@@ -7,6 +7,8 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.schema import MotionColumns
 
+_ARRAYS = ("position", "orientation", "pass_speed")
+
 
 class WaypointPool:
     """Waypoints of every robot's path: a robot's own are `path_start[row] : path_start[row] + path_length[row]`.
@@ -48,6 +50,20 @@ class WaypointPool:
         start = int(motion.path_start[row])
         return slice(start, start + int(motion.path_length[row]))
 
+    def save(self) -> dict[str, AnyArray]:
+        """Return copies of the points in use, for a checkpoint."""
+        return {name: getattr(self, name)[: self.used].copy() for name in _ARRAYS} | {"live": np.array(self.live)}
+
+    def restore(self, saved: dict[str, AnyArray]) -> None:
+        """Take back what `save` returned."""
+        self.used = len(saved["position"])
+        self.live = int(saved["live"])
+        for name in _ARRAYS:
+            old = getattr(self, name)
+            new = np.zeros((max(len(old), self.used), *old.shape[1:]))
+            new[: self.used] = saved[name]
+            setattr(self, name, new)
+
     def _reserve(self, motion: MotionColumns, total: int) -> None:
         capacity = len(self.position)
         if self.used + total <= capacity:
@@ -58,7 +74,7 @@ class WaypointPool:
         lengths = motion.path_length[rows]
         ends = np.cumsum(lengths)
         kept = np.arange(self.live) + np.repeat(motion.path_start[rows] - (ends - lengths), lengths)
-        for name in ("position", "orientation", "pass_speed"):
+        for name in _ARRAYS:
             old = getattr(self, name)
             new = np.zeros((capacity, *old.shape[1:]))
             new[: self.live] = old[kept]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Ints, Rows
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable
+from fleet_sim.core.events import EntityEvents, EventBus
+from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.ports import ActionBook, NoActions
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
@@ -27,16 +30,21 @@ class World(BodyColumns):
     entity's values. Rows freed inside a step are not reused before the step has ended.
     """
 
-    def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64) -> None:
+    def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:
         super().__init__(capacity)
         self.clock = clock
+        self.guard = guard or FaultGuard()
+        self.events = EventBus(self.guard)
+        self.entity_events = EntityEvents(self.guard)
+        self.actions: ActionBook = NoActions()
         self.random = RandomStreams(seed)
         self.motion = MotionColumns(capacity)
         self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion}
         self.waypoints = WaypointPool()
         self.shapes = ShapeCatalog()
         self.names: list[str | None] = [None] * capacity
-        self.user_data: dict[int, dict[str, object]] = {}
+        self.handles: list[Any] = [None] * capacity
+        self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
         self.in_step = False
@@ -47,6 +55,7 @@ class World(BodyColumns):
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
+        self._generations = 0
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
 
@@ -68,6 +77,7 @@ class World(BodyColumns):
             if table is not self:
                 table.grow(capacity)
         self.names.extend([None] * (capacity - old))
+        self.handles.extend([None] * (capacity - old))
         self._free[:0] = range(capacity - 1, old - 1, -1)
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -148,8 +158,12 @@ class World(BodyColumns):
                 self.names[row] = None
             del self._row_of_id[object_id]
             self.user_data.pop(row, None)
+            self.entity_events.discard(row)
+            self.handles[row] = None
         self.alive[rows] = False
-        self.generation[rows] += 1
+        # Never counted back, not even by `restore`: a stale handle stays stale whatever happens to the row.
+        self._generations += 1
+        self.generation[rows] = self._generations
         (self._resting if self.in_step else self._free).extend(reversed(freed))
         self.version += 1
 
@@ -164,6 +178,53 @@ class World(BodyColumns):
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
+
+    def save(self) -> dict[str, Any]:
+        """Return all state as values of their own, for a checkpoint."""
+        return {
+            "tables": {name: table.copy_arrays() for name, table in self.tables.items() if not table.transient},
+            "names": list(self.names),
+            "handles": list(self.handles),
+            "user_data": {row: dict(data) for row, data in self.user_data.items()},
+            "free": list(self._free),
+            "next_id": self._next_id,
+            "waypoints": self.waypoints.save(),
+            "random": self.random.save(),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to what `save` returned.
+
+        Entities spawned since then are removed (listeners hear of it); entities removed since then live again, and
+        their old handles with them.
+        """
+        body = saved["tables"]["body"]
+        count = len(body["alive"])
+        same_mask = np.zeros(self.capacity, np.bool_)
+        same_mask[:count] = body["alive"] & (body["generation"] == self.generation[:count])
+        self.release(self.rows[~(same_mask & self.alive)[self.rows]])
+        back = np.flatnonzero(body["alive"] & ~self.alive[:count])
+        generations = self.generation.copy()
+        for name, arrays in saved["tables"].items():
+            self.tables[name].restore_arrays(arrays)
+        dead_mask = ~self.alive
+        self.generation[dead_mask] = generations[dead_mask]
+        beyond = [None] * (self.capacity - count)
+        self.names[:] = saved["names"] + beyond
+        self.handles[:] = saved["handles"] + beyond
+        self.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
+        self._free = [*range(self.capacity - 1, count - 1, -1), *saved["free"]]
+        self._resting.clear()
+        self._next_id = saved["next_id"]
+        self.waypoints.restore(saved["waypoints"])
+        self.random.restore(saved["random"])
+        rows = np.flatnonzero(self.alive).tolist()
+        self._row_of_id = {int(self.object_id[row]): row for row in rows}
+        self._row_of_name = {name: row for row in rows if (name := self.names[row]) is not None}
+        self.version += 1
+        for listener in self.on_spawn:
+            listener(back)
+        self.touch(self.rows)
 
     # ---- names and ids -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,54 @@
+"""Callbacks of users, each at its own rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fleet_sim.core.clock import Clock, Schedule
+from fleet_sim.core.faults import FaultGuard
+
+
+@dataclass
+class _Entry:
+    function: Callable[..., object]
+    schedule: Schedule
+    what: str
+
+
+class CallbackList:
+    """Functions called as `function(owner, dt)`, `dt` being the seconds since that function's last call.
+
+    The list may change while it is being run: the change counts from the next step on.
+    """
+
+    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self._entries: tuple[_Entry, ...] = ()
+
+    def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
+        """Call `function` `frequency` times per simulated second (None: at each step)."""
+        self._entries = (*self._entries, _Entry(function, self._clock.schedule(frequency), what))
+
+    def remove(self, function: Callable[..., object]) -> bool:
+        """Stop calling `function`; returns whether it was in the list."""
+        kept = tuple(entry for entry in self._entries if entry.function != function)
+        removed = len(kept) < len(self._entries)
+        self._entries = kept
+        return removed
+
+    def run(self, owner: object) -> None:
+        """Call what is due in this step."""
+        for entry in self._entries:
+            elapsed = entry.schedule.poll()
+            if elapsed is not None:
+                self._guard.call(entry.what, entry.function, owner, elapsed)
+
+    def restart(self) -> None:
+        """Begin all schedules anew at the clock's tick."""
+        for entry in self._entries:
+            entry.schedule.restart()
+
+    def __len__(self) -> int:
+        return len(self._entries)

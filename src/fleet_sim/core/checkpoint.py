@@ -1,0 +1,51 @@
+"""Checkpoints: everything a simulation needs to go on from a moment as if nothing had happened since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fleet_sim.core.world import World
+
+
+class Participant(Protocol):
+    """A part that keeps state outside the columns."""
+
+    def save(self) -> Any:
+        """Return the state as values that later changes do not touch."""
+
+    def restore(self, saved: Any) -> None:
+        """Go back to what `save` returned; called after the world is back."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A saved moment of one simulation; valid as long as that simulation lives."""
+
+    tick: int
+    world: dict[str, Any]
+    parts: dict[str, Any]
+
+
+class Checkpoints:
+    """Takes and restores checkpoints of a world and of the parts that registered."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._parts: dict[str, Participant] = {}
+
+    def register(self, name: str, part: Participant) -> None:
+        """Include `part` in checkpoints from now on."""
+        self._parts[name] = part
+
+    def take(self) -> Checkpoint:
+        """Return the present moment."""
+        parts = {name: part.save() for name, part in self._parts.items()}
+        return Checkpoint(self._world.clock.tick, self._world.save(), parts)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go back to `checkpoint`: clock, world, then the parts in the order they registered."""
+        self._world.clock.tick = checkpoint.tick
+        self._world.restore(checkpoint.world)
+        for name, part in self._parts.items():
+            part.restore(checkpoint.parts[name])

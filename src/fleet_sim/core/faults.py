@@ -1,0 +1,45 @@
+"""The one place where a fault in a user's callback, handler, controller or plugin is survived."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeVar
+
+log = logging.getLogger("fleet_sim")
+
+Result = TypeVar("Result")
+
+
+class FaultGuard:
+    """Calls user code so that its exceptions do not stop the simulation.
+
+    The first fault of each callable is logged with its traceback; all are counted in `counts` by description. With
+    `raise_on_fault` the exception is raised as it is, after being counted.
+    """
+
+    def __init__(self, *, raise_on_fault: bool = False) -> None:
+        self.raise_on_fault = raise_on_fault
+        self.counts: Counter[str] = Counter()
+        self._logged: set[int] = set()
+
+    @property
+    def total(self) -> int:
+        """How many faults there were."""
+        return sum(self.counts.values())
+
+    def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
+        """Return `function(*args, **kwargs)`, or None when it raised."""
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            label = f"{what} ({getattr(function, '__qualname__', repr(function))})"
+            self.counts[label] += 1
+            if self.raise_on_fault:
+                raise
+            key = hash((label, id(getattr(function, "__self__", function))))
+            if key not in self._logged:
+                self._logged.add(key)
+                log.exception("fault in %s; it is counted and not reported again", label)
+            return None

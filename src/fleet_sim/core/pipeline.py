@@ -1,0 +1,105 @@
+"""The step: an ordered list of systems, each in a phase, timed in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from time import perf_counter
+
+from fleet_sim.core.world import World
+from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
+
+
+class Phase(Enum):
+    """The phases of a step, in order; the value is the key of the phase's time in the profile."""
+
+    UPDATE = "phase1_update"
+    FLUSH = "phase2_pose_flush"
+    PHYSICS = "step_simulation"
+    BOUNDS = "phase3_aabb_grid_flush"
+    COLLIDE = "collision_check"
+    OBSERVE = "observe"
+
+
+@dataclass(frozen=True)
+class System:
+    """One feature's share of the step: `run(dt)` is called once per step, in its phase."""
+
+    name: str
+    phase: Phase
+    run: Callable[[float], object]
+
+
+class Pipeline:
+    """Runs the systems phase by phase, in the order they were added within a phase.
+
+    `phase` is the one being run, None outside a step. `times` holds the seconds each system took in the last step, by name.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.phase: Phase | None = None
+        self.times: dict[str, float] = {}
+        self.phase_times: dict[Phase, float] = dict.fromkeys(Phase, 0.0)
+        self.total = 0.0
+        self._world = world
+        self._systems: list[System] = []
+
+    @property
+    def systems(self) -> tuple[System, ...]:
+        """The systems in the order they run."""
+        return tuple(self._systems)
+
+    def add(self, system: System, *, before: str | None = None) -> None:
+        """Add `system` at the end of its phase, or right before the system called `before`.
+
+        Raises DuplicateNameError, and UnknownNameError for `before`.
+        """
+        names = [known.name for known in self._systems]
+        if system.name in names:
+            raise DuplicateNameError(f"a system named {system.name!r} is in the pipeline already")
+        if before is not None:
+            if before not in names:
+                raise unknown_name("system", before, names)
+            index = names.index(before)
+            if self._systems[index].phase is not system.phase:
+                raise StateError(f"system {before!r} runs in another phase than {system.name!r}")
+        else:
+            order = list(Phase)
+            position = order.index(system.phase)
+            index = sum(order.index(known.phase) <= position for known in self._systems)
+        self._systems.insert(index, system)
+        self.times[system.name] = 0.0
+
+    def remove(self, name: str) -> None:
+        """Take the system called `name` out; raises UnknownNameError."""
+        for system in self._systems:
+            if system.name == name:
+                self._systems.remove(system)
+                del self.times[name]
+                return
+        raise unknown_name("system", name, [system.name for system in self._systems])
+
+    def step(self, dt: float) -> None:
+        """Run every system once and count the tick; raises StateError from inside a step."""
+        world = self._world
+        if world.in_step:
+            raise StateError("step_once() was called from inside a step; let the running step end first")
+        world.in_step = True
+        times, phase_times = self.times, self.phase_times
+        for phase in phase_times:
+            phase_times[phase] = 0.0
+        begin = now = perf_counter()
+        try:
+            for system in tuple(self._systems):
+                self.phase = system.phase
+                system.run(dt)
+                before, now = now, perf_counter()
+                times[system.name] = now - before
+                phase_times[system.phase] += now - before
+        finally:
+            self.phase = None
+            world.in_step = False
+            world.end_step()
+            world.clock.tick += 1
+            self.total = perf_counter() - begin

@@ -1,0 +1,100 @@
+"""Plugins: user objects with hooks into the life of a simulation, or of one agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.core.clock import Clock, Schedule
+from fleet_sim.core.faults import FaultGuard
+from fleet_sim.errors import InvalidValueError
+
+
+class SimPlugin:
+    """Base of plugins of a whole simulation. Override what you need.
+
+    `on_step` runs in phase 1 after the user callbacks: poses written there are flushed in the same step.
+    """
+
+    def __init__(self, sim: Any, config: dict[str, Any] | None = None) -> None:
+        self.sim = sim
+        self.config = dict(config or {})
+
+    def on_init(self) -> None:
+        """Called once, when the plugin is registered."""
+
+    def on_step(self, dt: float) -> None:
+        """Called at the plugin's rate; `dt` is the simulated time since the last call."""
+
+    def on_reset(self) -> None:
+        """Called after the simulation went back to its initial state, or was cleared."""
+
+    def on_shutdown(self) -> None:
+        """Called once, when the simulation is closed or the plugin removed."""
+
+
+class AgentPlugin:
+    """Base of plugins of one agent: the same idea, a Python call per agent and step."""
+
+    def __init__(self, agent: Any, config: dict[str, Any] | None = None) -> None:
+        self.agent = agent
+        self.config = dict(config or {})
+
+    def on_init(self) -> None:
+        """Called once, when the plugin is added."""
+
+    def on_update(self, dt: float) -> None:
+        """Called at each step, in phase 1."""
+
+    def on_reset(self) -> None:
+        """Called after the simulation went back to its initial state."""
+
+    def on_destroy(self) -> None:
+        """Called once, when the agent or the plugin is removed."""
+
+
+class PluginRunner:
+    """Runs the plugins of a simulation; a fault in one does not reach the others."""
+
+    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self._plugins: tuple[tuple[SimPlugin, Schedule], ...] = ()
+
+    @property
+    def plugins(self) -> list[SimPlugin]:
+        """The registered plugins, in order."""
+        return [plugin for plugin, _ in self._plugins]
+
+    def add(self, plugin: SimPlugin, frequency: float | None) -> None:
+        """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
+        if not isinstance(plugin, SimPlugin):
+            raise InvalidValueError(f"a plugin must derive from SimPlugin, got {plugin!r}")
+        self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency)))
+        self._guard.call("plugin on_init", plugin.on_init)
+
+    def remove(self, plugin: SimPlugin) -> bool:
+        """Shut `plugin` down and forget it; returns whether it was registered."""
+        kept = tuple(entry for entry in self._plugins if entry[0] is not plugin)
+        if len(kept) == len(self._plugins):
+            return False
+        self._plugins = kept
+        self._guard.call("plugin on_shutdown", plugin.on_shutdown)
+        return True
+
+    def step(self) -> None:
+        """Call `on_step` of the plugins that are due."""
+        for plugin, schedule in self._plugins:
+            elapsed = schedule.poll()
+            if elapsed is not None:
+                self._guard.call("plugin on_step", plugin.on_step, elapsed)
+
+    def reset(self) -> None:
+        """Begin all schedules anew and call `on_reset`."""
+        for plugin, schedule in self._plugins:
+            schedule.restart()
+            self._guard.call("plugin on_reset", plugin.on_reset)
+
+    def shutdown(self) -> None:
+        """Shut all plugins down."""
+        for plugin in self.plugins:
+            self.remove(plugin)
