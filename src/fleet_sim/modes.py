@@ -1,0 +1,85 @@
+"""The named choices users write in code and config files, each equal to its string value.
+
+The lowest layer: columns store the small integer `code` of a choice, files and messages its string value.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Mode(str, Enum):
+    """A choice that is its own string: `MotionMode.DIFFERENTIAL == "differential"`, printed as its value."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    @property
+    def code(self) -> int:
+        """The integer that columns store for this choice: its place in the order of definition."""
+        return list(type(self)).index(self)
+
+
+class MotionMode(Mode):
+    """How a mobile base may move."""
+
+    OMNIDIRECTIONAL = "omnidirectional"
+    DIFFERENTIAL = "differential"
+
+
+class MovementDirection(Mode):
+    """Which end of a differential base leads; AUTO takes the one that needs the smaller turn."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    AUTO = "auto"
+
+
+class ControllerMode(Mode):
+    """What a base follows at present: nothing, a velocity command, or a goal pose."""
+
+    IDLE = "idle"
+    VELOCITY = "velocity"
+    POSE = "pose"
+
+
+class PosePhase(Mode):
+    """The part of a differential goal being driven: turning on the spot, or driving along the line."""
+
+    ROTATE = "rotate"
+    FORWARD = "forward"
+
+
+class ActionStatus(Mode):
+    """The state of an action; the last three are final."""
+
+    NOT_STARTED = "not_started"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class CollisionMode(Mode):
+    """How a body takes part in collision checks."""
+
+    NORMAL_3D = "normal_3d"
+    NORMAL_2D = "normal_2d"
+    STATIC = "static"
+    DISABLED = "disabled"
+
+
+class CollisionDetectionMethod(Mode):
+    """How the narrow phase decides: distances, the engine's contact points, or distances for static pairs only."""
+
+    CLOSEST_POINTS = "closest_points"
+    CONTACT_POINTS = "contact_points"
+    HYBRID = "hybrid"
+
+
+class SpatialHashCellSizeMode(Mode):
+    """Where the cell size of the broad phase comes from: given, measured at each rebuild, or measured once."""
+
+    CONSTANT = "constant"
+    AUTO_ADAPTIVE = "auto_adaptive"
+    AUTO_INITIAL = "auto_initial"
