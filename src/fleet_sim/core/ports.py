@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.errors import StateError
 
 
@@ -23,8 +24,21 @@ class ActionBook(Protocol):
         """Return how many actions are running or waiting."""
 
 
-class NoActions:
-    """The ActionBook of a world without an action system."""
+class BodyBook(Protocol):
+    """The PyBullet bodies of entities."""
+
+    def body_id(self, row: int) -> int:
+        """Return the PyBullet body of the entity, made now if it has none yet."""
+
+    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
+        """Return centre (3,) and half extents (3,) of a shape in its body frame."""
+
+    def pose_written(self, rows: Rows) -> None:
+        """Hear that poses of `rows` were written outside a step."""
+
+
+class Unconnected:
+    """Stands in for the books of a world that is not part of a simulation: nothing queued, nothing mirrored."""
 
     def add(self, row: int, action: Any) -> None:
         """Raise StateError."""
@@ -41,3 +55,14 @@ class NoActions:
     def queued(self, row: int) -> int:
         """There is no queue."""
         return 0
+
+    def body_id(self, row: int) -> int:
+        """Raise StateError."""
+        raise StateError("this world has no PyBullet view; use MultiRobotSimulationCore")
+
+    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
+        """Raise StateError."""
+        raise StateError("the size of a mesh is read by PyBullet; use MultiRobotSimulationCore")
+
+    def pose_written(self, rows: Rows) -> None:
+        """Nobody mirrors the poses."""

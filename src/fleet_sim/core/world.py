@@ -12,7 +12,8 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
-from fleet_sim.core.ports import ActionBook, NoActions
+from fleet_sim.core.hooks import EntityHooks
+from fleet_sim.core.ports import ActionBook, BodyBook, Unconnected
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
@@ -36,7 +37,9 @@ class World(BodyColumns):
         self.guard = guard or FaultGuard()
         self.events = EventBus(self.guard)
         self.entity_events = EntityEvents(self.guard)
-        self.actions: ActionBook = NoActions()
+        self.hooks = EntityHooks(clock, self.guard)
+        self.actions: ActionBook = Unconnected()
+        self.bodies: BodyBook = Unconnected()
         self.random = RandomStreams(seed)
         self.motion = MotionColumns(capacity)
         self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion}
@@ -48,6 +51,13 @@ class World(BodyColumns):
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
         self.in_step = False
+        self.physics = False
+        """Whether bodies with mass are moved by the physics engine."""
+        self.block_on_collision_default = False
+        self.law_names: list[str] = ["immovable"]
+        """Motion laws by number; 0 is for what cannot move."""
+        self.make_controllers: Callable[[Any], list[Any]] = lambda spec: []
+        """Makes the Python controllers a spawn entry asks for; set by the motion laws' registry."""
         self.version = 0
         """Grows with every spawn and removal; caches of what lives compare it."""
         self._row_of_name: dict[str, int] = {}
@@ -159,6 +169,7 @@ class World(BodyColumns):
             del self._row_of_id[object_id]
             self.user_data.pop(row, None)
             self.entity_events.discard(row)
+            self.hooks.discard(row)
             self.handles[row] = None
         self.alive[rows] = False
         # Never counted back, not even by `restore`: a stale handle stays stale whatever happens to the row.
@@ -174,10 +185,12 @@ class World(BodyColumns):
             self._resting.clear()
 
     def touch(self, rows: Rows | AnyArray) -> None:
-        """Note that the poses of `rows` changed."""
+        """Note that the poses of `rows` changed. Called by whoever writes them."""
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
+        if not self.in_step:
+            self.bodies.pose_written(rows)
 
     def save(self) -> dict[str, Any]:
         """Return all state as values of their own, for a checkpoint."""

@@ -1,0 +1,114 @@
+"""Python hooks of single entities: callbacks, plugins, controllers. The slow but simple way, a call per entity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fleet_sim.core.callbacks import CallbackList
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.plugins import AgentPlugin
+
+
+class EntityHooks:
+    """What runs for single entities in phase 1. An entity without hooks costs nothing.
+
+    Hooks run in ascending order of rows; one that is added or removed while they run counts from the next step on.
+    """
+
+    def __init__(self, clock: Clock, guard: FaultGuard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self._callbacks: dict[int, CallbackList] = {}
+        self._plugins: dict[int, list[AgentPlugin]] = {}
+        self._controllers: dict[int, list[Any]] = {}
+        self._updates: dict[int, Callable[[float], object]] = {}
+
+    # ---- registering -------------------------------------------------------------------------------------------------
+
+    def add_callback(self, row: int, function: Callable[..., object], frequency: float | None) -> None:
+        """Call `function(entity, dt)` at `frequency` Hz."""
+        callbacks = self._callbacks.get(row)
+        if callbacks is None:
+            callbacks = self._callbacks[row] = CallbackList(self._clock, self._guard)
+        callbacks.add(function, frequency, "entity callback")
+
+    def remove_callback(self, row: int, function: Callable[..., object]) -> bool:
+        """Stop calling `function`; returns whether it was registered."""
+        callbacks = self._callbacks.get(row)
+        return callbacks.remove(function) if callbacks else False
+
+    def add_plugin(self, row: int, plugin: AgentPlugin) -> None:
+        """Call the plugin's `on_update` at each step."""
+        self._plugins[row] = [*self._plugins.get(row, ()), plugin]
+        self._guard.call("agent plugin on_init", plugin.on_init)
+
+    def remove_plugin(self, row: int, plugin: AgentPlugin) -> bool:
+        """Destroy `plugin`; returns whether it was there."""
+        plugins = self._plugins.get(row, [])
+        if plugin not in plugins:
+            return False
+        self._plugins[row] = [known for known in plugins if known is not plugin]
+        self._guard.call("agent plugin on_destroy", plugin.on_destroy)
+        return True
+
+    def plugins(self, row: int) -> list[AgentPlugin]:
+        """Return the plugins of the entity."""
+        return list(self._plugins.get(row, ()))
+
+    def set_controllers(self, row: int, controllers: list[Any]) -> None:
+        """Call `compute(agent, dt)` of each at each step, before the motion laws; the first in the list last."""
+        if controllers:
+            self._controllers[row] = list(controllers)
+        else:
+            self._controllers.pop(row, None)
+
+    def controllers(self, row: int) -> list[Any]:
+        """Return the controllers of the entity."""
+        return list(self._controllers.get(row, ()))
+
+    def set_update(self, row: int, function: Callable[[float], object]) -> None:
+        """Call `function(dt)` at each step: the overridden `update` of a user's subclass."""
+        self._updates[row] = function
+
+    def discard(self, row: int) -> None:
+        """Forget everything of a removed entity; its plugins are destroyed."""
+        for plugin in self._plugins.pop(row, ()):
+            self._guard.call("agent plugin on_destroy", plugin.on_destroy)
+        for book in (self._callbacks, self._controllers, self._updates):
+            book.pop(row, None)  # type: ignore[attr-defined]
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def run_controllers(self, handles: list[Any], dt: float) -> None:
+        """Let the Python controllers decide."""
+        for row in sorted(self._controllers):
+            agent = handles[row]
+            if agent is None:
+                continue
+            for controller in reversed(self._controllers.get(row, ())):
+                self._guard.call("controller", controller.compute, agent, dt)
+
+    def run_callbacks(self, handles: list[Any], dt: float) -> None:
+        """Run overridden updates, plugins and callbacks."""
+        for row in sorted({*self._updates, *self._plugins, *self._callbacks}):
+            entity = handles[row]
+            if entity is None:
+                continue
+            update = self._updates.get(row)
+            if update is not None:
+                self._guard.call("entity update", update, dt)
+            for plugin in self._plugins.get(row, ()):
+                self._guard.call("agent plugin on_update", plugin.on_update, dt)
+            callbacks = self._callbacks.get(row)
+            if callbacks is not None:
+                callbacks.run(entity)
+
+    def reset(self) -> None:
+        """Begin all schedules anew and tell the plugins."""
+        for callbacks in self._callbacks.values():
+            callbacks.restart()
+        for plugins in self._plugins.values():
+            for plugin in plugins:
+                self._guard.call("agent plugin on_reset", plugin.on_reset)

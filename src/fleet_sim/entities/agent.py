@@ -1,0 +1,301 @@
+"""Agent: a handle over a row that can drive, carry and work through actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.entities import drive
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.template import pose_arrays
+from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.geometry import Path, Pose
+from fleet_sim.modes import ControllerMode, MotionMode, MovementDirection
+
+
+class Agent(SimObject):
+    """A robot.
+
+    It does what it was told last: a new goal, path, velocity or stop cancels the actions it was working on.
+    """
+
+    __slots__ = ()
+
+    params_class: ClassVar[type[SimObjectSpawnParams]] = AgentSpawnParams
+    kind: ClassVar[int] = KIND_AGENT
+
+    # ---- driving -----------------------------------------------------------------------------------------------------
+
+    def set_goal(self, pose: Pose) -> None:
+        """Drive to `pose`, orientation included. Raises StateError for an agent that cannot move."""
+        self.set_goal_pose(pose)
+
+    def set_goal_pose(self, goal: Pose, direction: MovementDirection | str | None = None) -> None:
+        """Drive to `goal`; `direction` says which end of a differential base leads."""
+        self.set_path(Path([goal]), direction=direction)
+
+    def set_path(
+        self,
+        path: Path | Sequence[Pose],
+        auto_approach: bool = True,
+        final_orientation_align: bool = True,
+        direction: MovementDirection | str | None = None,
+    ) -> None:
+        """Follow the waypoints of `path`, from wherever the robot is.
+
+        `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
+        waypoint first, which is what `auto_approach` asks for.
+        """
+        self.require_mobile()
+        self._world.actions.cancel(self.row, "a new path was set")
+        self.begin_path(path, final_orientation_align, direction)
+
+    def begin_path(
+        self,
+        path: Path | Sequence[Pose],
+        final_orientation_align: bool = True,
+        direction: MovementDirection | str | None = None,
+        tolerance: float = 0.0,
+    ) -> None:
+        """Follow `path` without cancelling actions: what actions themselves use."""
+        row = self.row
+        waypoints = list(path)
+        if not waypoints:
+            raise InvalidValueError("a path needs at least one waypoint, got none")
+        positions, orientations = pose_arrays(waypoints)
+        drive.start_paths(
+            self._world,
+            np.array([row]),
+            np.array([len(waypoints)]),
+            positions,
+            orientations,
+            direction=None if direction is None else MovementDirection(direction),
+            align_final=final_orientation_align,
+            tolerance=tolerance,
+        )
+
+    def set_velocity(
+        self,
+        vx: float = 0.0,
+        vy: float = 0.0,
+        vz: float = 0.0,
+        wx: float = 0.0,
+        wy: float = 0.0,
+        wz: float = 0.0,
+        timeout: float | None = None,
+    ) -> None:
+        """Drive with a body twist (m/s, rad/s), reached and left within the acceleration limits.
+
+        After `timeout` s of simulation time (None: the agent's own, 0: never) the robot slows down to a stop.
+        """
+        self.require_mobile()
+        linear, angular = as_floats((vx, vy, vz), (3,), "linear velocity"), as_floats((wx, wy, wz), (3,), "angular velocity")
+        self._world.actions.cancel(self.row, "a velocity was commanded")
+        drive.start_velocities(self._world, np.array([self.row]), linear, angular, timeout)
+
+    set_cmd_vel = set_velocity
+
+    def stop(self) -> None:
+        """Stop at once, where the robot is; its actions are cancelled."""
+        self._world.actions.cancel(self.row, "stopped")
+        drive.stop(self._world, np.array([self.row]))
+
+    def require_mobile(self) -> None:
+        """Raise StateError unless this agent can move now."""
+        row, world = self.row, self._world
+        if world.motion.law[row] == 0:
+            raise StateError(f"agent {world.label(row)!r} has a fixed base and cannot move")
+        if world.parent[row] != NO_ROW:
+            holder = world.label(int(world.parent[row]))
+            raise StateError(f"agent {world.label(row)!r} is carried by {holder!r} and cannot move by itself")
+
+    @property
+    def can_move(self) -> bool:
+        """Whether this agent has a mobile base."""
+        return bool(self._world.motion.law[self.row] != 0)
+
+    def is_goal_reached(self) -> bool:
+        """Return whether the last goal or path given was reached."""
+        return bool(self._world.motion.reached[self.row])
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether the robot has a goal it has not reached, or a velocity."""
+        return bool(drive.moving_mask(self._world, np.array([self.row]))[0])
+
+    @property
+    def controller_mode(self) -> ControllerMode:
+        """What the base follows at present."""
+        return list(ControllerMode)[self._world.motion.control[self.row]]
+
+    @property
+    def goal_pose(self) -> Pose | None:
+        """The last waypoint of the path being followed, or None."""
+        path = self.path
+        return path[-1] if path else None
+
+    @property
+    def path(self) -> Path | None:
+        """The path being followed, or None."""
+        world, row = self._world, self.row
+        span = world.waypoints.of(world.motion, row)
+        if span.start == span.stop or world.motion.control[row] != drive.POSE:
+            return None
+        points, turns = world.waypoints.position[span].tolist(), world.waypoints.orientation[span].tolist()
+        return Path([Pose(point, turn) for point, turn in zip(points, turns, strict=True)])
+
+    @property
+    def current_waypoint_index(self) -> int:
+        """The index in `path` of the waypoint headed for."""
+        return int(self._world.motion.waypoint[self.row])
+
+    @property
+    def angular_velocity(self) -> float:
+        """Turning speed about z in rad/s."""
+        return float(self._world.angular_velocity[self.row, 2])
+
+    # ---- limits ------------------------------------------------------------------------------------------------------
+
+    @property
+    def max_linear_vel(self) -> Floats:
+        """Speed limit per body axis (3,), in m/s."""
+        return self._world.motion.linear_limits[self.row].copy()
+
+    @property
+    def max_linear_accel(self) -> Floats:
+        """Acceleration limit per body axis (3,), in m/s2."""
+        return self._world.motion.linear_accels[self.row].copy()
+
+    @property
+    def max_angular_vel(self) -> Floats:
+        """Turning speed limit per body axis (3,), in rad/s."""
+        return self._world.motion.angular_limits[self.row].copy()
+
+    @property
+    def max_angular_accel(self) -> Floats:
+        """Turning acceleration limit per body axis (3,), in rad/s2."""
+        return self._world.motion.angular_accels[self.row].copy()
+
+    @property
+    def motion_mode(self) -> MotionMode | str:
+        """How the base moves: the name of its motion law."""
+        name = self._world.law_names[self._world.motion.law[self.row]]
+        return MotionMode(name) if name in list(MotionMode) else name
+
+    def set_motion_mode(self, mode: MotionMode | str) -> bool:
+        """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
+        names = self._world.law_names
+        if str(mode) not in names[1:]:
+            raise unknown_name("motion mode", str(mode), names[1:])
+        self.require_mobile()
+        if self.is_moving:
+            return False
+        self._world.motion.law[self.row] = names.index(str(mode))
+        return True
+
+    @property
+    def block_on_collision(self) -> bool:
+        """Whether the robot stops in front of what it would hit."""
+        return bool(self._world.block_on_collision[self.row])
+
+    @block_on_collision.setter
+    def block_on_collision(self, value: bool) -> None:
+        self._world.block_on_collision[self.row] = bool(value)
+
+    @property
+    def blocked_by(self) -> SimObject | None:
+        """What the robot stands before, while it blocks the way."""
+        row = int(self._world.motion.blocked_by[self.row])
+        return None if row == NO_ROW else self._world.handles[row]
+
+    # ---- carrying ----------------------------------------------------------------------------------------------------
+
+    def pick(self, obj: SimObject, relative_pose: Pose | None = None) -> bool:
+        """Take `obj` at once, without driving there; returns whether it is carried now.
+
+        It keeps its place relative to the robot unless `relative_pose` (robot frame) is given.
+        """
+        return self.attach_object(obj, relative_pose=relative_pose, keep_world_pose=relative_pose is None)
+
+    def drop(self, obj: SimObject | None = None, drop_pose: Pose | None = None) -> bool:
+        """Let go of `obj`, or of the first object carried; returns False when there is none."""
+        carried = self.get_attached_objects()
+        target = obj if obj is not None else (carried[0] if carried else None)
+        return target is not None and self.detach_object(target, drop_pose=drop_pose)
+
+    # ---- actions -----------------------------------------------------------------------------------------------------
+
+    def execute_action(self, action: Any) -> None:
+        """Append `action` to the queue: it starts when those before it have ended."""
+        self._world.actions.add(self.row, action)
+
+    add_action = execute_action
+
+    def add_action_sequence(self, actions: Iterable[Any]) -> None:
+        """Append several actions to the queue."""
+        for action in actions:
+            self.execute_action(action)
+
+    def clear_actions(self) -> None:
+        """Cancel the running and the queued actions and stop."""
+        if self._world.actions.cancel(self.row, "actions cleared"):
+            drive.stop(self._world, np.array([self.row]))
+
+    def get_current_action(self) -> Any | None:
+        """Return the running action, or None."""
+        return self._world.actions.current(self.row)
+
+    def get_action_queue_size(self) -> int:
+        """Return how many actions are running or waiting."""
+        return self._world.actions.queued(self.row)
+
+    def is_action_queue_empty(self) -> bool:
+        """Return whether no action is running or waiting."""
+        return self.get_action_queue_size() == 0
+
+    # ---- Python hooks ------------------------------------------------------------------------------------------------
+
+    @property
+    def controllers(self) -> list[Any]:
+        """The agent's Python controllers, lowest level first."""
+        return self._world.hooks.controllers(self.row)
+
+    def add_controller(self, controller: Any) -> None:
+        """Let `controller.compute(agent, dt)` decide at each step, before the controllers added earlier."""
+        self._world.hooks.set_controllers(self.row, [*self.controllers, controller])
+
+    def set_controller(self, controller: Any | None) -> None:
+        """Replace all Python controllers by one, or by none."""
+        self._world.hooks.set_controllers(self.row, [] if controller is None else [controller])
+
+    def remove_controller(self, controller: Any) -> bool:
+        """Remove `controller`; returns whether it was there."""
+        kept = [known for known in self.controllers if known is not controller]
+        removed = len(kept) < len(self.controllers)
+        self._world.hooks.set_controllers(self.row, kept)
+        return removed
+
+    @property
+    def plugins(self) -> list[AgentPlugin]:
+        """The agent's plugins."""
+        return self._world.hooks.plugins(self.row)
+
+    def add_plugin(self, plugin: type[AgentPlugin] | AgentPlugin, config: dict[str, Any] | None = None) -> AgentPlugin:
+        """Add a plugin (a class is made into one with `config`) and return it."""
+        made = plugin(self, config) if isinstance(plugin, type) else plugin
+        self._world.hooks.add_plugin(self.row, made)
+        return made
+
+    def remove_plugin(self, plugin: AgentPlugin) -> bool:
+        """Destroy `plugin`; returns whether it was there."""
+        return self._world.hooks.remove_plugin(self.row, plugin)
+
+    def get_plugin(self, cls: type[AgentPlugin]) -> AgentPlugin | None:
+        """Return the agent's plugin of type `cls`, or None."""
+        return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)

@@ -1,0 +1,97 @@
+"""Telling robots to drive: the columns that goals, paths, velocity commands and stops are made of. Batch first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.modes import ControllerMode, MovementDirection, PosePhase
+from fleet_sim.spatial import quaternions
+
+IDLE, VELOCITY, POSE = (ControllerMode(mode).code for mode in ("idle", "velocity", "pose"))
+_ROTATE = PosePhase.ROTATE.code
+
+
+def start_paths(
+    world: World,
+    rows: Rows,
+    lengths: Ints,
+    positions: Floats,
+    orientations: Floats,
+    *,
+    direction: MovementDirection | None = None,
+    align_final: bool = True,
+    tolerance: float = 0.0,
+) -> None:
+    """Let the robots in `rows` follow paths of `lengths` waypoints, theirs in turn in `positions` (M, 3), `orientations` (M, 4).
+
+    The robots drive from where they are. What they did before is forgotten; their actions are not touched.
+    """
+    motion = world.motion
+    planar = motion.planar[rows]
+    if planar.any():
+        owners = np.repeat(rows, lengths)
+        flat_mask = np.repeat(planar, lengths)
+        positions, orientations = positions.copy(), orientations.copy()
+        positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
+        orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
+    world.waypoints.assign(motion, rows, lengths, positions, orientations)
+    motion.control[rows] = POSE
+    motion.path_fresh[rows] = True
+    motion.reached[rows] = False
+    motion.phase[rows] = _ROTATE
+    motion.align_final[rows] = align_final
+    motion.tolerance[rows] = tolerance
+    motion.direction[rows] = motion.default_direction[rows] if direction is None else direction.code
+    motion.blocked_by[rows] = NO_ROW
+
+
+def _turned_to(current: Floats, goals: Floats) -> Floats:
+    """Return `current` turned about z to the headings of `goals`: roll and pitch stay."""
+    turn = quaternions.wrapped(quaternions.yaws(goals) - quaternions.yaws(current))
+    return quaternions.multiply(quaternions.from_yaws(turn), current)
+
+
+def start_velocities(
+    world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None
+) -> None:
+    """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
+
+    `timeout` in s: None takes each robot's own; 0 holds the command until the next one.
+    """
+    motion = world.motion
+    if len(rows):
+        world.waypoints.discard(motion, rows)
+    motion.command_linear[rows] = linear
+    motion.command_angular[rows] = angular
+    motion.control[rows] = VELOCITY
+    motion.reached[rows] = False
+    motion.blocked_by[rows] = NO_ROW
+    clock = world.clock
+    if timeout is not None:
+        motion.command_expiry[rows] = clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
+        return
+    timeouts = motion.command_timeout[rows]
+    expiry = clock.tick + np.ceil(timeouts / clock.dt - 1e-9).astype(np.int64)
+    motion.command_expiry[rows] = np.where(timeouts > 0.0, expiry, -1)
+
+
+def stop(world: World, rows: Rows | AnyArray) -> None:
+    """Stop the robots in `rows` at once, where they are; goals and commands are forgotten."""
+    motion = world.motion
+    world.waypoints.discard(motion, rows)
+    motion.control[rows] = IDLE
+    motion.blocked_by[rows] = NO_ROW
+    motion.reached[rows] = False
+    for column in (motion.command_linear, motion.command_angular, motion.body_linear, motion.body_angular):
+        column[rows] = 0.0
+    world.velocity[rows] = 0.0
+    world.angular_velocity[rows] = 0.0
+
+
+def moving_mask(world: World, rows: Rows) -> AnyArray:
+    """Return which of `rows` have a goal they have not reached, or a velocity."""
+    velocity, turn = world.velocity[rows], world.angular_velocity[rows]
+    return (world.motion.control[rows] == POSE) | (velocity != 0.0).any(axis=1) | (turn != 0.0).any(axis=1)

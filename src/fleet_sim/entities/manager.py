@@ -1,0 +1,213 @@
+"""SimObjectManager: a named group of entities, and the ways to spawn them in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.world import World
+from fleet_sim.entities.grid import GridSpawnParams
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
+from fleet_sim.entities.spawning import spawn_each, spawn_many
+from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.geometry import Pose
+
+Handle = TypeVar("Handle", bound=SimObject)
+
+
+class BaseManager(Generic[Handle]):
+    """A group of entities of one type, in order of spawning. Removed entities leave it by themselves."""
+
+    default_class: ClassVar[type[SimObject]] = SimObject
+
+    def __init__(
+        self, sim_core: Any = None, object_class: type[Handle] | None = None, name: str | None = None
+    ) -> None:
+        """Manage entities of `object_class` in the simulation `sim_core`, which may also be set later."""
+        self.name = name
+        self.object_class: type[Handle] = object_class or self.default_class  # type: ignore[assignment]
+        self._handles: list[Handle] = []
+        self._version = -1
+        self._sim: Any = None
+        if sim_core is not None:
+            self.set_sim_core(sim_core)
+
+    # ---- the simulation ----------------------------------------------------------------------------------------------
+
+    @property
+    def sim_core(self) -> Any:
+        """The simulation; raises StateError while there is none."""
+        if self._sim is None:
+            raise StateError(f"{type(self).__name__} has no simulation yet: pass sim_core or call set_sim_core(sim)")
+        return self._sim
+
+    def set_sim_core(self, sim_core: Any) -> None:
+        """Say which simulation to spawn in."""
+        self._sim = sim_core
+        sim_core.register_manager(self, self.name)
+
+    @property
+    def world(self) -> World:
+        """The world of the simulation."""
+        world: World = self.sim_core.world
+        return world
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+
+    @property
+    def objects(self) -> list[Handle]:
+        """The living entities of the group."""
+        if self._sim is not None and self._version != self.world.version:
+            self._handles = [handle for handle in self._handles if handle.is_alive]
+            self._version = self.world.version
+        return list(self._handles)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the living entities, in order."""
+        return np.array([handle.row for handle in self.objects], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def __iter__(self) -> Iterator[Handle]:
+        return iter(self.objects)
+
+    def __getitem__(self, index: int) -> Handle:
+        objects = self.objects
+        if not -len(objects) <= index < len(objects):
+            raise unknown_name("index", index, [f"0 to {len(objects) - 1}"])
+        return objects[index]
+
+    def get_object_count(self) -> int:
+        """Return how many entities there are."""
+        return len(self)
+
+    def get_object(self, name: str) -> Handle:
+        """Return the entity called `name`; raises UnknownNameError."""
+        for handle in self.objects:
+            if handle.name == name:
+                return handle
+        raise unknown_name("object", name, [handle.name or "" for handle in self.objects])
+
+    def add_object(self, obj: Handle) -> None:
+        """Take an entity of the same simulation into the group."""
+        if not isinstance(obj, self.object_class):
+            raise InvalidValueError(f"this group holds {self.object_class.__name__}, got {obj!r}")
+        if obj not in self._handles:
+            self._handles.append(obj)
+
+    def _adopt(self, handles: list[Handle]) -> list[Handle]:
+        self._handles.extend(handles)
+        return handles
+
+    # ---- poses -------------------------------------------------------------------------------------------------------
+
+    def get_pose(self, index: int) -> Pose:
+        """Return the pose of the entity at `index`."""
+        return self[index].get_pose()
+
+    def get_all_poses(self) -> list[Pose]:
+        """Return all poses, in order."""
+        return [handle.get_pose() for handle in self.objects]
+
+    def get_poses_dict(self) -> dict[int, Pose]:
+        """Return all poses by object id."""
+        return {handle.object_id: handle.get_pose() for handle in self.objects}
+
+    def set_pose_all(self, factory: Callable[[Handle], Pose]) -> None:
+        """Put every entity at `factory(entity)`."""
+        for handle in self.objects:
+            handle.set_pose(factory(handle))
+
+    # ---- spawning ----------------------------------------------------------------------------------------------------
+
+    def spawn_objects_batch(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Handle]:
+        """Spawn one entity per entry, at the entries' own poses; all or none."""
+        return self._adopt(spawn_each(self.world, self.object_class, params_list))
+
+    def spawn_objects_grid(
+        self,
+        num_objects: int,
+        grid_params: GridSpawnParams,
+        spawn_params: SimObjectSpawnParams,
+        name_prefix: str | None = None,
+    ) -> list[Handle]:
+        """Spawn `num_objects` alike on cells of a grid.
+
+        With `name_prefix` the cells fill along x, then y, then z and the names are `<prefix>_<i>`; without it the
+        cells are drawn at random from the simulation's seed. Raises InvalidValueError for more objects than cells.
+        """
+        prefix = name_prefix if name_prefix is not None else spawn_params.name
+        cells = self._cells(num_objects, grid_params, ordered=prefix is not None)
+        return self._spawn_on(grid_params.positions(cells), spawn_params, self._names(prefix, num_objects))
+
+    def spawn_grid_mixed(
+        self,
+        num_objects: int,
+        grid_params: GridSpawnParams,
+        spawn_params_list: Sequence[tuple[SimObjectSpawnParams, float]],
+    ) -> list[Handle]:
+        """Fill `num_objects` cells each with a type drawn by its probability; what is missing to 1 leaves cells empty."""
+        weights = [weight for _, weight in spawn_params_list]
+        if not weights or min(weights) < 0.0 or sum(weights) > 1.0 + 1e-9:
+            raise InvalidValueError(f"spawn_grid_mixed: probabilities of at least 0 that add up to at most 1, got {weights}")
+        cells = self._cells(num_objects, grid_params, ordered=False)
+        drawn = self.world.random.stream("grid types").random(num_objects)
+        types = np.searchsorted(np.cumsum(weights), drawn, side="right")
+        groups = [cells[types == index] for index in range(len(weights))]
+        return self._spawn_groups(grid_params, [params for params, _ in spawn_params_list], groups)
+
+    def spawn_grid_counts(
+        self, grid_params: GridSpawnParams, spawn_params_count_list: Sequence[tuple[SimObjectSpawnParams, int]]
+    ) -> list[Handle]:
+        """Spawn exactly so many of each type, on cells drawn at random from the simulation's seed."""
+        counts = [count for _, count in spawn_params_count_list]
+        cells = self._cells(sum(counts), grid_params, ordered=False)
+        groups = np.split(cells, np.cumsum(counts)[:-1])
+        return self._spawn_groups(grid_params, [params for params, _ in spawn_params_count_list], groups)
+
+    def spawn_from_config(self, config: Sequence[Mapping[str, Any]]) -> list[Handle]:
+        """Spawn the entries of a scenario file's list."""
+        cls = self.object_class.params_class
+        params = [read_spawn_params(cls, entry, path=f"[{index}]") for index, entry in enumerate(config)]
+        return self.spawn_objects_batch(params)
+
+    def _cells(self, count: int, grid: GridSpawnParams, *, ordered: bool) -> Ints:
+        if not 0 <= count <= grid.total_cells:
+            raise InvalidValueError(f"{count} objects do not fit on a grid of {grid.total_cells} cells; enlarge its ranges")
+        if ordered:
+            return np.arange(count)
+        return self.world.random.stream("grid cells").permutation(grid.total_cells)[:count].astype(np.int64)
+
+    def _names(self, prefix: str | None, count: int) -> list[str | None] | None:
+        """Return `<prefix>_<i>`, counting on from the names that exist."""
+        if prefix is None:
+            return None
+        first = 0
+        while self.world.has_name(f"{prefix}_{first}"):
+            first += 1
+        return [f"{prefix}_{first + index}" for index in range(count)]
+
+    def _spawn_on(
+        self, positions: Floats, params: SimObjectSpawnParams, names: list[str | None] | None
+    ) -> list[Handle]:
+        turns = np.tile(np.array(params.initial_pose.orientation), (len(positions), 1))
+        return self._adopt(spawn_many(self.world, self.object_class, params, positions, turns, names))
+
+    def _spawn_groups(
+        self, grid: GridSpawnParams, params_list: Sequence[SimObjectSpawnParams], groups: Sequence[Ints]
+    ) -> list[Handle]:
+        handles: list[Handle] = []
+        for params, cells in zip(params_list, groups, strict=True):
+            names = self._names(params.name, len(cells))
+            handles += self._spawn_on(grid.positions(cells), params, names)
+        return handles
+
+
+class SimObjectManager(BaseManager[Any]):
+    """A group of objects of any type; `object_class` says what its spawning methods make (default SimObject)."""

@@ -1,0 +1,298 @@
+"""SimObject: a handle over one row of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.core.events import EventBus
+from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.entities import attachments
+from fleet_sim.entities.spawn_params import SimObjectSpawnParams
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.geometry import Pose
+from fleet_sim.modes import CollisionMode
+from fleet_sim.spatial import quaternions
+
+JOINT_FIXED = 4
+"""The joint type of attachments, as PyBullet numbers it."""
+
+
+class SimObject:
+    """A rigid body of a simulation.
+
+    A handle holds a world and a row, nothing else: all state is in the world's columns. Once its entity is removed, using
+    a handle raises StaleHandleError. Handles of the same entity are equal.
+    """
+
+    __slots__ = ("__weakref__", "_generation", "_row", "_world")
+
+    params_class: ClassVar[type[SimObjectSpawnParams]] = SimObjectSpawnParams
+    kind: ClassVar[int] = KIND_OBJECT
+
+    _world: World
+    _row: int
+    _generation: int
+
+    @classmethod
+    def bind(cls, world: World, row: int) -> Any:
+        """Return a new handle for the living entity in `row`; use the spawning functions instead."""
+        handle = cls.__new__(cls)
+        handle._world, handle._row, handle._generation = world, row, int(world.generation[row])
+        return handle
+
+    # ---- identity ----------------------------------------------------------------------------------------------------
+
+    @property
+    def world(self) -> World:
+        """The world this entity lives in."""
+        return self._world
+
+    @property
+    def row(self) -> int:
+        """The entity's row in the world's columns; raises StaleHandleError once it is removed."""
+        world, row = self._world, self._row
+        if world.generation[row] != self._generation or not world.alive[row]:
+            world.check_live(row, self._generation, f"the {type(self).__name__} of this handle")
+        return row
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the entity still exists."""
+        return bool(self._world.alive[self._row] and self._world.generation[self._row] == self._generation)
+
+    @property
+    def object_id(self) -> int:
+        """The entity's number, unique in its simulation, in order of spawning."""
+        return int(self._world.object_id[self.row])
+
+    @property
+    def body_id(self) -> int:
+        """The entity's PyBullet body, made at the first request."""
+        return self._world.bodies.body_id(self.row)
+
+    @property
+    def name(self) -> str | None:
+        """The entity's name, unique in its simulation, or None."""
+        return self._world.names[self.row]
+
+    def set_name(self, name: str | None) -> None:
+        """Rename the entity; raises DuplicateNameError."""
+        self._world.rename(self.row, name)
+
+    @property
+    def user_data(self) -> dict[str, Any]:
+        """A dict of the user's own."""
+        return self._world.user_data.setdefault(self.row, {})
+
+    @property
+    def events(self) -> EventBus:
+        """Events of this entity alone."""
+        return self._world.entity_events.bus(self.row)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, SimObject)
+            and self._world is other._world
+            and self._row == other._row
+            and self._generation == other._generation
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._world), self._row, self._generation))
+
+    def __repr__(self) -> str:
+        label = self._world.label(self._row) if self.is_alive else "removed"
+        return f"<{type(self).__name__} {label}>"
+
+    # ---- pose --------------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Floats:
+        """A copy of the position (3,) in the world frame, in m."""
+        return self._world.position[self.row].copy()
+
+    @property
+    def orientation(self) -> Floats:
+        """A copy of the orientation (4,), xyzw."""
+        return self._world.orientation[self.row].copy()
+
+    @property
+    def velocity(self) -> Floats:
+        """A copy of the linear velocity (3,) in the world frame, in m/s."""
+        return self._world.velocity[self.row].copy()
+
+    def get_pose(self) -> Pose:
+        """Return the present pose: always current, also inside a step. A pose never changes later."""
+        row = self.row
+        return Pose(self._world.position[row].tolist(), self._world.orientation[row].tolist())
+
+    def set_pose(self, pose: Pose, preserve_velocity: bool = True) -> bool:
+        """Put the entity at `pose`; returns whether that is another pose than before.
+
+        Inside a step the write to PyBullet is buffered until phase 2; outside it takes effect at once, and what the
+        entity carries comes along.
+        """
+        return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
+
+    def set_pose_raw(
+        self, position: Sequence[float], orientation: Sequence[float], preserve_velocity: bool = True
+    ) -> bool:
+        """Like `set_pose`, from bare numbers; raises InvalidValueError for anything not finite or a zero quaternion."""
+        row, world = self.row, self._world
+        point = as_floats(position, (3,), "position")
+        turn = quaternions.normalized(as_floats(orientation, (4,), "orientation")[None])[0]
+        if world.parent[row] != NO_ROW:
+            holder = world.label(int(world.parent[row]))
+            raise StateError(f"{world.label(row)!r} is attached to {holder!r} and follows it; detach it first")
+        if not preserve_velocity:
+            world.velocity[row] = 0.0
+            world.angular_velocity[row] = 0.0
+        if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
+            return False
+        world.position[row] = point
+        world.orientation[row] = turn
+        rows = np.array([row])
+        world.touch(rows)
+        if not world.in_step:
+            attachments.follow_rows(world, rows)
+        return True
+
+    def update(self, dt: float) -> bool:
+        """Return whether the entity moved in this step. A subclass that overrides this is called at each step."""
+        return bool(self._world.moved[self.row])
+
+    # ---- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg; 0 for kinematic bodies."""
+        return float(self._world.mass[self.row])
+
+    @property
+    def pickable(self) -> bool:
+        """Whether robots may pick the object up."""
+        return bool(self._world.pickable[self.row])
+
+    @pickable.setter
+    def pickable(self, value: bool) -> None:
+        self._world.pickable[self.row] = bool(value)
+
+    @property
+    def collision_mode(self) -> CollisionMode:
+        """How the entity takes part in collision checks."""
+        return list(CollisionMode)[self._world.collision_mode[self.row]]
+
+    def set_collision_mode(self, mode: CollisionMode | str) -> None:
+        """Change how the entity takes part in collision checks, from the next check on.
+
+        Going to DISABLED ends its collisions.
+        """
+        row = self.row
+        self._world.collision_mode[row] = CollisionMode(mode).code
+        self._world.bounds_behind[row] = True
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the entity counts as something that never moves."""
+        return self.collision_mode is CollisionMode.STATIC
+
+    # ---- carrying ----------------------------------------------------------------------------------------------------
+
+    def attach_object(
+        self,
+        obj: SimObject,
+        parent_link_index: int = -1,
+        relative_pose: Pose | None = None,
+        joint_type: int = JOINT_FIXED,
+        keep_world_pose: bool = False,
+    ) -> bool:
+        """Carry `obj` from now on; returns False when it is not pickable or carried by something else.
+
+        It takes `relative_pose` in this body's frame (default: this body's own pose), or stays where it is with
+        `keep_world_pose`. Only rigid attachment (JOINT_FIXED) to the base link (-1) exists.
+        """
+        row = self.row
+        if joint_type != JOINT_FIXED:
+            raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}")
+        if parent_link_index != -1:
+            raise InvalidValueError(f"parent_link_index: {self!r} has only its base link (-1), got {parent_link_index}")
+        child, world = obj.row, self._world
+        if obj._world is not world:
+            raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
+        if world.parent[child] == row:
+            return True
+        if not world.pickable[child] or world.parent[child] != NO_ROW:
+            return False
+        if keep_world_pose:
+            attachments.attach(world, child, row, None, None)
+            return True
+        pose = relative_pose or Pose((0.0, 0.0, 0.0))
+        attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation))
+        attachments.follow_rows(world, np.array([child]))
+        return True
+
+    def detach_object(
+        self, obj: SimObject, drop_pose: Pose | None = None, drop_relative_pose: Pose | None = None
+    ) -> bool:
+        """Let go of `obj`; returns False when this body does not carry it.
+
+        It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
+        """
+        row, child, world = self.row, obj.row, self._world
+        if world.parent[child] != row:
+            return False
+        attachments.detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
+        if drop_pose is not None:
+            obj.set_pose(drop_pose)
+        elif drop_relative_pose is not None:
+            obj.set_pose(obj.get_pose() * drop_relative_pose)
+        return True
+
+    def get_attached_objects(self) -> list[SimObject]:
+        """Return what this body carries, in order of spawning."""
+        rows = attachments.children_of(self._world, np.array([self.row]))
+        return [self._world.handles[row] for row in rows.tolist()]
+
+    @property
+    def attached_to(self) -> SimObject | None:
+        """What carries this body, or None."""
+        parent = int(self._world.parent[self.row])
+        return None if parent == NO_ROW else self._world.handles[parent]
+
+    def is_attached(self) -> bool:
+        """Return whether something carries this body."""
+        return bool(self._world.parent[self.row] != NO_ROW)
+
+    def find_nearest_pickable(
+        self, search_radius: float = 1.0, position: Sequence[float] | None = None, use_2d_search: bool = False
+    ) -> SimObject | None:
+        """Return the nearest free pickable object within `search_radius` m of `position` (default: this body's)."""
+        world, row = self._world, self.row
+        radius = as_float(search_radius, "search_radius in m", low=0.0)
+        centre = world.position[row] if position is None else as_floats(position, (3,), "position")
+        free_mask = world.alive & world.pickable & (world.parent == NO_ROW) & (world.kind == KIND_OBJECT)
+        free_mask[row] = False
+        rows = np.flatnonzero(free_mask)
+        offset = world.position[rows] - centre
+        if use_2d_search:
+            offset[:, 2] = 0.0
+        squares = (offset * offset).sum(axis=1)
+        if not len(rows) or squares.min() > radius * radius:
+            return None
+        nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
+        return world.handles[int(nearest)]  # type: ignore[no-any-return]
+
+    # ---- callbacks ---------------------------------------------------------------------------------------------------
+
+    def register_callback(self, callback: Callable[..., object], frequency: float | None = None) -> None:
+        """Call `callback(self, dt)` in phase 1, `frequency` times per simulated second (None: at each step)."""
+        self._world.hooks.add_callback(self.row, callback, frequency)
+
+    def unregister_callback(self, callback: Callable[..., object]) -> bool:
+        """Stop calling `callback`; returns whether it was registered."""
+        return self._world.hooks.remove_callback(self.row, callback)

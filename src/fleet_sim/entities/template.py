@@ -1,0 +1,155 @@
+"""Spawn params, checked once and turned into column values, so that equal entities are written in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.settings import read
+from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
+from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.world import World
+from fleet_sim.entities.spawn_params import AgentSpawnParams, ControllerParams, SimObjectSpawnParams
+from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.modes import CollisionMode, MovementDirection
+from fleet_sim.spatial.shapes import ShapeKind, local_half_extents
+
+
+@dataclass(frozen=True)
+class Template:
+    """Everything but pose and name of an entity: values by column, and its Python parts."""
+
+    body: dict[str, Any]
+    motion: dict[str, Any]
+    user_data: dict[str, Any]
+    controller: Any = None
+    plugins: Any = None
+
+    def write(self, world: World, rows: Rows) -> None:
+        """Fill the columns of `rows`."""
+        for name, value in self.body.items():
+            getattr(world, name)[rows] = value
+        for name, value in self.motion.items():
+            getattr(world.motion, name)[rows] = value
+
+
+def make_template(world: World, params: SimObjectSpawnParams) -> Template:
+    """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
+    mass = as_float(params.mass, "mass in kg", low=0.0)
+    mode = CollisionMode(params.collision_mode)
+    blocking = params.block_on_collision
+    body: dict[str, Any] = {
+        "kind": KIND_AGENT if isinstance(params, AgentSpawnParams) else KIND_OBJECT,
+        "mass": mass,
+        "dynamic": world.physics and mass > 0.0,
+        "pickable": bool(params.pickable),
+        "collision_mode": mode.code,
+        "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
+    }
+    body.update(_shape_columns(world, params))
+    if not isinstance(params, AgentSpawnParams):
+        return Template(body, {}, dict(params.user_data))
+    controller = params.controller
+    settings = _controller_params(controller)
+    return Template(
+        body,
+        _motion_columns(world, params, settings),
+        dict(params.user_data),
+        controller=None if isinstance(controller, ControllerParams) else controller,
+        plugins=params.plugins,
+    )
+
+
+def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]:
+    visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
+    collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
+    model = getattr(params, "urdf_path", None)
+    if model is not None:
+        return _model_columns(world, str(model), fixed_base=bool(getattr(params, "use_fixed_base", False)))
+    shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
+    columns: dict[str, Any] = {"shape_id": shape_id}
+    if collision:
+        columns.update(_collision_columns(world, collision, shape_id))
+    return columns
+
+
+def _model_columns(world: World, model: str, *, fixed_base: bool) -> dict[str, Any]:
+    path = Path(model).expanduser()
+    if not path.is_file():
+        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InvalidValueError(f"urdf_path: there is no file {model!r}.{did_you_mean(path.name, near)}")
+    shape_id = world.shapes.intern(BodyShape(model_path=str(path.resolve()), fixed_base=fixed_base))
+    centre, half_extents = world.bodies.local_bounds(shape_id)
+    return {
+        "shape_id": shape_id,
+        "shape_kind": int(ShapeKind.COMPOUND),
+        "half_extents": half_extents,
+        "shape_position": centre,
+        "shape_centred": not np.any(centre),
+    }
+
+
+def _collision_columns(world: World, shape: Geometry, shape_id: int) -> dict[str, Any]:
+    kind = ShapeKind(shape.kind)
+    position: Any = shape.position
+    orientation: Any = shape.orientation
+    if kind is ShapeKind.MESH:
+        position, half_extents = world.bodies.local_bounds(shape_id)
+        orientation = (0.0, 0.0, 0.0, 1.0)
+    else:
+        half_extents = local_half_extents(kind, shape.half_extents, shape.radius, shape.height)
+    return {
+        "shape_kind": int(kind),
+        "half_extents": half_extents,
+        "radius": shape.radius,
+        "shape_position": position,
+        "shape_orientation": orientation,
+        "shape_centred": not np.any(position) and tuple(orientation) == (0.0, 0.0, 0.0, 1.0),
+    }
+
+
+def _controller_params(controller: Any) -> ControllerParams:
+    if isinstance(controller, ControllerParams):
+        return controller
+    if isinstance(controller, Mapping):
+        known = ControllerParams.__dataclass_fields__
+        return read(ControllerParams, {key: value for key, value in controller.items() if key in known})
+    return ControllerParams()
+
+
+def _motion_columns(world: World, params: AgentSpawnParams, settings: ControllerParams) -> dict[str, Any]:
+    mode, laws = str(params.motion_mode), world.law_names
+    if mode not in laws[1:]:
+        raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
+    columns: dict[str, Any] = {
+        "law": 0 if params.use_fixed_base else laws.index(mode),
+        "default_direction": MovementDirection(settings.default_direction or MovementDirection.FORWARD).code,
+        "planar": bool(settings.navigation_2d),
+        "command_timeout": as_float(settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0),
+    }
+    for name, axes, norm in _LIMITS:
+        columns[axes], columns[norm] = params.limit(name, settings)
+    return columns
+
+
+_LIMITS = (
+    ("max_linear_vel", "linear_limits", "linear_limit"),
+    ("max_linear_accel", "linear_accels", "linear_accel"),
+    ("max_angular_vel", "angular_limits", "angular_limit"),
+    ("max_angular_accel", "angular_accels", "angular_accel"),
+)
+
+
+def pose_arrays(poses: Any) -> tuple[Floats, Floats]:
+    """Return (positions (N, 3), orientations (N, 4)) of a sequence of poses."""
+    count = len(poses)
+    positions, orientations = np.empty((count, 3)), np.empty((count, 4))
+    for index, pose in enumerate(poses):
+        positions[index] = pose.position
+        orientations[index] = pose.orientation
+    return positions, orientations
