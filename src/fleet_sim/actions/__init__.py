@@ -1,0 +1,26 @@
+"""Actions: what an agent is told to do next, one action per file; the scheduler wakes them by events."""
+
+from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.drop import Drop, DropAction, DropPhase
+from fleet_sim.actions.move_to import MoveAction, MoveTo
+from fleet_sim.actions.pick import Pick, PickAction, PickPhase
+from fleet_sim.actions.registry import ACTIONS, parse_action_goal, register_action
+from fleet_sim.actions.wait import Wait, WaitAction
+
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "Drop",
+    "DropAction",
+    "DropPhase",
+    "MoveAction",
+    "MoveTo",
+    "Pick",
+    "PickAction",
+    "PickPhase",
+    "Until",
+    "Wait",
+    "WaitAction",
+    "parse_action_goal",
+    "register_action",
+]

@@ -1,0 +1,151 @@
+"""Action: the base of all actions, and what an action may wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import StateError
+from fleet_sim.modes import ActionStatus
+
+FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Until:
+    """What wakes an action: the agent's arrival, a simulation time (s), or whichever comes first.
+
+    An action that waits costs nothing until then. Waking up early is harmless: `update` looks at the state, not at why
+    it was called.
+    """
+
+    arrival: bool = False
+    time: float | None = None
+
+
+class Action:
+    """One thing an agent does.
+
+    A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(cause)`, and otherwise
+    return an `Until`, or None to be called again at each step.
+
+    Attributes: `status`, `error_message` (why it failed or was cancelled, else None), `start_time` and `end_time` in s of
+    simulation time (None until then), `timeout` in s after which it fails (None: never).
+    """
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self.timeout = timeout
+        self.status = ActionStatus.NOT_STARTED
+        self.error_message: str | None = None
+        self.start_time: float | None = None
+        self.end_time: float | None = None
+        self._now: Callable[[], float] | None = None
+        self._on_cancel: Callable[[str], None] | None = None
+
+    # ---- to override -------------------------------------------------------------------------------------------------
+
+    def start(self, agent: Agent) -> Until | None:
+        """Begin."""
+        return None
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        """Go on; `dt` is the length of a step."""
+        return None
+
+    def stop(self, agent: Agent) -> None:
+        """Clean up: called once, however the action ended."""
+
+    # ---- ending ------------------------------------------------------------------------------------------------------
+
+    def complete(self) -> None:
+        """End with success."""
+        self._end(ActionStatus.COMPLETED, None)
+
+    def fail(self, cause: str) -> None:
+        """End without success."""
+        self._end(ActionStatus.FAILED, cause)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """End the action at once, wherever it is; a running one stops its robot. An ended action stays as it is."""
+        if self.is_complete():
+            return
+        if self._on_cancel is not None:
+            self._on_cancel(reason)
+        else:
+            self._end(ActionStatus.CANCELLED, reason)
+
+    def _end(self, status: ActionStatus, message: str | None) -> None:
+        self.status = status
+        self.error_message = message
+        self.end_time = self._now() if self._now is not None else None
+        self._on_cancel = None
+
+    # ---- asking ------------------------------------------------------------------------------------------------------
+
+    def is_complete(self) -> bool:
+        """Return whether the action has ended, in whatever way."""
+        return self.status in FINAL
+
+    def get_duration(self) -> float:
+        """Return how long the action has run, in s of simulation time; 0 before it starts."""
+        if self.start_time is None:
+            return 0.0
+        end = self.end_time if self.end_time is not None else (self._now() if self._now is not None else self.start_time)
+        return end - self.start_time
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def begin(self, agent: Agent, on_cancel: Callable[[str], None] | None = None) -> Until | None:
+        """Start the action for `agent`: what the scheduler and `execute` call. Raises StateError the second time."""
+        if self.status is not ActionStatus.NOT_STARTED:
+            raise StateError(f"{type(self).__name__} was started already; call reset() to use it again")
+        clock = agent.world.clock
+        self._now = lambda: clock.time
+        self._on_cancel = on_cancel
+        self.status = ActionStatus.IN_PROGRESS
+        self.start_time = clock.time
+        return self._timed(self.start(agent))
+
+    def proceed(self, agent: Agent, dt: float) -> Until | None:
+        """Update the running action, unless its time is up."""
+        if self.timeout is not None and self.get_duration() >= self.timeout - 1e-9:
+            self.fail(f"timed out after {self.timeout:g} s")
+            return None
+        return self._timed(self.update(agent, dt))
+
+    def _timed(self, until: Until | None) -> Until | None:
+        if until is None or self.timeout is None or self.start_time is None:
+            return until
+        limit = self.start_time + self.timeout
+        return Until(until.arrival, limit if until.time is None else min(limit, until.time))
+
+    def execute(self, agent: Agent, dt: float) -> bool:
+        """Run the action by hand, once per step: start it at the first call, go on at the others.
+
+        Returns whether it has ended. Actions in an agent's queue are run by the simulation instead.
+        """
+        if self.status is ActionStatus.NOT_STARTED:
+            self.begin(agent)
+        elif not self.is_complete():
+            self.proceed(agent, dt)
+        else:
+            return True
+        if self.is_complete():
+            self.stop(agent)
+        return self.is_complete()
+
+    def reset(self) -> None:
+        """Make an action that is not running ready to start again; raises StateError for a running one."""
+        if self.status is ActionStatus.IN_PROGRESS:
+            raise StateError(f"{type(self).__name__} is running; cancel it before resetting it")
+        self.status = ActionStatus.NOT_STARTED
+        self.error_message = self.start_time = self.end_time = self._now = self._on_cancel = None
+
+    def progress(self, agent: Agent) -> dict[str, Any]:
+        """Return what there is to tell of a running action, for feedback."""
+        return {"phase": str(self.status), "duration": self.get_duration()}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.status}>"

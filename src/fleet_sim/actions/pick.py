@@ -1,0 +1,129 @@
+"""Pick: take an object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from fleet_sim.actions.transfer import TransferAction
+from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import UnknownNameError
+from fleet_sim.geometry import Pose
+
+NOT_FOUND = "Target object not found or not pickable"
+
+
+class PickPhase(Enum):
+    """Where a Pick stands."""
+
+    INIT = "init"
+    APPROACHING = "approaching"
+    MOVING_TO_PICK = "moving_to_pick"
+    PICKING = "picking"
+    RETREATING = "retreating"
+
+
+class PickAction(TransferAction):
+    """Drive up to an object, attach it and drive back.
+
+    The object is `target_object_id` (an object id or a name), or the nearest free pickable one within `search_radius` m
+    of `target_position` (default: of the robot; `use_2d_search` ignores heights). With `use_approach` the robot goes
+    to `approach_pose` (default: `approach_offset` m before the object, facing it), then to `pick_offset` m from
+    it, attaches it at `attach_relative_pose` in the frame of `attach_link`, and goes back to the approach pose. Ways
+    shorter than `move_skip_threshold` m are skipped. Without `use_approach` the object is attached at once.
+
+    FAILED with "Target object not found or not pickable" when there is none, or when it has gone meanwhile.
+    """
+
+    phases = (
+        PickPhase.INIT,
+        PickPhase.APPROACHING,
+        PickPhase.MOVING_TO_PICK,
+        PickPhase.PICKING,
+        PickPhase.RETREATING,
+    )
+
+    def __init__(
+        self,
+        target_object_id: int | str | None = None,
+        target_position: Sequence[float] | None = None,
+        search_radius: float = 0.5,
+        use_2d_search: bool = True,
+        use_approach: bool = True,
+        approach_pose: Pose | None = None,
+        approach_offset: float = 1.0,
+        pick_offset: float = 0.0,
+        move_skip_threshold: float = 0.05,
+        attach_link: int = -1,
+        attach_relative_pose: Pose | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__(
+            use_approach=use_approach,
+            approach_pose=approach_pose,
+            approach_offset=approach_offset,
+            place_offset=pick_offset,
+            move_skip_threshold=move_skip_threshold,
+            timeout=timeout,
+        )
+        self.target_object_id = target_object_id
+        self.target_position: Floats | None = (
+            None if target_position is None else as_floats(target_position, (3,), "target_position")
+        )
+        self.search_radius = as_float(search_radius, "search_radius in m", low=0.0)
+        self.use_2d_search = use_2d_search
+        self.attach_link = attach_link
+        self.attach_relative_pose = attach_relative_pose or Pose((0.0, 0.0, 0.0))
+        self._target: SimObject | None = None
+
+    @property
+    def target(self) -> SimObject | None:
+        """The object being picked, once the action has started."""
+        return self._target
+
+    def prepare(self, agent: Agent) -> str:
+        """Find the object."""
+        self._target = self._find(agent)
+        return "" if self._target is not None and self._free(agent, self._target) else NOT_FOUND
+
+    def place(self, agent: Agent) -> Pose:
+        """Return the object's place at the robot's height."""
+        assert self._target is not None
+        x, y, _ = self._target.get_pose().position
+        return Pose((x, y, agent.get_pose().z))
+
+    def act(self, agent: Agent) -> str:
+        """Attach the object."""
+        target = self._target
+        if target is None or not target.is_alive or not self._free(agent, target):
+            return NOT_FOUND
+        attached = agent.attach_object(target, self.attach_link, self.attach_relative_pose)
+        return "" if attached else NOT_FOUND
+
+    def _find(self, agent: Agent) -> SimObject | None:
+        world = agent.world
+        wanted = self.target_object_id
+        if wanted is None:
+            centre = None if self.target_position is None else self.target_position.tolist()
+            return agent.find_nearest_pickable(self.search_radius, centre, self.use_2d_search)
+        try:
+            row = world.row_named(wanted) if isinstance(wanted, str) else world.row_of(wanted)
+        except UnknownNameError:
+            return None
+        target: SimObject = world.handles[row]
+        return target
+
+    @staticmethod
+    def _free(agent: Agent, target: SimObject) -> bool:
+        return target.pickable and target != agent and target.attached_to in (None, agent)
+
+    def reset(self) -> None:
+        """Make the action ready to start again."""
+        super().reset()
+        self._target = None
+
+
+class Pick(PickAction):
+    """Drive up to an object, attach it and drive back; see PickAction."""

@@ -1,0 +1,66 @@
+"""Actions by name, for config files, commands and bridges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.drop import Drop
+from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.actions.pick import Pick
+from fleet_sim.actions.wait import Wait
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.geometry import Path, Pose
+
+ACTIONS: dict[str, type[Action]] = {"move": MoveAction, "pick": Pick, "drop": Drop, "wait": Wait}
+"""Every action that can be made from its name and parameters."""
+
+_POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
+
+
+def register_action(name: str, cls: type[Action]) -> None:
+    """Make `cls` available under `name`; raises DuplicateNameError."""
+    if name in ACTIONS:
+        raise DuplicateNameError(f"an action named {name!r} exists already")
+    ACTIONS[name] = cls
+
+
+def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) -> Action:
+    """Return the action `action_type` with parameters from JSON text or a mapping.
+
+    Poses are [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw]; `path` is a list of poses. Raises UnknownNameError
+    and InvalidValueError.
+    """
+    cls = ACTIONS.get(action_type)
+    if cls is None:
+        raise unknown_name("action", action_type, ACTIONS)
+    try:
+        params = json.loads(action_params or "{}") if isinstance(action_params, str) else dict(action_params)
+    except json.JSONDecodeError as error:
+        raise InvalidValueError(f"action {action_type!r}: parameters are not valid JSON ({error}): {action_params!r}") from error
+    if not isinstance(params, dict):
+        raise InvalidValueError(f"action {action_type!r}: expected an object of parameters, got {params!r}")
+    for key in _POSES:
+        if params.get(key) is not None:
+            params[key] = _pose(params[key], key)
+    if "path" in params:
+        params["path"] = Path([_pose(entry, "path") for entry in params["path"]])
+    try:
+        return cls(**params)
+    except TypeError as error:
+        raise InvalidValueError(f"action {action_type!r}: {error}") from error
+
+
+def _pose(value: Any, key: str) -> Pose:
+    if isinstance(value, Pose):
+        return value
+    numbers = list(value) if isinstance(value, (list, tuple)) else []
+    if len(numbers) == 3:
+        return Pose(numbers)
+    if len(numbers) == 4:
+        return Pose.from_yaw(*numbers)
+    if len(numbers) == 7:
+        return Pose(numbers[:3], numbers[3:])
+    raise InvalidValueError(f"{key}: expected [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw], got {value!r}")

@@ -1,0 +1,215 @@
+"""The action scheduler: queues of all agents, and who is woken when."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.actions.base import Action, Until
+from fleet_sim.arrays import Bytes, Rows
+from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.world import World
+from fleet_sim.entities import drive
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.modes import ActionStatus
+
+_IDLE, _ARRIVAL, _OTHER = 0, 1, 2
+
+
+class ActionColumns(ColumnTable):
+    """What the running action of each agent waits for."""
+
+    waiting: Bytes = column(np.uint8, writer="ActionScheduler", doc="0 no action, 1 its arrival, 2 something else")
+
+
+class ActionScheduler:
+    """Runs the actions of all agents (an ActionBook).
+
+    Python runs only for agents whose action was woken in this step: a thousand robots in the middle of a MoveTo cost
+    nothing. Agents are woken in the order of their ids.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._columns = world.add_table("actions", ActionColumns)
+        self._queues: dict[int, deque[Action]] = {}
+        self._running: dict[int, Action] = {}
+        self._woken: set[int] = set()
+        self._polled: set[int] = set()
+        self._timers: list[tuple[int, int, int, Action]] = []
+        self._serial = 0
+        world.actions = self
+        world.on_remove.append(self._forget)
+
+    # ---- ActionBook --------------------------------------------------------------------------------------------------
+
+    def add(self, row: int, action: Any) -> None:
+        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended."""
+        if not isinstance(action, Action):
+            raise InvalidValueError(f"an action must derive from Action, got {action!r}")
+        if action.status is not ActionStatus.NOT_STARTED:
+            raise StateError(f"{action!r} was used already; call reset() to use it again")
+        queue = self._queues.setdefault(row, deque())
+        if any(known is action for known in queue):
+            raise StateError(f"{action!r} is in the queue already")
+        queue.append(action)
+        action._on_cancel = self._canceller(row, action)
+        if row not in self._running:
+            self._woken.add(row)
+
+    def cancel(self, row: int, reason: str) -> bool:
+        """End the running and all queued actions CANCELLED with `reason`; the robot's motion is left to the caller."""
+        actions = [action for action in (self._running.get(row),) if action is not None]
+        actions += self._queues.pop(row, ())
+        for action in actions:
+            self._end(row, action, reason)
+        return bool(actions)
+
+    def current(self, row: int) -> Action | None:
+        """Return the running action, or None."""
+        return self._running.get(row)
+
+    def queued(self, row: int) -> int:
+        """Return how many actions are running or waiting."""
+        return (row in self._running) + len(self._queues.get(row, ()))
+
+    def _cancel_one(self, row: int, action: Action, reason: str) -> None:
+        running = self._running.get(row) is action
+        queue = self._queues.get(row)
+        if not running and queue is not None:
+            queue.remove(action)
+        self._end(row, action, reason)
+        if running:
+            drive.stop(self._world, np.array([row]))
+            self._woken.add(row)
+
+    def _end(self, row: int, action: Action, reason: str) -> None:
+        started = action.status is ActionStatus.IN_PROGRESS
+        action._end(ActionStatus.CANCELLED, reason)
+        if started:
+            self._finish(row, action)
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+
+    def arrived(self, rows: Rows) -> None:
+        """Hear that `rows` reached their goals: those who wait for it are woken in the next step."""
+        waiting = rows[self._columns.waiting[rows] == _ARRIVAL]
+        self._woken.update(waiting.tolist())
+
+    def run(self, dt: float) -> None:
+        """Let every action that was woken go on."""
+        tick = self._world.clock.tick
+        while self._timers and self._timers[0][0] <= tick:
+            _, _, row, action = heapq.heappop(self._timers)
+            if self._running.get(row) is action:
+                self._woken.add(row)
+        if not self._woken and not self._polled:
+            return
+        rows = self._woken | self._polled
+        self._woken = set()
+        ids = self._world.object_id
+        for row in sorted(rows, key=lambda row: int(ids[row])):
+            if self._world.alive[row]:
+                self._advance(row, dt)
+
+    def _advance(self, row: int, dt: float) -> None:
+        """Go on with the running action, and with the next ones as long as they end at once."""
+        agent: Agent = self._world.handles[row]
+        guard = self._world.guard
+        while True:
+            action = self._running.get(row)
+            if action is None:
+                action = self._next(row)
+                if action is None:
+                    return
+                self._announce("action_started", row, action=action)
+                call, what = partial(action.begin, agent, self._canceller(row, action)), "action start"
+            else:
+                call, what = partial(action.proceed, agent, dt), "action update"
+            faults = guard.total
+            step = guard.call(f"{what} of {type(action).__name__}", call)
+            if self._running.get(row) is not action:
+                continue
+            if guard.total > faults and not action.is_complete():
+                action.fail("it raised an exception; see the log")
+            if not action.is_complete():
+                self._wait(row, action, step)
+                return
+            if action.status is ActionStatus.FAILED:
+                drive.stop(self._world, np.array([row]))
+            self._finish(row, action)
+
+    def _canceller(self, row: int, action: Action) -> Callable[[str], None]:
+        return lambda reason: self._cancel_one(row, action, reason)
+
+    def _next(self, row: int) -> Action | None:
+        queue = self._queues.get(row)
+        if not queue:
+            self._queues.pop(row, None)
+            return None
+        action = self._running[row] = queue.popleft()
+        return action
+
+    def _wait(self, row: int, action: Action, until: Until | None) -> None:
+        if until is None:
+            self._polled.add(row)
+            self._columns.waiting[row] = _OTHER
+            return
+        self._polled.discard(row)
+        self._columns.waiting[row] = _ARRIVAL if until.arrival else _OTHER
+        if until.time is not None:
+            clock = self._world.clock
+            self._serial += 1
+            heapq.heappush(self._timers, (clock.ticks(until.time), self._serial, row, action))
+
+    def _finish(self, row: int, action: Action) -> None:
+        self._running.pop(row, None)
+        self._polled.discard(row)
+        self._columns.waiting[row] = _IDLE
+        self._world.guard.call("action stop", action.stop, self._world.handles[row])
+        self._announce("action_completed", row, action=action, status=action.status)
+
+    def _announce(self, event: str, row: int, **details: Any) -> None:
+        world = self._world
+        world.events.emit(event, agent=world.handles[row], **details)
+        world.entity_events.emit(row, event, **details)
+
+    def _forget(self, rows: Rows) -> None:
+        for row in rows.tolist():
+            if row in self._running or row in self._queues:
+                self.cancel(row, "the agent was removed")
+            self._woken.discard(row)
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """Return queues, running actions and their inner state."""
+        actions = [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+        return {
+            "queues": {row: list(queue) for row, queue in self._queues.items()},
+            "running": dict(self._running),
+            "woken": set(self._woken),
+            "polled": set(self._polled),
+            "timers": list(self._timers),
+            "states": [(action, dict(vars(action))) for action in actions],
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to what `save` returned: the same action objects, in the state they had."""
+        kept = {id(action) for action, _ in saved["states"]}
+        for action in [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]:
+            if id(action) not in kept:
+                action._end(ActionStatus.CANCELLED, "the simulation was reset")
+        self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
+        self._running = dict(saved["running"])
+        self._woken, self._polled = set(saved["woken"]), set(saved["polled"])
+        self._timers = list(saved["timers"])
+        for action, state in saved["states"]:
+            vars(action).clear()
+            vars(action).update(state)
