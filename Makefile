@@ -1,0 +1,59 @@
+# `make help` lists the targets. The tools live in $(VENV); PYTHON is only used to create it.
+PYTHON ?= python3
+VENV ?= .venv
+EXTRAS ?= dev
+CONFIG ?= config/demo.yaml
+ARGS ?=
+
+RUN := $(VENV)/bin/
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help venv install lint format types test test-slow bench demo clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench or demo)"
+
+venv: $(RUN)python  ## Create the virtual environment
+
+install: $(READY)  ## Install fleet_sim, editable, and its tools into the virtual environment
+
+$(RUN)python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "fleet_sim needs Python 3.10 or newer: make PYTHON=python3.11 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || { rm -rf $(VENV); \
+	  echo "cannot create $(VENV): install the venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+
+$(READY): $(RUN)python pyproject.toml setup.py
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@
+
+lint: $(READY)  ## Check style, formatting and spelling
+	$(RUN)ruff check .
+	$(RUN)ruff format --check .
+	$(RUN)codespell
+
+format: $(READY)  ## Rewrite the sources in the project's format
+	$(RUN)ruff check --fix .
+	$(RUN)ruff format .
+
+types: $(READY)  ## Check the types (mypy, strict)
+	$(RUN)mypy
+
+test: $(READY)  ## Run every test but the slow ones
+	$(RUN)python -m pytest -m "not slow" $(ARGS)
+
+test-slow: $(READY)  ## Run the slow tests
+	$(RUN)python -m pytest -m slow $(ARGS)
+
+bench: $(READY)  ## Measure the step on this machine
+	$(RUN)fleet-sim bench $(ARGS)
+
+demo: $(READY)  ## Run a fleet scenario and print what happened (with a window where there is a display)
+	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
+
+clean:  ## Remove the virtual environment and everything that was built
+	rm -rf $(VENV) build install log dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +
