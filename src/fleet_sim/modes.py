@@ -70,7 +70,7 @@ class CollisionMode(Mode):
 
 
 class CollisionDetectionMethod(Mode):
-    """How the narrow phase decides: distances, the engine's contact points, or distances for static pairs only."""
+    """How the narrow phase decides: distances, the engine's contacts, or distances for static pairs only."""
 
     CLOSEST_POINTS = "closest_points"
     CONTACT_POINTS = "contact_points"
@@ -78,7 +78,7 @@ class CollisionDetectionMethod(Mode):
 
 
 class SpatialHashCellSizeMode(Mode):
-    """Where the cell size of the broad phase comes from: given, measured at each rebuild, or measured once."""
+    """Where the cell size of the broad phase comes from: given, or measured always or once."""
 
     CONSTANT = "constant"
     AUTO_ADAPTIVE = "auto_adaptive"

@@ -1,0 +1,46 @@
+"""Where config/ and urdf/ are: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from fleet_sim.errors import ConfigError, did_you_mean
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def data_roots() -> list[Path]:
+    """Return the folders that may hold config/ and urdf/, in the order they are searched."""
+    roots = []
+    checkout = _PACKAGE.parent.parent
+    if _PACKAGE.parent.name == "src" and (checkout / "package.xml").is_file():
+        roots.append(checkout)
+    # <prefix>/lib/python3.x/site-packages/fleet_sim, or <folder>/fleet_sim after pip install --target.
+    prefixes = [*_PACKAGE.parents[:4], Path(sys.prefix)]
+    prefixes += [
+        Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix
+    ]
+    roots += [prefix / "share" / "fleet_sim" for prefix in prefixes]
+    return list(dict.fromkeys(roots))
+
+
+def data_file(kind: str, name: str) -> Path:
+    """Return the shipped `name` of the `kind` "config" or "urdf"; raises ConfigError with what was searched."""
+    folders = [root / kind for root in data_roots()]
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    known = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    searched = ", ".join(str(folder) for folder in folders)
+    raise ConfigError(f"no file {name!r} in {kind}/.{did_you_mean(name, known)} Searched: {searched}")
+
+
+def resolve_config(path: str | Path) -> Path:
+    """Return `path` where it is a file, else the shipped configuration of that name, else `path` as it is."""
+    given = Path(path)
+    if given.exists() or given.parent != Path("."):
+        return given
+    shipped = [root / "config" / given for root in data_roots()]
+    return next((file for file in shipped if file.is_file()), given)

@@ -1,0 +1,93 @@
+"""The declaration of one setting, and the settings of a class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any, get_type_hints
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is allowed for one field beyond its type. Bounds apply to a number or to each number of a list.
+
+    `reader` replaces the check by type for values with several spellings: it gets what was given, returns the
+    value and raises ValueError saying what is allowed; `schema` is then its JSON schema.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    doc: str = ""
+    unit: str = ""
+    aliases: tuple[str, ...] = ()
+    reader: Callable[[object], Any] | None = None
+    schema: Mapping[str, Any] | None = None
+
+
+NO_RULES = Setting()
+
+
+def setting(
+    default: Any = MISSING,
+    *,
+    factory: Callable[[], Any] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    doc: str = "",
+    unit: str = "",
+    aliases: tuple[str, ...] = (),
+    reader: Callable[[object], Any] | None = None,
+    schema: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
+
+    Without `default` and `factory` the setting is required.
+    """
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema)
+    metadata = {"setting": rules}
+    if factory is not None:
+        return dataclasses.field(default_factory=factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a settings class: name, resolved type, rules, what makes the default (None = required)."""
+
+    name: str
+    hint: Any
+    rules: Setting
+    default: Callable[[], Any] | None
+
+
+_FIELDS: dict[type, dict[str, Field]] = {}
+
+
+def fields_of(cls: type) -> dict[str, Field]:
+    """Return the settings of the dataclass `cls` by name, in order of definition."""
+    if cls not in _FIELDS:
+        _FIELDS[cls] = _fields_of(cls)
+    return _FIELDS[cls]
+
+
+def _fields_of(cls: type) -> dict[str, Field]:
+    hints = get_type_hints(cls)
+    return {
+        field.name: Field(
+            field.name, hints[field.name], field.metadata.get("setting", NO_RULES), _default_of(field)
+        )
+        for field in dataclasses.fields(cls)
+        if field.init
+    }
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
+    if field.default_factory is not MISSING:
+        return field.default_factory
+    if field.default is not MISSING:
+        value = field.default
+        return lambda: value
+    return None

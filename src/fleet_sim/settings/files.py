@@ -1,0 +1,102 @@
+"""YAML files as mappings: duplicate keys refused, errors with file and line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.settings.types import shown
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[object, int] = {}
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key, line = self.construct_object(key_node), key_node.start_mark.line + 1
+            if key in seen:
+                raise ConfigError(
+                    f"line {line}: the key {key!r} is already given in line {seen[key]}; keep one of them"
+                )
+            seen[key] = line
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def load_mapping(path: str | Path) -> dict[str, Any]:
+    """Return the mapping in the YAML file `path`.
+
+    Raises ConfigError naming the file: it is missing (with the closest name in its folder), not readable, not
+    YAML (with line and column), has a key twice, or is not a mapping.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        _fail_missing(file)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"must be text in UTF-8: {error}", source=str(path)) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", source=str(path)) from error
+    data = _parse(text, str(path))
+    if data is None:
+        raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
+    if not isinstance(data, dict):
+        raise ConfigError(f"expected a mapping of keys to values, got {shown(data)}", source=str(path))
+    return data
+
+
+def parse_value(text: str) -> Any:
+    """Return one value written as in a file: `0.5`, `true`, `[1, 2]`; raises ConfigError if not YAML."""
+    return _parse(text, "")
+
+
+def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
+    """Put `value` at the key path in `data`, creating sections; raises ConfigError where a key has a value."""
+    *sections, last = dotted.split(".")
+    if not last or not all(sections):
+        raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
+    for depth, name in enumerate(sections, start=1):
+        inner = data.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(
+                f"holds {shown(inner)}, so {dotted!r} cannot be set inside it",
+                path=".".join(sections[:depth]),
+            )
+        data = inner
+    data[last] = value
+
+
+def _parse(text: str, source: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ConfigError(
+            f"{place}not valid YAML: {error.problem or error.context}", source=source
+        ) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"not valid YAML: {error}", source=source) from error
+    except ConfigError as error:
+        raise ConfigError(str(error), source=source) from error
+
+
+def _fail_missing(file: Path) -> NoReturn:
+    if not file.parent.is_dir():
+        raise ConfigError(
+            f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file)
+        )
+    names = [entry.name for entry in file.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
+    raise ConfigError(f"there is no such file.{did_you_mean(file.name, names)}", source=str(file))

@@ -1,0 +1,188 @@
+"""Reading mappings into settings classes, and checking single values. What is not allowed is an error."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from fleet_sim.errors import ConfigError, FleetSimError, did_you_mean, unknown_name
+from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
+from fleet_sim.settings.types import as_number, describe, is_union, shown
+
+T = TypeVar("T")
+
+
+class Where(NamedTuple):
+    """A place in a configuration: the file and the dotted key path inside it."""
+
+    source: str = ""
+    path: str = ""
+
+    def key(self, name: str) -> Where:
+        return Where(self.source, f"{self.path}.{name}" if self.path else name)
+
+    def item(self, index: int) -> Where:
+        return Where(self.source, f"{self.path}[{index}]")
+
+    def fail(self, message: str) -> NoReturn:
+        raise ConfigError(message, source=self.source, path=self.path)
+
+
+def read(cls: type[T], data: object, *, source: str = "", path: str = "") -> T:
+    """Return the settings class `cls` filled from the mapping `data`; what is not given has its default.
+
+    Raises ConfigError with `source` and the key path for an unknown or missing key or a value that is not
+    allowed.
+    """
+    return _read(cls, data, Where(source, path))
+
+
+def read_list(cls: type[T], data: object, *, source: str = "", path: str = "") -> list[T]:
+    """Return a list of `cls` read from a list of mappings; raises ConfigError as `read` does."""
+    items: list[T] = convert(list[cls], data, NO_RULES, Where(source, path))  # type: ignore[valid-type]
+    return items
+
+
+class Checked:
+    """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
+
+    def __post_init__(self) -> None:
+        for name in fields_of(type(self)):
+            object.__setattr__(self, name, self._checked(name, getattr(self, name)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in fields_of(type(self)):
+            value = self._checked(name, value)
+        elif not hasattr(type(self), name):
+            raise unknown_name(f"setting of {type(self).__name__}", name, fields_of(type(self)))
+        object.__setattr__(self, name, value)
+
+    def _checked(self, name: str, value: object) -> Any:
+        field = fields_of(type(self))[name]
+        return convert(field.hint, value, field.rules, Where(path=name))
+
+
+def _read(cls: type[T], data: object, where: Where) -> T:
+    if isinstance(data, cls):
+        return data
+    if not isinstance(data, Mapping):
+        where.fail(f"must be a mapping with the keys of {cls.__name__}, got {shown(data)}")
+    fields = fields_of(cls)
+    names = {name: name for name in fields}
+    names.update({alias: field.name for field in fields.values() for alias in field.rules.aliases})
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in names:
+            where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}")
+        field = fields[names[key]]
+        if field.name in values:
+            where.key(key).fail(f"given twice: {key!r} is another name of {field.name!r}; keep one")
+        values[field.name] = convert(field.hint, value, field.rules, where.key(key))
+    for field in fields.values():
+        if field.name not in values and field.default is None:
+            where.key(field.name).fail(f"missing; it must be {describe(field.hint, field.rules)}")
+    try:
+        return cls(**values)
+    except FleetSimError as error:
+        raise ConfigError(str(error), source=where.source, path=where.path) from error
+
+
+def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return `value` as the type `hint` within `rules`; raises ConfigError at `where`."""
+    if rules.reader is not None:
+        try:
+            return rules.reader(value)
+        except ValueError as error:
+            raise ConfigError(str(error), source=where.source, path=where.path) from error
+    if hint is Any or hint is object:
+        return value
+    origin = get_origin(hint)
+    if is_union(hint):
+        return _convert_union(hint, value, rules, where)
+    if origin in (list, tuple):
+        return _convert_sequence(hint, value, rules, where)
+    if origin in (dict, Mapping) or hint is dict:
+        return _convert_dict(hint, value, rules, where)
+    if origin is Literal:
+        return _pick(value, {choice: choice for choice in get_args(hint)}, hint, where)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return value if isinstance(value, hint) else _pick(value, {m.value: m for m in hint}, hint, where)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _read(hint, value, where)
+    return _convert_scalar(hint, value, rules, where)
+
+
+def _convert_scalar(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    if hint in (int, float):
+        number = as_number(hint, value, rules)
+        if number is not None:
+            return number
+    elif hint is bool and isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    elif isinstance(hint, type) and hint is not bool and isinstance(value, hint):
+        return value
+    where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+
+
+def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    options = get_args(hint)
+    if value is None and type(None) in options:
+        return None
+    options = tuple(option for option in options if option is not type(None))
+    if len(options) == 1:
+        try:
+            return convert(options[0], value, rules, where)
+        except ConfigError as error:
+            # Only the error about this very value may offer null; one from deeper inside stays as it is.
+            if error.path != where.path or isinstance(value, Mapping):
+                raise
+            where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    classes = [option for option in options if dataclasses.is_dataclass(option)]
+    if isinstance(value, Mapping) and len(classes) == 1 and not any(get_origin(o) is dict for o in options):
+        return convert(classes[0], value, rules, where)
+    for option in options:
+        try:
+            return convert(option, value, rules, where)
+        except ConfigError:
+            continue
+    where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+
+
+def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    origin, items = get_origin(hint), get_args(hint)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    if origin is list or (len(items) == 2 and items[1] is Ellipsis):
+        wanted: Sequence[Any] = [items[0]] * len(value)
+    else:
+        wanted = items
+    if len(wanted) != len(value):
+        where.fail(f"must be {describe(hint, rules)}, got {len(value)}: {shown(value)}")
+    converted = [
+        convert(kind, item, rules, where.item(i))
+        for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
+    ]
+    return converted if origin is list else tuple(converted)
+
+
+def _convert_dict(hint: Any, value: object, rules: Setting, where: Where) -> dict[str, Any]:
+    _, kind = get_args(hint) or (str, Any)
+    if not isinstance(value, Mapping):
+        where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
+    bad = next((key for key in value if not isinstance(key, str)), None)
+    if bad is not None:
+        where.fail(f"keys must be text, got {bad!r}; put it in quotes")
+    return {key: convert(kind, item, rules, where.key(key)) for key, item in value.items()}
+
+
+def _pick(value: object, choices: Mapping[Any, Any], hint: Any, where: Where) -> Any:
+    for choice, result in choices.items():
+        if type(value) is type(choice) and value == choice:
+            return result
+    where.fail(f"must be {describe(hint, NO_RULES)}, got {shown(value)}")

@@ -1,0 +1,88 @@
+"""What a type and its rules allow, in words, and numbers within bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from enum import Enum
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+from fleet_sim.settings.fields import Setting
+
+_NAMES = {bool: "true or false", str: "text", int: "a whole number", float: "a number", type(None): "null"}
+
+
+def is_union(hint: Any) -> bool:
+    """Whether `hint` is `A | B` or Optional[A]."""
+    return get_origin(hint) in (Union, UnionType)
+
+
+def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
+    """Return `value` as `kind` (int or float), or None when it is not a finite number within the bounds.
+
+    A number without a fraction counts as whole, however it is written.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    if not math.isfinite(number) or (kind is int and not number.is_integer()):
+        return None
+    if (rules.low is not None and number < rules.low) or (rules.high is not None and number > rules.high):
+        return None
+    if rules.above is not None and number <= rules.above:
+        return None
+    return int(value) if kind is int and isinstance(value, Integral) else kind(number)
+
+
+def describe(hint: Any, rules: Setting) -> str:
+    """Say what is allowed: "a number >= 0", "one of 'a', 'b'", "a list of 3: ..."."""
+    origin = get_origin(hint)
+    if is_union(hint):
+        return " or ".join(describe(option, rules) for option in get_args(hint))
+    if origin is list or (origin is tuple and get_args(hint)[-1] is Ellipsis):
+        return f"a list, each item {describe(get_args(hint)[0], rules)}"
+    if origin is tuple:
+        items = get_args(hint)
+        return f"a list of {len(items)}, each item {describe(items[0], rules)}"
+    if origin in (dict, Mapping) or hint is dict:
+        return "a mapping"
+    if origin is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return "one of " + ", ".join(repr(member.value) for member in hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return f"a mapping with the keys of {hint.__name__}"
+    name = _NAMES.get(hint, getattr(hint, "__name__", str(hint)))
+    return name + _bounds(rules) if hint in (int, float) else name
+
+
+def _bounds(rules: Setting) -> str:
+    parts = []
+    if rules.above is not None:
+        parts.append(f"above {rules.above:g}")
+    if rules.low is not None:
+        parts.append(f"at least {rules.low:g}")
+    if rules.high is not None:
+        parts.append(f"at most {rules.high:g}")
+    unit = f" ({rules.unit})" if rules.unit else ""
+    return (" " + " and ".join(parts) if parts else "") + unit
+
+
+def shown(value: object) -> str:
+    """Return `value` for a message: its text form, shortened, and its kind where that is easy to miss."""
+    if value is None:
+        return "null"
+    if isinstance(value, Enum):
+        return str(value)
+    text = repr(value)
+    if len(text) > 80:
+        text = text[:77] + "..."
+    return f"the text {text}" if isinstance(value, str) else text
