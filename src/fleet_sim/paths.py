@@ -27,7 +27,7 @@ def data_roots() -> list[Path]:
 
 
 def data_file(kind: str, name: str) -> Path:
-    """Return the shipped `name` of the `kind` "config" or "urdf"; raises ConfigError with what was searched."""
+    """Return the shipped `name` of the `kind` "config" or "urdf"; raises ConfigError with where it looked."""
     folders = [root / kind for root in data_roots()]
     for folder in folders:
         if (folder / name).is_file():

@@ -63,7 +63,7 @@ def parse_value(text: str) -> Any:
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Put `value` at the key path in `data`, creating sections; raises ConfigError where a key has a value."""
+    """Put `value` at the key path in `data`, creating sections; raises ConfigError where it has a value."""
     *sections, last = dotted.split(".")
     if not last or not all(sections):
         raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 
 import numpy as np
 
-from fleet_sim.errors import ConfigError, FleetSimError, did_you_mean, unknown_name
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean, unknown_name
 from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
 from fleet_sim.settings.types import as_number, describe, is_union, shown
 
@@ -80,14 +80,19 @@ def _read(cls: type[T], data: object, where: Where) -> T:
             where.key(str(key)).fail(f"unknown key.{did_you_mean(str(key), names)}")
         field = fields[names[key]]
         if field.name in values:
-            where.key(key).fail(f"given twice: {key!r} is another name of {field.name!r}; keep one")
+            both = ", ".join(repr(name) for name in (field.name, *field.rules.aliases) if name in data)
+            where.key(key).fail(f"given twice: {both} are names of one setting; keep one of them")
         values[field.name] = convert(field.hint, value, field.rules, where.key(key))
     for field in fields.values():
         if field.name not in values and field.default is None:
             where.key(field.name).fail(f"missing; it must be {describe(field.hint, field.rules)}")
     try:
         return cls(**values)
-    except FleetSimError as error:
+    except ConfigError as error:
+        inner = where.key(error.path) if error.path else where
+        message = str(error).removeprefix(f"{error.path}: ")
+        raise ConfigError(message, source=inner.source, path=inner.path) from error
+    except InvalidValueError as error:
         raise ConfigError(str(error), source=where.source, path=where.path) from error
 
 
