@@ -81,6 +81,8 @@ class MotionColumns(ColumnTable):
     angular_accels: Floats = column(float, (3,), default=np.inf, unit="rad/s2", frame="body", writer="spawning")
     angular_accel: Floats = column(float, default=np.inf, unit="rad/s2", writer="spawning", doc="limit of the norm")
 
+    axis_limited: Bools = column(bool, writer="give_limits", doc="some limit above is per axis")
+
     path_start: Ints = column(np.int64, writer="set_path", doc="first waypoint in World.waypoints", hashed=False)
     path_length: Ints = column(np.int64, writer="set_path", doc="number of waypoints, 0: no path")
     waypoint: Ints = column(np.int64, writer="set_path, motion", doc="index in the path of the one headed for")
@@ -88,6 +90,8 @@ class MotionColumns(ColumnTable):
     align_final: Bools = column(bool, writer="set_path", doc="take the last waypoint's orientation too")
     tolerance: Floats = column(float, unit="m", writer="set_path", doc="0: arrive exactly")
     phase: Bytes = column(np.uint8, writer="motion", doc="code of a PosePhase (differential drive)")
+    reverse: Bools = column(bool, writer="motion", doc="drives tail first at present (differential drive)")
+    turning: Bools = column(bool, writer="motion", doc="still has to turn: to the last waypoint's orientation, or to rest")
     reached: Bools = column(bool, writer="set_path, motion", doc="the last goal given was reached")
 
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")

@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.schema import MotionColumns
 
-_ARRAYS = ("position", "orientation", "pass_speed")
+_ARRAYS = ("position", "orientation", "pass_speed", "braking")
 
 
 class WaypointPool:
@@ -21,6 +21,8 @@ class WaypointPool:
         self.orientation: Floats = np.empty((256, 4))
         self.pass_speed: Floats = np.zeros(256)
         """Speed (m/s) at which the waypoint is passed; 0 where the robot stops. Written by the motion laws."""
+        self.braking: Floats = np.ones(256)
+        """Share of the acceleration limit used to slow down for the waypoint. Written by the motion laws."""
         self.used = 0
         self.live = 0
 
@@ -33,6 +35,7 @@ class WaypointPool:
         self.position[span] = position
         self.orientation[span] = orientation
         self.pass_speed[span] = 0.0
+        self.braking[span] = 1.0
         motion.path_start[rows] = self.used + np.cumsum(lengths) - lengths
         motion.path_length[rows] = lengths
         motion.waypoint[rows] = 0

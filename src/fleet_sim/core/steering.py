@@ -1,0 +1,96 @@
+"""What agents are told, written into the columns: limits, paths, velocity commands, halts.
+
+These are the only writers of commands; the motion laws read them in the next step. The last command wins.
+All take `rows` (N,) and write all of them at once. Values are taken as checked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.core.world import World
+from fleet_sim.modes import ControllerMode
+
+IDLE, VELOCITY, POSE = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code, ControllerMode.POSE.code
+
+
+def give_limits(
+    world: World,
+    rows: Rows,
+    *,
+    linear_speed: AnyArray | float,
+    linear_accel: AnyArray | float,
+    angular_speed: AnyArray | float,
+    angular_accel: AnyArray | float,
+) -> None:
+    """Set the limits of `rows`.
+
+    A number or an array (N,) limits the norm, an array (N, 3) each axis of the body frame; inf is no limit.
+    """
+    motion = world.motion
+    per_axis = False
+    for value, norms, axes in (
+        (linear_speed, motion.linear_limit, motion.linear_limits),
+        (linear_accel, motion.linear_accel, motion.linear_accels),
+        (angular_speed, motion.angular_limit, motion.angular_limits),
+        (angular_accel, motion.angular_accel, motion.angular_accels),
+    ):
+        array = np.asarray(value, np.float64)
+        norms[rows] = np.inf if array.ndim == 2 else array
+        axes[rows] = array if array.ndim == 2 else np.inf
+        per_axis = per_axis or array.ndim == 2
+    motion.axis_limited[rows] = per_axis
+
+
+def give_paths(
+    world: World,
+    rows: Rows,
+    lengths: Ints,
+    positions: Floats,
+    orientations: Floats,
+    *,
+    align_final: AnyArray | bool = True,
+    direction: AnyArray | int | None = None,
+    tolerance: AnyArray | float = 0.0,
+) -> None:
+    """Send `rows` along paths of `lengths` (N,) >= 1 waypoints, from where and how they move now.
+
+    `positions` (M, 3) and unit `orientations` (M, 4) hold the waypoints of all rows one after the other, in the
+    world frame. `direction` is the code of a MovementDirection (None: each row's default).
+    """
+    motion = world.motion
+    world.waypoints.assign(motion, rows, lengths, positions, orientations)
+    motion.direction[rows] = motion.default_direction[rows] if direction is None else direction
+    motion.align_final[rows] = align_final
+    motion.tolerance[rows] = tolerance
+    motion.path_fresh[rows] = True
+    motion.reached[rows] = False
+    motion.control[rows] = POSE
+
+
+def give_velocities(world: World, rows: Rows, linear: Floats, angular: Floats) -> None:
+    """Let `rows` follow body twists `linear` and `angular` (N, 3), until each row's `command_timeout` has passed.
+
+    A path being followed is given up.
+    """
+    motion = world.motion
+    world.waypoints.discard(motion, rows)
+    motion.command_linear[rows] = linear
+    motion.command_angular[rows] = angular
+    timeouts = motion.command_timeout[rows]
+    ticks = np.ceil(timeouts / world.clock.dt - 1e-9).astype(np.int64)
+    motion.command_expiry[rows] = np.where(timeouts > 0.0, world.clock.tick + ticks, -1)
+    motion.reached[rows] = False
+    motion.control[rows] = VELOCITY
+
+
+def halt(world: World, rows: Rows) -> None:
+    """Stop `rows` at once, whatever they were told; acceleration limits do not apply."""
+    motion = world.motion
+    world.waypoints.discard(motion, rows)
+    motion.control[rows] = IDLE
+    motion.command_expiry[rows] = -1
+    motion.turning[rows] = False
+    for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
+        column[rows] = 0.0
