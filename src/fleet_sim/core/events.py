@@ -79,6 +79,14 @@ class EntityEvents:
         """Return the rows with handlers of `event`, in ascending order."""
         return sorted(row for row, bus in self._buses.items() if bus.has_handlers(event))
 
+    def save(self) -> dict[int, EventBus]:
+        """Return the buses by row, for a checkpoint."""
+        return dict(self._buses)
+
+    def restore(self, saved: dict[int, EventBus]) -> None:
+        """Take back what `save` returned."""
+        self._buses = dict(saved)
+
     def discard(self, row: int) -> None:
         """Forget the bus of a removed entity."""
         self._buses.pop(row, None)

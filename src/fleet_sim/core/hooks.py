@@ -105,6 +105,22 @@ class EntityHooks:
             if callbacks is not None:
                 callbacks.run(entity)
 
+    def save(self) -> dict[str, Any]:
+        """Return who has which hooks, for a checkpoint."""
+        return {
+            "callbacks": dict(self._callbacks),
+            "plugins": dict(self._plugins),
+            "controllers": dict(self._controllers),
+            "updates": dict(self._updates),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Take back what `save` returned: entities that live again have their hooks again."""
+        self._callbacks = dict(saved["callbacks"])
+        self._plugins = dict(saved["plugins"])
+        self._controllers = dict(saved["controllers"])
+        self._updates = dict(saved["updates"])
+
     def reset(self) -> None:
         """Begin all schedules anew and tell the plugins."""
         for callbacks in self._callbacks.values():

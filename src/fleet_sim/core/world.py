@@ -203,6 +203,8 @@ class World(BodyColumns):
             "next_id": self._next_id,
             "waypoints": self.waypoints.save(),
             "random": self.random.save(),
+            "entity_events": self.entity_events.save(),
+            "hooks": self.hooks.save(),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -231,6 +233,8 @@ class World(BodyColumns):
         self._next_id = saved["next_id"]
         self.waypoints.restore(saved["waypoints"])
         self.random.restore(saved["random"])
+        self.entity_events.restore(saved["entity_events"])
+        self.hooks.restore(saved["hooks"])
         rows = np.flatnonzero(self.alive).tolist()
         self._row_of_id = {int(self.object_id[row]): row for row in rows}
         self._row_of_name = {name: row for row in rows if (name := self.names[row]) is not None}

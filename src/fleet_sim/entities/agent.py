@@ -30,6 +30,30 @@ class Agent(SimObject):
     params_class: ClassVar[type[SimObjectSpawnParams]] = AgentSpawnParams
     kind: ClassVar[int] = KIND_AGENT
 
+    @classmethod
+    def from_urdf(
+        cls,
+        urdf_path: str,
+        pose: Pose | None = None,
+        mass: float = 0.0,
+        motion_mode: MotionMode | str = MotionMode.DIFFERENTIAL,
+        use_fixed_base: bool = False,
+        sim_core: Any = None,
+        **settings: Any,
+    ) -> Any:
+        """Spawn one agent from a robot description file; `settings` are further spawn params."""
+        if sim_core is None:
+            raise InvalidValueError("from_urdf needs sim_core, the simulation to spawn in")
+        params = AgentSpawnParams(
+            initial_pose=pose or Pose((0.0, 0.0, 0.0)),
+            mass=mass,
+            urdf_path=urdf_path,
+            motion_mode=motion_mode,
+            use_fixed_base=use_fixed_base,
+            **settings,
+        )
+        return sim_core.spawn(params, cls)
+
     # ---- driving -----------------------------------------------------------------------------------------------------
 
     def set_goal(self, pose: Pose) -> None:

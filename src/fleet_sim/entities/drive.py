@@ -1,17 +1,16 @@
-"""Telling robots to drive: the columns that goals, paths, velocity commands and stops are made of. Batch first."""
+"""Telling robots to drive: what steering writes, seen from the robots: planar goals, timeouts, blocking. Batch first."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.core import steering
 from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode, MovementDirection, PosePhase
+from fleet_sim.modes import MovementDirection
 from fleet_sim.spatial import quaternions
-
-IDLE, VELOCITY, POSE = (ControllerMode(mode).code for mode in ("idle", "velocity", "pose"))
-_ROTATE = PosePhase.ROTATE.code
 
 
 def start_paths(
@@ -37,14 +36,16 @@ def start_paths(
         positions, orientations = positions.copy(), orientations.copy()
         positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
         orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
-    world.waypoints.assign(motion, rows, lengths, positions, orientations)
-    motion.control[rows] = POSE
-    motion.path_fresh[rows] = True
-    motion.reached[rows] = False
-    motion.phase[rows] = _ROTATE
-    motion.align_final[rows] = align_final
-    motion.tolerance[rows] = tolerance
-    motion.direction[rows] = motion.default_direction[rows] if direction is None else direction.code
+    steering.give_paths(
+        world,
+        rows,
+        lengths,
+        positions,
+        orientations,
+        align_final=align_final,
+        direction=None if direction is None else direction.code,
+        tolerance=tolerance,
+    )
     motion.blocked_by[rows] = NO_ROW
 
 
@@ -61,34 +62,18 @@ def start_velocities(
 
     `timeout` in s: None takes each robot's own; 0 holds the command until the next one.
     """
-    motion = world.motion
-    if len(rows):
-        world.waypoints.discard(motion, rows)
-    motion.command_linear[rows] = linear
-    motion.command_angular[rows] = angular
-    motion.control[rows] = VELOCITY
-    motion.reached[rows] = False
+    steering.give_velocities(world, rows, linear, angular)
+    motion, clock = world.motion, world.clock
     motion.blocked_by[rows] = NO_ROW
-    clock = world.clock
     if timeout is not None:
         motion.command_expiry[rows] = clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
-        return
-    timeouts = motion.command_timeout[rows]
-    expiry = clock.tick + np.ceil(timeouts / clock.dt - 1e-9).astype(np.int64)
-    motion.command_expiry[rows] = np.where(timeouts > 0.0, expiry, -1)
 
 
-def stop(world: World, rows: Rows | AnyArray) -> None:
+def stop(world: World, rows: Rows) -> None:
     """Stop the robots in `rows` at once, where they are; goals and commands are forgotten."""
-    motion = world.motion
-    world.waypoints.discard(motion, rows)
-    motion.control[rows] = IDLE
-    motion.blocked_by[rows] = NO_ROW
-    motion.reached[rows] = False
-    for column in (motion.command_linear, motion.command_angular, motion.body_linear, motion.body_angular):
-        column[rows] = 0.0
-    world.velocity[rows] = 0.0
-    world.angular_velocity[rows] = 0.0
+    steering.halt(world, rows)
+    world.motion.reached[rows] = False
+    world.motion.blocked_by[rows] = NO_ROW
 
 
 def moving_mask(world: World, rows: Rows) -> AnyArray:

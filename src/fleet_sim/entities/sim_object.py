@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,8 @@ from fleet_sim.core.events import EventBus
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.spawn_params import SimObjectSpawnParams
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import CollisionMode
@@ -37,6 +38,50 @@ class SimObject:
     _world: World
     _row: int
     _generation: int
+
+    def __init__(
+        self,
+        body_id: int,
+        sim_core: Any,
+        pickable: bool = True,
+        mass: float | None = None,
+        collision_mode: CollisionMode | str = CollisionMode.NORMAL_3D,
+        name: str | None = None,
+        user_data: dict[str, Any] | None = None,
+    ) -> None:
+        """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation."""
+        world, row = sim_core.adopt_body(self, body_id, mass, name)
+        self._world, self._row, self._generation = world, row, int(world.generation[row])
+        self.pickable = pickable
+        self.set_collision_mode(collision_mode)
+        self.user_data.update(user_data or {})
+
+    @classmethod
+    def from_params(cls, spawn_params: SimObjectSpawnParams, sim_core: Any) -> Any:
+        """Spawn one entity and return its handle."""
+        return sim_core.spawn(spawn_params, cls)
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any], sim_core: Any) -> Any:
+        """Spawn one entity from a mapping as in a scenario file; raises ConfigError."""
+        return sim_core.spawn(read_spawn_params(cls.params_class, config), cls)
+
+    @classmethod
+    def from_mesh(
+        cls,
+        mesh_path: str,
+        pose: Pose | None = None,
+        mesh_scale: Sequence[float] = (1.0, 1.0, 1.0),
+        sim_core: Any = None,
+        **settings: Any,
+    ) -> Any:
+        """Spawn one entity that looks like a mesh file and collides as its convex hull; `settings` are spawn params."""
+        if sim_core is None:
+            raise InvalidValueError("from_mesh needs sim_core, the simulation to spawn in")
+        rgba = settings.pop("rgba_color", (0.8, 0.8, 0.8, 1.0))
+        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=mesh_scale, rgba_color=rgba)
+        params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
+        return sim_core.spawn(params, cls)
 
     @classmethod
     def bind(cls, world: World, row: int) -> Any:

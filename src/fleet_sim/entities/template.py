@@ -134,6 +134,7 @@ def _motion_columns(world: World, params: AgentSpawnParams, settings: Controller
     }
     for name, axes, norm in _LIMITS:
         columns[axes], columns[norm] = params.limit(name, settings)
+    columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
 
