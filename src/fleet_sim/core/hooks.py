@@ -79,6 +79,9 @@ class EntityHooks:
         for book in (self._callbacks, self._controllers, self._updates):
             book.pop(row, None)  # type: ignore[attr-defined]
 
+    def __bool__(self) -> bool:
+        return bool(self._callbacks or self._plugins or self._controllers or self._updates)
+
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run_controllers(self, handles: list[Any], dt: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock
 from typing import Protocol
@@ -27,12 +28,15 @@ class Inbox:
     def __init__(self) -> None:
         self._lock = Lock()
         self._waiting: deque[tuple[Command, Future[CommandAck]]] = deque()
+        self.on_put: Callable[[], object] = lambda: None
+        """Called, in the thread that handed something in, after each `put`."""
 
     def put(self, command: Command) -> Future[CommandAck]:
         """Hand `command` in."""
         future: Future[CommandAck] = Future()
         with self._lock:
             self._waiting.append((command, future))
+        self.on_put()
         return future
 
     def __len__(self) -> int:

@@ -52,3 +52,9 @@ class Profiler:
         return stats
 
 
+
+    def summary(self) -> str:
+        """Return the last step's total and its costliest systems in one line."""
+        costly = sorted(self._pipeline.times.items(), key=lambda item: -item[1])[:5]
+        shares = ", ".join(f"{name} {1000.0 * seconds:.3f}" for name, seconds in costly)
+        return f"{1000.0 * self._pipeline.total:.3f} ms ({shares})"

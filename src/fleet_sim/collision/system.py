@@ -1,0 +1,239 @@
+"""The collision systems of the step: bounds, check, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.broad import BroadPhase
+from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
+from fleet_sim.collision.pairs import PairSet
+from fleet_sim.core.clock import Schedule
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.modes import CollisionDetectionMethod, CollisionMode, SpatialHashCellSizeMode
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
+
+_STATIC, _DISABLED = CollisionMode.STATIC.code, CollisionMode.DISABLED.code
+NO_PAIRS: Ints = np.empty((0, 2), np.int64)
+
+
+def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
+    """Return the collision shapes of `rows` at their world poses."""
+    positions, orientations = world.position[rows], world.orientation[rows]
+    centred_mask = world.shape_centred[rows]
+    if not centred_mask.all():
+        positions, orientations = positions.copy(), orientations.copy()
+        off = np.flatnonzero(~centred_mask)
+        turn = orientations[off]
+        positions[off] += quaternions.rotate(turn, world.shape_position[rows][off])
+        orientations[off] = quaternions.multiply(turn, world.shape_orientation[rows][off])
+    return ShapeArrays(
+        world.shape_kind[rows], positions, orientations, world.half_extents[rows], world.radius[rows]
+    )
+
+
+def refresh_bounds(world: World) -> Rows:
+    """Compute the AABBs of every row whose pose or shape changed; returns those rows."""
+    rows = np.flatnonzero(world.bounds_behind)
+    if len(rows):
+        world.aabb_lower[rows], world.aabb_upper[rows] = world_aabbs(*shape_arrays(world, rows))
+        world.bounds_behind[rows] = False
+    return rows
+
+
+class CollisionSystem:
+    """Finds the pairs of bodies within `margin` of each other and tells when they start and end.
+
+    Two bodies collide when the distance between their shapes is at most the margin. Pairs of which both are static,
+    pairs of a carrier and what it carries, and DISABLED bodies never count; pairs with one static body only when
+    `ignore_static` is off.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        method: CollisionDetectionMethod,
+        margin: float,
+        ignore_static: bool,
+        broad: BroadPhase,
+        solve: DistanceSolver,
+        contacts: Callable[[], Ints],
+    ) -> None:
+        """`solve` measures pairs that have no closed form; `contacts` lists what the physics engine says touches."""
+        self.method = method
+        self.margin = margin
+        self.ignore_static = ignore_static
+        self.broad = broad
+        self.count = 0
+        self.breakdown: dict[str, float] = {}
+        self._world = world
+        self._solve = solve
+        self._contacts = contacts
+        self._pairs = PairSet()
+        self._schedule: Schedule | None = world.clock.schedule(None)
+        self._changed = True
+        self._started, self._ended = NO_PAIRS, NO_PAIRS
+        world.on_remove.append(self._removed)
+        world.on_spawn.append(self._spawned)
+
+    def set_frequency(self, frequency: float | None) -> None:
+        """Check `frequency` times per simulated second; None: at each step, 0: never, which ends what is going on."""
+        self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
+        if self._schedule is None:
+            self._started, self._ended = NO_PAIRS, self._pairs.clear()
+            self.emit(0.0)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def bounds(self, dt: float) -> None:
+        """Bring the AABBs up to date."""
+        if len(refresh_bounds(self._world)):
+            self._changed = True
+
+    def run(self, dt: float) -> None:
+        """Check, if a check is due and anything moved since the last one."""
+        self.breakdown = {}
+        if self._schedule is None or self._schedule.poll() is None:
+            return
+        if self._changed or self.method is not CollisionDetectionMethod.CLOSEST_POINTS:
+            self._changed = False
+            started, ended = self._pairs.update(self.find())
+            self.count += len(started)
+            self._started = started
+            self._ended = ended if not len(self._ended) else np.concatenate((self._ended, ended))
+
+    def emit(self, dt: float) -> None:
+        """Tell the handlers what started and ended, each pair once."""
+        started, ended = self._started, self._ended
+        self._started = self._ended = NO_PAIRS
+        for event, pairs in (("collision_started", started), ("collision_ended", ended)):
+            if len(pairs):
+                self._emit_pairs(event, pairs)
+
+    def _emit_pairs(self, event: str, pairs: Ints) -> None:
+        world = self._world
+        if not world.events.has_handlers(event) and not len(world.entity_events):
+            return
+        handles = world.handles
+        for a, b in pairs.tolist():
+            obj_a, obj_b = handles[a], handles[b]
+            if obj_a is None or obj_b is None:
+                continue
+            world.events.emit(event, obj_a=obj_a, obj_b=obj_b)
+            world.entity_events.emit(a, event, other=obj_b)
+            world.entity_events.emit(b, event, other=obj_a)
+
+    # ---- asking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> Ints:
+        """The pairs (M, 2) of rows that collided at the last check."""
+        return self._pairs.pairs
+
+    def candidates(self, ignore_static: bool | None = None) -> Ints:
+        """Return the pairs (M, 2) of rows whose AABBs are within the margin."""
+        world = self._world
+        active_mask = self._active_mask()
+        static_mask = world.collision_mode == _STATIC
+        pairs = self.broad.pairs(
+            world.aabb_lower,
+            world.aabb_upper,
+            margin=self.margin,
+            active_mask=active_mask,
+            static_mask=static_mask if static_mask.any() else None,
+            ignore_static=self.ignore_static if ignore_static is None else ignore_static,
+        )
+        carried_mask = world.parent != NO_ROW
+        if carried_mask.any() and len(pairs):
+            a, b = pairs[:, 0], pairs[:, 1]
+            pairs = pairs[(world.parent[a] != b) & (world.parent[b] != a)]
+        return pairs
+
+    def find(self) -> Ints:
+        """Return the pairs (M, 2) of rows that collide now, by the method chosen."""
+        if self.method is CollisionDetectionMethod.CONTACT_POINTS:
+            return self._contact_pairs()
+        begin = perf_counter()
+        pairs = self.candidates()
+        middle = perf_counter()
+        world = self._world
+        physical = NO_PAIRS
+        if self.method is CollisionDetectionMethod.HYBRID:
+            physical = self._contact_pairs()
+            dynamic_mask = world.dynamic
+            pairs = pairs[~(dynamic_mask[pairs[:, 0]] | dynamic_mask[pairs[:, 1]])]
+        hits, _ = self._narrow(pairs)
+        if len(physical):
+            hits = np.unique(np.concatenate((hits, physical)), axis=0)
+        end = perf_counter()
+        self.breakdown = {
+            "spatial_hashing": 1000.0 * (middle - begin),
+            "contact_points": 1000.0 * (end - middle),
+            "total": 1000.0 * (end - begin),
+        }
+        return hits
+
+    def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
+        if not len(pairs):
+            return pairs, 0
+        rows, inverse = np.unique(pairs, return_inverse=True)
+        local = inverse.reshape(pairs.shape)
+        shapes = shape_arrays(self._world, rows)
+
+        def solve(local_pairs: Ints, margin: float) -> Floats:
+            return self._solve(rows[local_pairs], margin)
+
+        hits, asked = contact_pairs(local, shapes, self.margin, solve)
+        return rows[hits], asked
+
+    def _contact_pairs(self) -> Ints:
+        pairs = self._contacts()
+        if not len(pairs):
+            return NO_PAIRS
+        active_mask = self._active_mask()
+        static_mask = self._world.collision_mode == _STATIC
+        a, b = pairs[:, 0], pairs[:, 1]
+        kept_mask: Bools = active_mask[a] & active_mask[b]
+        if self.ignore_static:
+            kept_mask &= ~(static_mask[a] | static_mask[b])
+        return pairs[kept_mask]
+
+    def _active_mask(self) -> Bools:
+        world = self._world
+        return world.alive & (world.collision_mode != _DISABLED) & (world.shape_kind != ShapeKind.NONE)
+
+    # ---- entities coming and going -----------------------------------------------------------------------------------
+
+    def _spawned(self, rows: Rows) -> None:
+        self._changed = True
+
+    def _removed(self, rows: Rows) -> None:
+        """End the collisions of bodies about to be removed, while their handles still work."""
+        self._changed = True
+        ended = self._pairs.remove_rows(rows)
+        if len(ended):
+            self._emit_pairs("collision_ended", ended)
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the pairs going on and the count."""
+        return self._pairs.pairs.copy(), self.count
+
+    def restore(self, saved: Any) -> None:
+        """Go back to what `save` returned, without events."""
+        pairs, self.count = saved
+        self._pairs.clear()
+        self._pairs.update(pairs)
+        self._started = self._ended = NO_PAIRS
+        self._changed = True
+        if self._schedule is not None:
+            self._schedule.restart()

@@ -1,0 +1,63 @@
+"""What the facades know of the simulation they are part of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.actions.scheduler import ActionScheduler
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.core.callbacks import CallbackList
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.events import EventBus
+from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.inbox import Inbox
+from fleet_sim.core.pipeline import Pipeline
+from fleet_sim.core.plugins import PluginRunner
+from fleet_sim.core.profiler import Profiler
+from fleet_sim.core.world import World
+from fleet_sim.entities.dispatch import FleetCommandDispatcher
+from fleet_sim.errors import StateError
+from fleet_sim.params import SimulationParams
+
+
+class SimulationParts:
+    """The parts a simulation is made of."""
+
+    params: SimulationParams
+    world: World
+    clock: Clock
+    guard: FaultGuard
+    pipeline: Pipeline
+    profiler: Profiler
+    inbox: Inbox
+    dispatcher: FleetCommandDispatcher
+    actions: ActionScheduler
+    collisions: CollisionSystem
+    bullet: BulletHandle
+    _client: BulletClient
+    _mirror: BulletMirror
+    _callbacks: CallbackList
+    _plugins: PluginRunner
+    _managers: dict[str, Any]
+
+    @property
+    def events(self) -> EventBus:
+        """Events of the whole simulation; see docs/events.md for their names and details."""
+        return self.world.events
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were made."""
+        return self.clock.tick
+
+    @property
+    def sim_time(self) -> float:
+        """Simulation time in s: at the start of the current step, or now when outside one."""
+        return self.clock.time
+
+    def _require_outside_step(self, what: str) -> None:
+        if self.world.in_step:
+            raise StateError(f"{what}() was called from inside a step; call it between steps")

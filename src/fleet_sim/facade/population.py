@@ -1,0 +1,226 @@
+"""Entities of a simulation, and the user code that runs with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_floats
+from fleet_sim.core.plugins import SimPlugin
+from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
+from fleet_sim.core.snapshot import Snapshot, take_snapshot
+from fleet_sim.core.world import World
+from fleet_sim.entities import attachments
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.scenario import spawn_entries
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawning import remove, spawn_each
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
+from fleet_sim.facade.base import SimulationParts
+from fleet_sim.modes import CollisionMode
+from fleet_sim.spatial import quaternions
+
+
+class PopulationFacade(SimulationParts):
+    """Spawning, finding, placing and removing entities; callbacks, plugins and managers."""
+
+    # ---- who is there ------------------------------------------------------------------------------------------------
+
+    @property
+    def sim_objects(self) -> list[SimObject]:
+        """All living entities, agents included, in order of spawning."""
+        handles = self.world.handles
+        return [handles[row] for row in self.world.rows.tolist()]
+
+    @property
+    def agents(self) -> list[Agent]:
+        """All living agents, in order of spawning."""
+        world = self.world
+        rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+        return [world.handles[row] for row in rows.tolist()]
+
+    def get_object(self, name_or_id: str | int) -> Any:
+        """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
+        world = self.world
+        row = world.row_named(name_or_id) if isinstance(name_or_id, str) else world.row_of(name_or_id)
+        return world.handles[row]
+
+    # ---- spawning and removing ---------------------------------------------------------------------------------------
+
+    def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> Any:
+        """Spawn one entity (an Agent from AgentSpawnParams, else a SimObject) and return its handle."""
+        return spawn_each(self.world, cls or _class_for(params), [params])[0]
+
+    def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
+        """Spawn one entity per entry; all or, on any error, none of a kind."""
+        world = self.world
+        world.check_names(params.name for params in params_list)
+        spawned: list[Any] = []
+        for cls in (Agent, SimObject):
+            spawned += spawn_each(world, cls, [params for params in params_list if _class_for(params) is cls])
+        return sorted(spawned, key=lambda handle: handle.object_id)
+
+    def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
+        """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
+        return spawn_entries(self.world, Agent, entries, path="robots")
+
+    def add_object(self, obj: SimObject) -> None:
+        """Accept an entity that lives in this simulation already: handles join by being spawned."""
+        if obj.world is not self.world:
+            raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
+
+    def remove_object(self, obj: SimObject) -> None:
+        """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
+        if obj.world is not self.world:
+            raise InvalidValueError(f"{obj!r} belongs to another simulation")
+        remove(self.world, np.array([obj.row]))
+
+    def remove_objects(self, objects: Iterable[SimObject]) -> None:
+        """Remove many entities in one pass."""
+        remove(self.world, np.array([obj.row for obj in objects], np.int64))
+
+    def remove_rows(self, rows: Rows) -> None:
+        """Remove the entities in `rows`."""
+        remove(self.world, rows)
+
+    @contextmanager
+    def batch_spawn(self) -> Iterator[None]:
+        """Spawn many entities with the window's drawing held back until the end."""
+        with self._client.quiet():
+            yield
+
+    def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
+        """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
+        world = self.world
+        rows = world.allocate([name])
+        row = int(rows[0])
+        try:
+            self._mirror.adopt(row, int(body_id))
+        except BaseException:
+            world.release(rows)
+            raise
+        world.kind[row] = handle.kind
+        if mass is not None:
+            world.mass[row] = mass
+        world.dynamic[row] = world.physics and world.mass[row] > 0.0
+        world.handles[row] = handle
+        world.announce(rows)
+        return world, row
+
+    def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
+        """Let a PyBullet body take part in collision checks as STATIC; returns its handle.
+
+        Pairs with static bodies are reported when `ignore_static_collision` is off.
+        """
+        handle = SimObject(body_id, self, pickable=False, collision_mode=CollisionMode.STATIC, name=name)
+        self.world.kind[handle.row] = KIND_STATIC_BODY
+        return handle
+
+    # ---- poses in bulk -----------------------------------------------------------------------------------------------
+
+    def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
+        rows = self.world.rows_of(ids)
+        return self.world.position[rows], self.world.orientation[rows]
+
+    def set_poses(
+        self,
+        ids: Sequence[int],
+        positions: Any,
+        orientations: Any,
+        *,
+        preserve_velocity: bool = True,
+    ) -> None:
+        """Put entities at poses, (N, 3) and (N, 4), in one write, buffered inside a step.
+
+        Raises UnknownNameError (a KeyError) for an unknown id and InvalidValueError (a ValueError) for a wrong shape,
+        a number that is not finite or a zero quaternion; the world is then as it was.
+        """
+        world = self.world
+        rows = world.rows_of(ids)
+        points = as_floats(positions, (len(rows), 3), "positions")
+        turns = quaternions.normalized(as_floats(orientations, (len(rows), 4), "orientations"))
+        carried = rows[world.parent[rows] != NO_ROW]
+        if len(carried):
+            raise StateError(f"{world.label(int(carried[0]))!r} is attached and follows its carrier; detach it first")
+        world.position[rows] = points
+        world.orientation[rows] = turns
+        if not preserve_velocity:
+            world.velocity[rows] = 0.0
+            world.angular_velocity[rows] = 0.0
+        world.touch(rows)
+        if not world.in_step:
+            attachments.follow_rows(world, rows)
+
+    def get_snapshot(self) -> Snapshot:
+        """Return a frozen copy of the state of all entities; call it between steps."""
+        return take_snapshot(self.world)
+
+    # ---- user code ---------------------------------------------------------------------------------------------------
+
+    def register_callback(self, callback: Callable[..., object], frequency: float | None = None) -> None:
+        """Call `callback(sim, dt)` in phase 1, `frequency` times per simulated second (None: at each step).
+
+        `dt` is the simulated time since its last call.
+        """
+        self._callbacks.add(callback, frequency, "callback")
+
+    def unregister_callback(self, callback: Callable[..., object]) -> bool:
+        """Stop calling `callback`; returns whether it was registered."""
+        return self._callbacks.remove(callback)
+
+    @property
+    def plugins(self) -> list[SimPlugin]:
+        """The registered plugins."""
+        return self._plugins.plugins
+
+    def register_plugin(
+        self,
+        plugin: type[SimPlugin] | SimPlugin,
+        config: dict[str, Any] | None = None,
+        frequency: float | None = None,
+    ) -> SimPlugin:
+        """Add a plugin (a class is made into one with `config`) and return it."""
+        made = plugin(self, config) if isinstance(plugin, type) else plugin
+        self._plugins.add(made, frequency)
+        return made
+
+    def unregister_plugin(self, plugin: SimPlugin) -> bool:
+        """Shut `plugin` down and forget it; returns whether it was registered."""
+        return self._plugins.remove(plugin)
+
+    def register_manager(self, manager: Any, name: str | None = None) -> str:
+        """Run the callbacks of `manager` with each step; returns the name it goes by."""
+        chosen = name or f"manager_{len(self._managers)}"
+        if self._managers.get(chosen, manager) is not manager:
+            raise DuplicateNameError(f"a manager named {chosen!r} is registered already")
+        self._managers[chosen] = manager
+        return chosen
+
+    def unregister_manager(self, manager: Any) -> bool:
+        """Forget a manager (or a name); its entities stay. Returns whether it was registered."""
+        for name, known in list(self._managers.items()):
+            if known is manager or name == manager:
+                del self._managers[name]
+                return True
+        return False
+
+    def get_manager(self, name: str) -> Any:
+        """Return the manager called `name`; raises UnknownNameError."""
+        if name not in self._managers:
+            raise unknown_name("manager", name, self._managers)
+        return self._managers[name]
+
+
+def _class_for(params: object) -> type[SimObject]:
+    if isinstance(params, AgentSpawnParams):
+        return Agent
+    if isinstance(params, SimObjectSpawnParams):
+        return SimObject
+    raise InvalidValueError(f"expected SimObjectSpawnParams or AgentSpawnParams, got {params!r}")
+
+

@@ -1,0 +1,338 @@
+"""MultiRobotSimulationCore: builds a world and its PyBullet view, and lists the systems in the order of a step.
+
+Read this file first. What a step does is the list in `_build_pipeline`; what users call beyond it is in `facade/`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.actions.scheduler import ActionScheduler
+from fleet_sim.arrays import Rows
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.physics import BulletPhysics
+from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.collision.blocking_system import BlockingSystem
+from fleet_sim.collision.broad import BroadPhase
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.core.callbacks import CallbackList
+from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.hashing import state_hash
+from fleet_sim.core.inbox import Inbox
+from fleet_sim.core.pipeline import Phase, Pipeline, System
+from fleet_sim.core.plugins import PluginRunner
+from fleet_sim.core.profiler import Profiler
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.snapshot import SnapshotBoard
+from fleet_sim.core.world import World
+from fleet_sim.entities import attachments
+from fleet_sim.entities.dispatch import FleetCommandDispatcher
+from fleet_sim.entities.scenario import spawn_scenario
+from fleet_sim.facade.collisions import CollisionFacade
+from fleet_sim.facade.population import PopulationFacade
+from fleet_sim.facade.view import ViewFacade
+from fleet_sim.motion.laws import install_laws
+from fleet_sim.motion.system import MotionSystem
+from fleet_sim.params import SimulationParams
+from fleet_sim.runner import Runner
+from fleet_sim.settings import load_mapping
+
+log = logging.getLogger("fleet_sim")
+
+LOG_LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40, "critical": 50}
+
+
+class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Runner):
+    """A simulation of a fleet.
+
+    `world` holds all state; `pipeline` runs a step. Entities are spawned with `spawn`, managers or a scenario file, and
+    driven through their handles, or through commands put in the `inbox` from any thread.
+    """
+
+    def __init__(self, params: SimulationParams | None = None, collision_color: Any = None) -> None:
+        """Build an empty simulation. PyBullet is loaded when first needed: at once with `gui`, else on demand."""
+        self.params = params or SimulationParams(gui=False)
+        self.collision_color = collision_color
+        logging.getLogger("fleet_sim").setLevel(LOG_LEVELS[self.params.log_level])
+        self._build_world()
+        self._build_view()
+        self._build_features()
+        self.pipeline = Pipeline(self.world)
+        self._build_pipeline()
+        self.profiler = Profiler(self.pipeline)
+        self._initial: Checkpoint | None = None
+        Runner.__init__(self)
+        if self.params.gui:
+            self.setup_pybullet()
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
+        """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError."""
+        sim = cls(SimulationParams.from_dict(config, source=source))
+        try:
+            spawn_scenario(sim.world, config, source=source)
+        except BaseException:
+            sim.close()
+            raise
+        return sim
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> MultiRobotSimulationCore:
+        """Build a simulation from a YAML file; raises ConfigError naming file, key and what is allowed."""
+        return cls.from_dict(load_mapping(path), source=str(path))
+
+    # ---- building ----------------------------------------------------------------------------------------------------
+
+    def _build_world(self) -> None:
+        params = self.params
+        self.clock = Clock(params.timestep)
+        self.guard = FaultGuard(raise_on_fault=params.raise_on_fault)
+        self.world = World(self.clock, seed=params.seed, guard=self.guard)
+        self.world.physics = params.physics
+        self.world.block_on_collision_default = params.block_on_collision
+        self.world.on_remove.append(self._release_carried)
+        install_laws(self.world)
+
+    def _build_view(self) -> None:
+        params = self.params
+        self._client = BulletClient(
+            gui=params.gui,
+            gravity=params.gravity,
+            floor=params.enable_floor,
+            width=params.window_width,
+            height=params.window_height,
+        )
+        self._mirror = BulletMirror(self.world, self._client, params.pose_flush)
+        self.world.bodies = self._mirror
+        self.bullet = BulletHandle(self._mirror)
+        self._physics = BulletPhysics(self._mirror)
+
+    def _build_features(self) -> None:
+        params, world = self.params, self.world
+        self.inbox = Inbox()
+        self.dispatcher = FleetCommandDispatcher(self)
+        self.actions = ActionScheduler(world)
+        self.motion = MotionSystem(world)
+        broad = BroadPhase(
+            mode=params.spatial_hash_cell_size_mode,
+            cell_size=params.spatial_hash_cell_size,
+            multi_cell_threshold=params.multi_cell_threshold,
+        )
+        self.collisions = CollisionSystem(
+            world,
+            method=params.collision_detection_method,
+            margin=params.collision_margin,
+            ignore_static=params.ignore_static_collision,
+            broad=broad,
+            solve=self.bullet.closest_distances,
+            contacts=self._physics.contact_pairs,
+        )
+        self.collisions.set_frequency(params.collision_check_frequency)
+        self.blocking = BlockingSystem(world, self.bullet.closest_distances)
+        self.snapshots = SnapshotBoard(world)
+        self._callbacks = CallbackList(self.clock, self.guard)
+        self._plugins = PluginRunner(self.clock, self.guard)
+        self._managers: dict[str, Any] = {}
+        self.checkpoints = Checkpoints(world)
+        self.checkpoints.register("actions", self.actions)
+        self.checkpoints.register("collisions", self.collisions)
+
+    def _build_pipeline(self) -> None:
+        """The step, in order."""
+        for system in (
+            System("begin_step", Phase.UPDATE, self._begin_step),
+            System("inbox", Phase.UPDATE, self._drain_inbox),
+            System("pre_step", Phase.UPDATE, self._emit_pre_step),
+            System("actions", Phase.UPDATE, self.actions.run),
+            System("controllers", Phase.UPDATE, self._run_controllers),
+            System("motion", Phase.UPDATE, self._move),
+            System("entity_callbacks", Phase.UPDATE, self._run_entity_callbacks),
+            System("callbacks", Phase.UPDATE, self._run_callbacks),
+            System("plugins", Phase.UPDATE, self._run_plugins),
+            System("attachments", Phase.UPDATE, self._follow),
+            System("pose_flush", Phase.FLUSH, self._flush),
+            System("physics", Phase.PHYSICS, self._step_physics),
+            System("bounds", Phase.BOUNDS, self.collisions.bounds),
+            System("collisions", Phase.COLLIDE, self.collisions.run),
+            System("collision_events", Phase.COLLIDE, self.collisions.emit),
+            System("snapshot", Phase.OBSERVE, self.snapshots.end_step),
+            System("monitor", Phase.OBSERVE, self._monitor),
+            System("post_step", Phase.OBSERVE, self._emit_post_step),
+        ):
+            self.pipeline.add(system)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def step_once(self, return_profiling: bool = False) -> dict[str, Any] | None:
+        """Advance by one time step, unless paused; returns the profile if asked for.
+
+        Raises StateError from inside a step. What user code raises is isolated (see `params.raise_on_fault`).
+        """
+        if self.is_paused:
+            return {} if return_profiling else None
+        self._advance()
+        return self.get_profiling_stats() if return_profiling else None
+
+    def _advance(self) -> None:
+        if self._initial is None and self.params.keep_initial_state:
+            self.initialize_simulation()
+        try:
+            self.pipeline.step(self.clock.dt)
+        finally:
+            self._mirror.end_step()
+        self.profiler.end_step()
+
+    def _begin_step(self, dt: float) -> None:
+        self.world.moved[:] = False
+        self._mirror.begin_step(stage=self._client.connected or self._has_user_code())
+
+    def _has_user_code(self) -> bool:
+        """Whether code that might query PyBullet runs in phase 1."""
+        return bool(self._callbacks or self._plugins.plugins or self._managers or self.world.hooks or self.inbox)
+
+    def _drain_inbox(self, dt: float) -> None:
+        self.inbox.drain(self.dispatcher)
+
+    def _emit_pre_step(self, dt: float) -> None:
+        self.world.events.emit("pre_step", dt=dt, sim_time=self.clock.time)
+
+    def _run_controllers(self, dt: float) -> None:
+        self._emit_to_entities("pre_update", dt=dt)
+        self.world.hooks.run_controllers(self.world.handles, dt)
+
+    def _move(self, dt: float) -> None:
+        arrived = self.motion.run(dt)
+        arrived = self.blocking.run(arrived)
+        if len(arrived):
+            self.actions.arrived(arrived)
+            self._emit_arrivals(arrived)
+
+    def _emit_arrivals(self, rows: Rows) -> None:
+        world = self.world
+        if world.events.has_handlers("arrived") or len(world.entity_events):
+            for row in rows.tolist():
+                world.events.emit("arrived", agent=world.handles[row])
+                world.entity_events.emit(row, "arrived")
+
+    def _run_entity_callbacks(self, dt: float) -> None:
+        self.world.hooks.run_callbacks(self.world.handles, dt)
+        self._emit_to_entities("post_update", dt=dt)
+
+    def _emit_to_entities(self, event: str, **details: Any) -> None:
+        """Emit `event` once per entity, to global handlers and to its own; nothing where nobody listens."""
+        world = self.world
+        if world.events.has_handlers(event):
+            rows = world.rows.tolist()
+        else:
+            rows = world.entity_events.listening(event) if len(world.entity_events) else []
+        for row in rows:
+            if world.alive[row]:
+                if event == "post_update":
+                    details["moved"] = bool(world.moved[row])
+                world.events.emit(event, entity=world.handles[row], **details)
+                world.entity_events.emit(row, event, **details)
+
+    def _run_callbacks(self, dt: float) -> None:
+        for manager in list(self._managers.values()):
+            run = getattr(manager, "run_callbacks", None)
+            if run is not None:
+                run()
+        self._callbacks.run(self)
+
+    def _run_plugins(self, dt: float) -> None:
+        self._plugins.step()
+
+    def _follow(self, dt: float) -> None:
+        attachments.follow(self.world)
+
+    def _flush(self, dt: float) -> None:
+        self._mirror.flush()
+
+    def _step_physics(self, dt: float) -> None:
+        if self.params.physics and self._physics.step(dt):
+            attachments.follow(self.world)
+
+    def _monitor(self, dt: float) -> None:
+        if self.params.enable_time_profiling and (self.clock.tick + 1) % self.params.profiling_interval == 0:
+            log.info("step %d: %s", self.clock.tick, self.profiler.summary())
+
+    def _emit_post_step(self, dt: float) -> None:
+        self.world.events.emit("post_step", dt=dt, sim_time=self.clock.time)
+
+    def _release_carried(self, rows: Rows) -> None:
+        """Let go of what entities about to be removed carry, and of what carries them."""
+        world = self.world
+        for child in attachments.children_of(world, rows).tolist():
+            attachments.detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
+        world.parent[rows] = NO_ROW
+
+    # ---- going back --------------------------------------------------------------------------------------------------
+
+    def initialize_simulation(self) -> None:
+        """Remember the present moment as the one `reset` goes back to; done by itself at the first step."""
+        self._initial = self.checkpoints.take()
+
+    def save_state(self) -> Checkpoint:
+        """Return the present moment, to go back to with `restore_state`: poses, motion, actions, random streams."""
+        self._require_outside_step("save_state")
+        return self.checkpoints.take()
+
+    def restore_state(self, checkpoint: Checkpoint) -> None:
+        """Go back to a saved moment of this simulation. Entities spawned since are removed, removed ones live again."""
+        self._require_outside_step("restore_state")
+        self.checkpoints.restore(checkpoint)
+        self._mirror.reconcile()
+        self.world.hooks.reset()
+        self._callbacks.restart()
+        for manager in self._managers.values():
+            restart = getattr(manager, "restart_callbacks", None)
+            if restart is not None:
+                restart()
+        self._plugins.reset()
+        self.world.events.emit("reset")
+
+    def reset(self) -> None:
+        """Go back to the initial state: the moment before the first step, with all its robots and their plans.
+
+        Callbacks, plugins and event handlers stay; random streams start anew. See `clear` for an empty world.
+        """
+        self._require_outside_step("reset")
+        if self._initial is None:
+            self.initialize_simulation()
+        assert self._initial is not None
+        self.restore_state(self._initial)
+
+    restore_initial = reset
+
+    def clear(self) -> None:
+        """Remove every entity and go back to time 0; callbacks, plugins, managers and event handlers stay."""
+        self._require_outside_step("clear")
+        self.remove_rows(self.world.rows)
+        self.clock.tick = 0
+        self._initial = None
+        self._mirror.reset()
+        self._callbacks.restart()
+        self._plugins.reset()
+        self.world.events.emit("cleared")
+
+    def state_hash(self) -> str:
+        """Return a hash of all state, equal for equal runs whatever the order of rows."""
+        return state_hash(self.world)
+
+    def close(self) -> None:
+        """Shut plugins down and leave PyBullet; may be called again."""
+        self.stop()
+        self._plugins.shutdown()
+        self._mirror.close()
+
+    def __enter__(self) -> MultiRobotSimulationCore:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
