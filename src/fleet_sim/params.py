@@ -35,7 +35,7 @@ class CameraParams(Checked):
 class SimulationParams(Checked):
     """The settings of a simulation; checked when constructed and at each assignment.
 
-    `collision_detection_method` None becomes, when it is given, CLOSEST_POINTS with physics off and HYBRID with
+    `collision_detection_method` None becomes, when given, CLOSEST_POINTS with physics off and HYBRID with
     physics on. Raises ConfigError naming the setting, what was given and what is allowed.
     """
 

@@ -89,6 +89,8 @@ def _parse(text: str, source: str) -> Any:
         ) from error
     except yaml.YAMLError as error:
         raise ConfigError(f"not valid YAML: {error}", source=source) from error
+    except RecursionError as error:
+        raise ConfigError("is nested too deep", source=source) from error
     except ConfigError as error:
         raise ConfigError(str(error), source=source) from error
 

@@ -1,0 +1,1 @@
+"""The command line: `fleet-sim`, one file per command."""

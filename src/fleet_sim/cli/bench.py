@@ -1,0 +1,84 @@
+"""`fleet-sim bench`: measure spawning and stepping on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any, NamedTuple
+
+WARM_UP_STEPS = 5
+
+
+class Result(NamedTuple):
+    """One measurement: times in seconds, the step as the median over all steps."""
+
+    robots: int
+    spawn: float
+    step: float
+    rtf: float
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("bench", help="measure spawning and stepping on this machine")
+    parser.add_argument(
+        "--robots",
+        type=_positive,
+        nargs="+",
+        default=[100, 1000, 10000],
+        metavar="N",
+        help="sizes of the fleet",
+    )
+    parser.add_argument("--steps", type=_positive, default=100, metavar="N", help="steps that are measured")
+    parser.add_argument(
+        "--motion",
+        choices=["omnidirectional", "differential"],
+        default="differential",
+        help="how robots move",
+    )
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print one row for each size of the fleet; return 0."""
+    print("physics off, time step 0.1 s, collisions in each step, half of the robots moving")
+    print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
+    for robots in args.robots:
+        result = measure(robots, args.steps, args.motion)
+        print(
+            f"{result.robots:8d} {result.spawn:9.3f} {result.step * 1e3:9.3f} {result.rtf:17.0f}", flush=True
+        )
+    return 0
+
+
+def measure(robots: int, steps: int, motion: str) -> Result:
+    """Return the times of a fleet of `robots` on a grid, of which every other one drives to a far goal."""
+    from fleet_sim.entities import AgentManager, AgentSpawnParams, GridSpawnParams
+    from fleet_sim.geometry import Pose
+    from fleet_sim.params import SimulationParams
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    params = SimulationParams(gui=False, monitor=False, target_rtf=0, timestep=0.1)
+    sim = MultiRobotSimulationCore(params)
+    manager = AgentManager(sim)
+    start = time.perf_counter()
+    grid = GridSpawnParams.from_count(robots, spacing=[2.0, 2.0, 0.0])
+    agents = manager.spawn_agents_grid(robots, grid, AgentSpawnParams(motion_mode=motion))
+    spawn = time.perf_counter() - start
+    for agent in agents[::2]:
+        position = agent.get_pose().position
+        agent.set_goal(Pose.from_xyz(position[0] + 1e4, position[1], position[2]))
+    times = []
+    for _ in range(WARM_UP_STEPS + steps):
+        start = time.perf_counter()
+        sim.step_once()
+        times.append(time.perf_counter() - start)
+    step = sorted(times[WARM_UP_STEPS:])[steps // 2]
+    return Result(robots, spawn, step, params.timestep / step)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number

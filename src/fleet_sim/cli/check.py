@@ -1,0 +1,35 @@
+"""`fleet-sim check`: say whether scenarios are right."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.params import SimulationParams
+from fleet_sim.paths import resolve_config
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("check", help="say whether scenarios are right, and what is wrong")
+    parser.add_argument(
+        "config", nargs="+", metavar="CONFIG", help="a YAML file, or the name of a shipped one"
+    )
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print OK or the one error of each file; return 0 when all are right, else 1."""
+    failed = False
+    for name in args.config:
+        path = resolve_config(name)
+        try:
+            SimulationParams.from_config(path)
+        except ConfigError as error:
+            failed = True
+            print(f"fleet-sim: error: {error}", file=sys.stderr)
+        else:
+            print(f"{path}: OK")
+    return 1 if failed else 0

@@ -1,0 +1,62 @@
+"""The command `fleet-sim`: its options, and the errors every command shares."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import fleet_sim
+from fleet_sim.cli import bench, check, run, schema
+from fleet_sim.errors import FleetSimError
+
+EXAMPLES = """examples:
+  fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
+  fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
+  fleet-sim run demo.yaml --set simulation.seed=3  change one setting
+  fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
+  fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
+  fleet-sim bench --robots 1000 10000              measure the step on this machine
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="fleet-sim",
+        description="Simulate fleets of robots.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (run, check, schema, bench):
+        command.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, or 1 after printing the one error, or 130 when interrupted.
+
+    Wrong usage exits with 2, as argparse does.
+    """
+    args = build_parser().parse_args(argv)
+    try:
+        code: int = args.command(args)
+        sys.stdout.flush()
+    except FleetSimError as error:
+        print(f"fleet-sim: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("fleet-sim: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

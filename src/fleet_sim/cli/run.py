@@ -1,0 +1,83 @@
+"""`fleet-sim run`: run a scenario and say what happened."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.paths import resolve_config
+from fleet_sim.scenario import is_scenario
+from fleet_sim.settings import load_mapping, parse_value, set_key
+
+if TYPE_CHECKING:
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("run", help="run a scenario and say what happened")
+    parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
+    parser.add_argument(
+        "--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless"
+    )
+    parser.add_argument(
+        "--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
+    window = parser.add_mutually_exclusive_group()
+    window.add_argument("--gui", action="store_true", default=None, help="open a window")
+    window.add_argument("--headless", dest="gui", action="store_false", help="open no window")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one key, as in simulation.physics=true",
+    )
+    parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    # The simulation is loaded here so that --help and check start at once.
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    path = resolve_config(args.config)
+    sim = MultiRobotSimulationCore.from_dict(configuration(args), source=str(path))
+    start = time.perf_counter()
+    try:
+        sim.run_simulation()
+    except KeyboardInterrupt:
+        print("stopped by Ctrl-C")
+    print(summary(sim, time.perf_counter() - start))
+    if args.hash:
+        print(f"state hash: {sim.state_hash()}")
+    return 0
+
+
+def configuration(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the scenario of `args` with its options put in; raises ConfigError."""
+    config = load_mapping(resolve_config(args.config))
+    section = "simulation." if is_scenario(config) else ""
+    options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
+    for name, value in options.items():
+        if value is not None:
+            set_key(config, section + name, value)
+    for text in args.set:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
+        set_key(config, key.strip(), parse_value(value))
+    return config
+
+
+def summary(sim: MultiRobotSimulationCore, seconds: float) -> str:
+    """Return one line on what was simulated and how fast."""
+    factor = f"{sim.sim_time / seconds:.1f} times real time" if seconds > 0 else "at once"
+    return (
+        f"{len(sim.agents)} robots, {sim.step_count} steps, {sim.sim_time:.2f} s simulated in {seconds:.2f} s"
+        f" ({factor}), {sim.collision_count} collisions"
+    )

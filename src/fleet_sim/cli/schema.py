@@ -1,0 +1,34 @@
+"""`fleet-sim schema`: print the JSON schema of scenarios, for editors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fleet_sim.params import SimulationParams
+from fleet_sim.scenario import SECTIONS
+from fleet_sim.settings import json_schema, object_schema
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("schema", help="print the JSON schema of scenarios, for editors")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print the schema; return 0."""
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the JSON schema of a scenario file."""
+    spawns = {"type": "array", "items": {"type": "object"}}
+    schemas = {"simulation": object_schema(SimulationParams), "robots": spawns, "objects": spawns}
+    return {
+        **json_schema(SimulationParams, title="A fleet_sim scenario"),
+        "description": "What is simulated, and how.",
+        "properties": {name: {**schemas[name], "description": doc} for name, doc in SECTIONS.items()},
+    }

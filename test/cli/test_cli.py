@@ -1,0 +1,95 @@
+"""The command line as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fleet_sim
+
+
+def fleet_sim_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_help_shows_examples_that_parse() -> None:
+    done = fleet_sim_command("--help")
+    assert done.returncode == 0
+    examples = re.findall(r"^  fleet-sim ([a-z]+)", done.stdout, re.MULTILINE)
+    assert set(examples) == {"run", "check", "schema", "bench"}
+    for command in set(examples):
+        assert fleet_sim_command(command, "--help").returncode == 0
+
+
+def test_version() -> None:
+    assert fleet_sim_command("--version").stdout == f"fleet-sim {fleet_sim.__version__}\n"
+
+
+def test_wrong_usage_exits_with_2() -> None:
+    assert fleet_sim_command().returncode == 2
+    assert fleet_sim_command("fly").returncode == 2
+    assert fleet_sim_command("bench", "--robots", "0").returncode == 2
+
+
+def test_check_says_ok_or_the_one_error(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("simulation:\n  timestep: 0.1\n")
+    bad.write_text("simulation:\n  timestep: 0.1\n  sed: 3\n")
+    done = fleet_sim_command("check", "good.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "good.yaml: OK\n", "")
+    done = fleet_sim_command("check", "good.yaml", "bad.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "good.yaml: OK\n")
+    assert done.stderr == "fleet-sim: error: bad.yaml: simulation.sed: unknown key. Did you mean 'seed'?\n"
+    done = fleet_sim_command("check", "god.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Did you mean 'good.yaml'?" in done.stderr
+
+
+def test_check_finds_shipped_scenarios_anywhere(tmp_path: Path) -> None:
+    done = fleet_sim_command("check", "demo.yaml", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.endswith("demo.yaml: OK\n")
+
+
+def test_schema_is_json() -> None:
+    schema = json.loads(fleet_sim_command("schema").stdout)
+    assert "timestep" in schema["properties"]["simulation"]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--set", "simulation.seed"], "--set needs KEY=VALUE"),
+        (
+            ["--set", "simulation.seed=-1"],
+            "demo.yaml: simulation.seed: must be a whole number at least 0, got -1",
+        ),
+        (["--set", "simulation.sed=1"], "simulation.sed: unknown key. Did you mean 'seed'?"),
+        (["--rtf", "-1"], "simulation.target_rtf: must be a number at least 0, got -1"),
+        (["--set", "simulation.seed=[1"], "not valid YAML"),
+    ],
+)
+def test_run_names_a_wrong_option(option: list[str], words: str) -> None:
+    done = fleet_sim_command("run", "demo.yaml", "--headless", *option)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_run_says_what_happened() -> None:
+    done = fleet_sim_command("run", "demo.yaml", "--headless", "--rtf", "0", "--duration", "1", "--hash")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\d+ robots, 20 steps, 1\.00 s simulated", done.stdout)
+    assert re.search(r"^state hash: \w+$", done.stdout, re.MULTILINE)
+
+
+def test_bench_prints_a_row_for_each_size() -> None:
+    done = fleet_sim_command("bench", "--robots", "10", "20", "--steps", "3")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[2:]] == ["10", "20"]

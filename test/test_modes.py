@@ -1,0 +1,25 @@
+"""Modes are their string values, and have stable codes for columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet_sim import modes
+
+VALUES = {
+    modes.MotionMode: "omnidirectional|differential",
+    modes.MovementDirection: "forward|backward|auto",
+    modes.PosePhase: "rotate|forward",
+    modes.ActionStatus: "not_started|in_progress|completed|failed|cancelled",
+    modes.CollisionMode: "normal_3d|normal_2d|static|disabled",
+    modes.CollisionDetectionMethod: "closest_points|contact_points|hybrid",
+    modes.SpatialHashCellSizeMode: "constant|auto_adaptive|auto_initial",
+    modes.ControllerMode: "idle|velocity|pose",
+}
+
+
+@pytest.mark.parametrize(("mode", "values"), VALUES.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_values_and_codes(mode: type[modes.Mode], values: str) -> None:
+    assert [str(member) for member in mode] == values.split("|")
+    assert [member.code for member in mode] == list(range(len(mode)))
+    assert all(mode(member.value) is member and member == member.value for member in mode)
