@@ -1,4 +1,4 @@
-"""The files ROS 2 and the library find in share/fleet_sim; the rest of the metadata is in pyproject.toml."""
+"""The files that ROS 2 and the library find in share/fleet_sim; the metadata is in pyproject.toml."""
 
 from pathlib import Path
 
@@ -22,4 +22,4 @@ def data_files() -> list[tuple[str, list[str]]]:
     return found
 
 
-setup(data_files=data_files())
+setup(license="Apache-2.0", data_files=data_files())

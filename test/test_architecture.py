@@ -1,7 +1,7 @@
 """Imports point one way.
 
-Every import counts: at the top, inside functions, and under TYPE_CHECKING, since a type is a dependency of the
-reader as well. Modules and packages directly under `fleet_sim` are the parts.
+Every import counts: at the top, inside functions, and under TYPE_CHECKING, since the reader of a file
+depends on its types as well. Modules and packages directly under `fleet_sim` are the parts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "fleet_sim"
 
-# A part may import any part of an earlier line. Within a chain it may also import the parts to its left, within
-# a group none: those meet in columns, commands and events.
+# A part may import any part of an earlier line. Within a chain it may also import the parts to its left,
+# within a group none: those meet in columns, commands and events.
 CHAIN, GROUP = "chain", "group"
 LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["errors", "arrays", "modes", "settings", "scenario", "paths", "spatial", "geometry", "params"]),
@@ -38,7 +38,6 @@ RESERVED = {
     "pettingzoo": {"envs"},
     "tkinter": {"viewer"},
 }
-# The package itself re-exports the public names; only the outermost parts may use it that way.
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -82,6 +81,7 @@ def test_imports_point_one_way(module: Path) -> None:
         if target in known:
             assert target in allowed, f"{module}:{line}: {part} must not import {target}"
         else:
+            # The package re-exports names for its users; inside, that would be a way around the order.
             assert outermost, (
                 f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
             )
@@ -97,8 +97,6 @@ def test_foreign_modules_stay_in_their_part(module: Path) -> None:
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:
-    code = f"import sys, fleet_sim; print(*({sorted(RESERVED)} & sys.modules.keys()))".replace(
-        "[", "{"
-    ).replace("]", "}")
+    code = f"import sys, fleet_sim; print(*set({sorted(RESERVED)}) & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -42,11 +42,11 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
-    # The simulation is loaded here so that --help and check start at once.
+    config = configuration(args)
+    # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.simulation import MultiRobotSimulationCore
 
-    path = resolve_config(args.config)
-    sim = MultiRobotSimulationCore.from_dict(configuration(args), source=str(path))
+    sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
     start = time.perf_counter()
     try:
         sim.run_simulation()

@@ -12,8 +12,8 @@ from typing import Any, get_type_hints
 class Setting:
     """What is allowed for one field beyond its type. Bounds apply to a number or to each number of a list.
 
-    `reader` replaces the check by type for values with several spellings: it gets what was given, or a value
-    it returned before, returns the value, and raises ValueError saying what is allowed; `schema` is its schema.
+    `reader` replaces the check by type for values with several spellings: it gets what was given, or what it
+    returned before, and returns the value or raises ValueError saying what is allowed. `schema` describes it.
     """
 
     low: float | None = None

@@ -1,0 +1,88 @@
+"""What is installed is complete, and says the same things everywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from email.parser import Parser
+from importlib.metadata import distribution
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+from xml.etree import ElementTree
+
+import pytest
+
+import fleet_sim
+
+ROOT = Path(__file__).parents[1]
+NOT_SOURCES = ignore_patterns(".git", ".venv*", "build", "install", "log", "dist", "*.egg-info", ".*_cache")
+
+
+def test_package_xml_agrees_with_the_python_package() -> None:
+    package = ElementTree.parse(ROOT / "package.xml").getroot()
+    metadata = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "")
+    assert package.get("format") == "3"
+    assert package.findtext("name") == metadata["Name"].replace("-", "_")
+    assert package.findtext("version") == metadata["Version"] == fleet_sim.__version__
+    assert package.findtext("description") == metadata["Summary"]
+    assert package.findtext("license") in (metadata["License"], metadata["License-Expression"])
+    maintainer = package.find("maintainer")
+    assert maintainer is not None
+    assert metadata["Author-email"] == f"{maintainer.text} <{maintainer.get('email')}>"
+    assert package.findtext("export/build_type") == "ament_python"
+
+
+def test_the_changelog_has_this_version_or_is_ahead() -> None:
+    headings = re.findall(
+        r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert headings[0] in ("Unreleased", fleet_sim.__version__)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "AMENT_PREFIX_PATH")
+    }
+
+    def run(*command: object) -> str:
+        words = [str(word) for word in command]
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    sources, prefix = tmp_path / "sources", tmp_path / "venv"
+    copytree(ROOT, sources, ignore=NOT_SOURCES)
+    venv.create(prefix, with_pip=True)
+    run(prefix / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", sources)
+
+    assert run(prefix / "bin" / "fleet-sim", "--version") == f"fleet-sim {fleet_sim.__version__}\n"
+    assert run(prefix / "bin" / "fleet-sim", "check", "demo.yaml").endswith("demo.yaml: OK\n")
+    found = Path(run(prefix / "bin" / "fleet-sim", "check", "demo.yaml").split(":")[0]).resolve()
+    share = (prefix / "share").resolve()
+    assert found == share / "fleet_sim" / "config" / "demo.yaml"
+    assert (share / "fleet_sim" / "package.xml").is_file()
+    assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim").is_file()
+    script = (
+        "import fleet_sim, pathlib; print(pathlib.Path(fleet_sim.__file__).with_name('py.typed').is_file())"
+    )
+    assert run(prefix / "bin" / "python", "-c", script) == "True\n"
+    installed = {path.name for path in (share.parent / "lib").glob("python*/site-packages/*")}
+    assert not {"pocket_ros", "fleet_sim_msgs", "test"} & installed
+
+
+@pytest.mark.slow
+def test_ros_finds_executables_where_it_looks(tmp_path: Path) -> None:
+    copytree(ROOT, tmp_path / "sources", ignore=NOT_SOURCES)
+    command = [sys.executable, "setup.py", "--quiet", "install", "--prefix", tmp_path / "install"]
+    command += ["--single-version-externally-managed", "--record", tmp_path / "record.txt"]
+    done = subprocess.run(command, cwd=tmp_path / "sources", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "install" / "lib" / "fleet_sim" / "fleet-sim").is_file()
+    assert (tmp_path / "install" / "share" / "fleet_sim" / "config" / "demo.yaml").is_file()
