@@ -33,7 +33,7 @@ from fleet_sim.core.snapshot import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
-from fleet_sim.entities.scenario import spawn_scenario
+from fleet_sim.entities.entries import spawn_scenario
 from fleet_sim.facade.collisions import CollisionFacade
 from fleet_sim.facade.population import PopulationFacade
 from fleet_sim.facade.view import ViewFacade

@@ -2,79 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.geometry import Pose
+from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
-_KINDS = {kind.name.lower(): kind for kind in ShapeKind if kind not in (ShapeKind.NONE, ShapeKind.COMPOUND)}
+ShapeType = Literal["box", "sphere", "cylinder", "capsule", "plane", "mesh"]
+Vector = tuple[float, float, float]
+
+_POSE_KEYS = ("position", "orientation", "rpy", "yaw")
+_POSE_SCHEMA = {
+    "description": "[x, y, z], [x, y, z, yaw], or a mapping of position with yaw, rpy (rad) or orientation (x, y, z, w).",
+    "anyOf": [
+        {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4},
+        {"type": "object", "properties": {key: {} for key in _POSE_KEYS}, "additionalProperties": False},
+    ],
+}
+
+
+def read_pose(value: object) -> Pose | None:
+    """Return a Pose from any of the ways to write one; raises InvalidValueError."""
+    if value is None or isinstance(value, Pose):
+        return value
+    if isinstance(value, dict):
+        unknown = [str(key) for key in value if key not in _POSE_KEYS]
+        if unknown:
+            raise InvalidValueError(f"unknown key {unknown[0]!r} of a pose.{did_you_mean(unknown[0], _POSE_KEYS)}")
+        if len(value.keys() & {"orientation", "rpy", "yaw"}) > 1:
+            raise InvalidValueError(f"a pose has one of orientation, rpy and yaw, got {value!r}")
+        x, y, z = _numbers(value.get("position", (0.0, 0.0, 0.0)), (3,))
+        if "orientation" in value:
+            return Pose((x, y, z), _numbers(value["orientation"], (4,)))
+        roll, pitch, yaw = _numbers(value["rpy"], (3,)) if "rpy" in value else (0.0, 0.0, value.get("yaw", 0.0))
+        return Pose.from_euler(x, y, z, roll, pitch, *_numbers((yaw,), (1,)))
+    numbers = _numbers(value, (3, 4))
+    return Pose.from_yaw(*numbers) if len(numbers) == 4 else Pose(numbers)
+
+
+def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
+    items = list(value) if isinstance(value, (list, tuple)) else []
+    good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
+    if len(items) not in lengths or not good:
+        raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers, got {value!r}")
+    return [float(item) for item in items]
+
+
+def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, ...] = ()) -> Any:
+    """Return a dataclass field for a pose."""
+    return setting(default, reader=read_pose, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
 
 
 @dataclass
-class ShapeParams:
-    """A shape: box, sphere, cylinder, capsule, plane or mesh.
+class ShapeParams(Checked):
+    """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
 
-    Lengths in m. `half_extents` for boxes; `radius` for spheres, cylinders and capsules; `height` of the whole cylinder,
-    or of the capsule between its half spheres; `mesh_path` and `mesh_scale` for meshes (collision: its convex hull).
-    `frame_pose` is where the shape sits in the body.
-    """
-
-    shape_type: str | None = None
-    mesh_path: str | None = None
-    mesh_scale: Sequence[float] = (1.0, 1.0, 1.0)
-    half_extents: Sequence[float] = (0.5, 0.5, 0.5)
-    radius: float = 0.5
-    height: float = 1.0
-    rgba_color: Sequence[float] = (0.8, 0.8, 0.8, 1.0)
-    frame_pose: Pose | None = field(default=None)
+    shape_type: ShapeType | None = setting(None, doc="The kind of shape; null: no shape.")
+    mesh_path: str | None = setting(None, doc="File of a mesh (.obj or .stl); collides as its convex hull.")
+    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, doc="Factor on the mesh along each axis.")
+    half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, unit="m", doc="Half the size of a box.")
+    radius: float = setting(0.5, above=0, unit="m", doc="Of a sphere, cylinder or capsule.")
+    height: float = setting(1.0, above=0, unit="m", doc="Of a cylinder; of a capsule between its half spheres.")
+    rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
+    frame_pose: Pose | None = pose_setting(doc="Where the shape sits in the body.")
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
-        """Return the checked, hashable geometry (None without `shape_type`); raises InvalidValueError.
+        """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
 
         `frame_pose`, where given, takes precedence over the shape's own.
         """
         if self.shape_type is None:
             return None
-        kind = _KINDS.get(self.shape_type)
-        if kind is None:
-            raise InvalidValueError(
-                f"shape_type: unknown shape {self.shape_type!r}.{did_you_mean(str(self.shape_type), _KINDS)}"
-            )
-        mesh_path = ""
-        if kind is ShapeKind.MESH:
-            mesh_path = self._mesh_file()
-        half_extents = as_floats(self.half_extents, (3,), "half_extents")
-        if half_extents.min() <= 0.0:
-            raise InvalidValueError(f"half_extents: every number must be above 0 m, got {list(self.half_extents)}")
-        scale = as_floats(self.mesh_scale, (3,), "mesh_scale")
-        if scale.min() <= 0.0:
-            raise InvalidValueError(f"mesh_scale: every number must be above 0, got {list(self.mesh_scale)}")
-        rgba = as_floats(self.rgba_color, (4,), "rgba_color")
-        if rgba.min() < 0.0 or rgba.max() > 1.0:
-            raise InvalidValueError(f"rgba_color: four numbers from 0 to 1, got {list(self.rgba_color)}")
         frame = frame_pose or self.frame_pose or Pose((0.0, 0.0, 0.0))
         return Geometry(
-            kind=int(kind),
-            half_extents=tuple(half_extents.tolist()),
-            radius=as_float(self.radius, "radius in m", low=1e-9),
-            height=as_float(self.height, "height in m", low=1e-9),
-            mesh_path=mesh_path,
-            mesh_scale=tuple(scale.tolist()),
-            rgba=tuple(rgba.tolist()),
+            kind=int(ShapeKind[self.shape_type.upper()]),
+            half_extents=self.half_extents,
+            radius=self.radius,
+            height=self.height,
+            mesh_path=existing_file(self.mesh_path, "mesh_path") if self.shape_type == "mesh" else "",
+            mesh_scale=self.mesh_scale,
+            rgba=self.rgba_color,
             position=tuple(frame.position),
             orientation=tuple(frame.orientation),
         )
 
-    def _mesh_file(self) -> str:
-        if not self.mesh_path:
-            raise InvalidValueError("a mesh shape needs mesh_path, the path of an .obj or .stl file")
-        path = Path(self.mesh_path).expanduser()
-        if not path.is_file():
-            near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise InvalidValueError(f"mesh_path: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
-        return str(path.resolve())
+
+def existing_file(name: str | None, what: str) -> str:
+    """Return the absolute path of the file `name`; raises InvalidValueError with the closest names beside it."""
+    if not name:
+        raise InvalidValueError(f"{what}: must name a file, got {name!r}")
+    path = Path(name).expanduser()
+    if not path.is_file():
+        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+    return str(path.resolve())

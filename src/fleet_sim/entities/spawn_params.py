@@ -2,61 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.settings import read
-from fleet_sim.entities.shape_params import ShapeParams
-from fleet_sim.errors import InvalidValueError
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
+from fleet_sim.errors import ConfigError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.settings import Checked, read, setting
 
-Limit = float | Sequence[float]
+Limit = float | Vector
+
+ORIGIN = Pose((0.0, 0.0, 0.0))
 
 
 @dataclass
-class SimObjectSpawnParams:
-    """An object to be: shapes, pose, mass in kg (0: kinematic) and how it takes part in collisions.
+class SimObjectSpawnParams(Checked):
+    """An object to be. Checked when constructed and when changed."""
 
-    `visual_frame_pose` and `collision_frame_pose` place the shapes in the body, over the shapes' own frame poses.
-    """
-
-    visual_shape: ShapeParams | None = None
-    collision_shape: ShapeParams | None = None
-    initial_pose: Pose = field(default_factory=lambda: Pose((0.0, 0.0, 0.0)))
-    mass: float = 0.0
-    pickable: bool = True
-    name: str | None = None
-    visual_frame_pose: Pose | None = None
-    collision_frame_pose: Pose | None = None
-    collision_mode: CollisionMode = CollisionMode.NORMAL_3D
-    block_on_collision: bool | None = None
-    user_data: dict[str, Any] = field(default_factory=dict)
+    visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
+    collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
+    initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
+    mass: float = setting(0.0, low=0, unit="kg", doc="0: kinematic.")
+    pickable: bool = setting(True, doc="Whether robots may pick it up.")
+    name: str | None = setting(None, doc="Unique name; in a grid the prefix of the names.")
+    visual_frame_pose: Pose | None = pose_setting(doc="Where the visual shape sits in the body.")
+    collision_frame_pose: Pose | None = pose_setting(doc="Where the collision shape sits in the body.")
+    collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
+    block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as the simulation says.")
+    user_data: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the entity.")
 
     @classmethod
-    def from_dict(cls, config: Mapping[str, Any]) -> SimObjectSpawnParams:
-        """Read a mapping as in a scenario file; `name` is mandatory, `pose: [x, y, z]` and `yaw` are accepted."""
+    def from_dict(cls, config: Mapping[str, Any]) -> Any:
+        """Read a mapping as in a scenario file; `name` is mandatory. Raises ConfigError."""
         return read_spawn_params(cls, config)
 
 
 @dataclass
-class ControllerParams:
-    """Limits and habits of a mobile base; None takes the default.
+class ControllerParams(Checked):
+    """Limits and habits of a mobile base; None takes the default. One number limits a magnitude, three each body axis."""
 
-    Limits in m/s, m/s2, rad/s, rad/s2: one number limits the magnitude, three limit each body axis.
-    `cmd_vel_timeout` in s of simulation time after which a velocity command is dropped; 0 never.
-    `navigation_2d` makes goals keep the robot's height, roll and pitch.
-    """
-
-    max_linear_vel: Limit | None = None
-    max_linear_accel: Limit | None = None
-    max_angular_vel: Limit | None = None
-    max_angular_accel: Limit | None = None
-    cmd_vel_timeout: float | None = None
-    navigation_2d: bool | None = None
-    default_direction: MovementDirection | None = None
+    max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: 2.")
+    max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: 5.")
+    max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit; null: 3.")
+    max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit; null: 10.")
+    cmd_vel_timeout: float | None = setting(None, low=0, unit="s", doc="After which a velocity command ends; 0: never.")
+    navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
+    default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")
 
 
 LIMIT_DEFAULTS = {
@@ -71,53 +67,48 @@ LIMIT_DEFAULTS = {
 class AgentSpawnParams(SimObjectSpawnParams):
     """An agent to be: an object that drives.
 
-    The limits may be given here or in `controller` (a ControllerParams or a mapping of its fields, with `type:` naming a
-    registered controller); here they win. `use_fixed_base` makes an agent that never drives.
+    The limits may be given here or in `controller` (ControllerParams, or a mapping of their keys with `type:` naming a
+    registered controller); here they win.
     """
 
-    urdf_path: str | None = None
-    motion_mode: MotionMode | str = MotionMode.DIFFERENTIAL
-    use_fixed_base: bool = False
-    max_linear_vel: Limit | None = None
-    max_linear_accel: Limit | None = None
-    max_angular_vel: Limit | None = None
-    max_angular_accel: Limit | None = None
-    controller: Any = None
-    plugins: Any = None
+    urdf_path: str | None = setting(None, doc="Robot description file, instead of shapes.")
+    motion_mode: str = setting(MotionMode.DIFFERENTIAL, doc="How the base moves: the name of a motion law.")
+    use_fixed_base: bool = setting(False, doc="An agent that never drives.")
+    max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit.")
+    max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit.")
+    max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit.")
+    max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit.")
+    controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
+    plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
 
     def limit(self, name: str, controller: ControllerParams) -> tuple[Floats, float]:
-        """Return (limits per axis (3,), limit of the norm) of the setting `name`; raises InvalidValueError."""
+        """Return the limit `name` as columns hold it: (per axis (3,), norm)."""
         value = getattr(self, name)
         if value is None:
             value = getattr(controller, name)
         if value is None:
             value = LIMIT_DEFAULTS[name]
-        return limit_columns(value, name)
-
-
-def limit_columns(value: object, name: str) -> tuple[Floats, float]:
-    """Return a limit as columns hold it: (per axis (3,), norm); raises InvalidValueError unless above 0."""
-    if isinstance(value, (int, float)):
-        norm = as_float(value, name, low=0.0)
-        if norm == 0.0:
-            raise InvalidValueError(f"{name}: must be above 0, got {value!r}; use use_fixed_base for what never moves")
-        return as_floats([norm] * 3, (3,), name), norm
-    axes = as_floats(value, (3,), name)
-    if axes.min() < 0.0 or axes.max() == 0.0:
-        raise InvalidValueError(f"{name}: one number above 0, or three of at least 0 of which one is above, got {value!r}")
-    return axes, float("inf")
+        if isinstance(value, tuple):
+            return np.array(value), float("inf")
+        return np.full(3, value), float(value)
 
 
 def read_spawn_params(cls: type[Any], config: Mapping[str, Any], source: str = "", path: str = "") -> Any:
-    """Read spawn params of type `cls` from a mapping; raises ConfigError for anything unknown or out of range."""
+    """Read spawn params of type `cls` from a mapping with a `name`; `yaw` goes with a `pose` of three numbers.
+
+    Raises ConfigError for anything unknown, missing or out of range.
+    """
     data = dict(config)
-    pose = data.pop("pose", None)
-    yaw = data.pop("yaw", 0.0)
-    if pose is not None:
-        numbers = as_floats(pose, (len(pose),) if isinstance(pose, Sequence) else (3,), "pose")
-        if len(numbers) < 3:
-            raise InvalidValueError(f"pose: expected [x, y, z] in m, got {pose!r}")
-        data["initial_pose"] = Pose.from_yaw(*numbers[:3].tolist(), as_float(yaw, "yaw in rad"))
+    yaw = data.pop("yaw", None)
+    if yaw is not None:
+        pose = data.get("pose", [0.0, 0.0, 0.0])
+        if not isinstance(pose, (list, tuple)) or len(pose) != 3:
+            raise ConfigError(f"goes with pose: [x, y, z], got pose {pose!r}", source=source, path=_join(path, "yaw"))
+        data["pose"] = [*pose, yaw]
     if not data.get("name"):
-        raise InvalidValueError(f"an entry needs a name; its keys are: {', '.join(f.name for f in fields(cls))}")
+        raise ConfigError("missing; every entry needs a unique name", source=source, path=_join(path, "name"))
     return read(cls, data, source=source, path=path)
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

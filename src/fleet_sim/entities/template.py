@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,16 @@ from fleet_sim.settings import read
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
+from fleet_sim.entities.shape_params import existing_file
 from fleet_sim.entities.spawn_params import AgentSpawnParams, ControllerParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.modes import CollisionMode, MovementDirection
-from fleet_sim.spatial.shapes import ShapeKind, local_half_extents
+from fleet_sim.spatial.shapes import (
+    ShapeKind,
+    capsule_half_extents,
+    cylinder_half_extents,
+    sphere_half_extents,
+)
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,7 @@ def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]
 
 
 def _model_columns(world: World, model: str, *, fixed_base: bool) -> dict[str, Any]:
-    path = Path(model).expanduser()
-    if not path.is_file():
-        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise InvalidValueError(f"urdf_path: there is no file {model!r}.{did_you_mean(path.name, near)}")
-    shape_id = world.shapes.intern(BodyShape(model_path=str(path.resolve()), fixed_base=fixed_base))
+    shape_id = world.shapes.intern(BodyShape(model_path=existing_file(model, "urdf_path"), fixed_base=fixed_base))
     centre, half_extents = world.bodies.local_bounds(shape_id)
     return {
         "shape_id": shape_id,
@@ -102,15 +103,27 @@ def _collision_columns(world: World, shape: Geometry, shape_id: int) -> dict[str
         position, half_extents = world.bodies.local_bounds(shape_id)
         orientation = (0.0, 0.0, 0.0, 1.0)
     else:
-        half_extents = local_half_extents(kind, shape.half_extents, shape.radius, shape.height)
+        half_extents = _half_extents(kind, shape)
     return {
         "shape_kind": int(kind),
         "half_extents": half_extents,
-        "radius": shape.radius,
+        "radius": shape.radius if kind in _ROUND else 0.0,
         "shape_position": position,
         "shape_orientation": orientation,
         "shape_centred": not np.any(position) and tuple(orientation) == (0.0, 0.0, 0.0, 1.0),
     }
+
+
+def _half_extents(kind: ShapeKind, shape: Geometry) -> Any:
+    """Return half extents (3,) of a primitive, as `spatial.shapes` defines them."""
+    radius, height = np.array([shape.radius]), np.array([shape.height])
+    if kind is ShapeKind.SPHERE:
+        return sphere_half_extents(radius)[0]
+    if kind is ShapeKind.CYLINDER:
+        return cylinder_half_extents(radius, height)[0]
+    if kind is ShapeKind.CAPSULE:
+        return capsule_half_extents(radius, height)[0]
+    return shape.half_extents if kind is ShapeKind.BOX else (0.0, 0.0, 0.0)
 
 
 def _controller_params(controller: Any) -> ControllerParams:
@@ -137,6 +150,8 @@ def _motion_columns(world: World, params: AgentSpawnParams, settings: Controller
     columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
+
+_ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
 
 _LIMITS = (
     ("max_linear_vel", "linear_limits", "linear_limit"),

@@ -15,7 +15,7 @@ from fleet_sim.core.snapshot import Snapshot, take_snapshot
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.scenario import spawn_entries
+from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each

@@ -1,0 +1,254 @@
+"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was refused and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.core import commands as c
+from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.entities import attachments, drive
+from fleet_sim.entities.spawning import remove
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.spatial import quaternions
+
+
+class Recipients:
+    """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it."""
+
+    def __init__(self, world: World, names: Sequence[str], refuse: Callable[[int], str]) -> None:
+        """`refuse(row)` returns why the entity in that row cannot take the command, or ""."""
+        self.rejected: dict[str, str] = {}
+        seen: set[str] = set()
+        accepted: list[tuple[int, int, str]] = []
+        for index, name in enumerate(names):
+            if name in seen:
+                self.rejected[name] = "duplicate target"
+                continue
+            seen.add(name)
+            if not world.has_name(name):
+                self.rejected[name] = "unknown robot"
+                continue
+            row = world.row_named(name)
+            reason = refuse(row)
+            if reason:
+                self.rejected[name] = reason
+            else:
+                accepted.append((row, index, name))
+        accepted = [entry for entry in accepted if entry[2] not in self.rejected]
+        self.rows = np.array([entry[0] for entry in accepted], np.int64)
+        self.indices = np.array([entry[1] for entry in accepted], np.int64)
+        self.names = tuple(entry[2] for entry in accepted)
+
+    def keep(self, good_mask: Any, reason: str) -> None:
+        """Refuse those outside `good_mask`, aligned with `rows`."""
+        if good_mask.all():
+            return
+        self.rejected.update({name: reason for name, good in zip(self.names, good_mask, strict=True) if not good})
+        self.names = tuple(name for name, good in zip(self.names, good_mask, strict=True) if good)
+        self.rows, self.indices = self.rows[good_mask], self.indices[good_mask]
+
+
+class FleetCommandDispatcher:
+    """Applies commands to a simulation. Bad entries are refused with a reason and never move anything.
+
+    Emits `fleet_command` with the command before anything changes.
+    """
+
+    def __init__(self, sim: Any) -> None:
+        self._sim = sim
+
+    def dispatch(self, command: Command) -> CommandAck:
+        """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
+        self._sim.world.events.emit("fleet_command", command=command)
+        return self._apply(command)
+
+    # ---- by command --------------------------------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def _apply(self, command: Command) -> CommandAck:
+        raise InvalidValueError(f"unknown command {command!r}; see fleet_sim.core.commands")
+
+    @_apply.register
+    def _(self, command: c.Navigate) -> CommandAck:
+        world = self._world
+        to = Recipients(world, command.names, self._refuse_to_drive)
+        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        self._pre_empt(to, "a new goal was commanded")
+        if len(to.rows):
+            drive.start_paths(world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.FollowPath) -> CommandAck:
+        to = Recipients(self._world, [command.name], self._refuse_to_drive)
+        points = as_floats(command.positions, (None, 3), "positions")
+        turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        if not len(points):
+            raise InvalidValueError("a path needs at least one waypoint, got none")
+        self._pre_empt(to, "a new path was commanded")
+        if len(to.rows):
+            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, turns)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetVelocity) -> CommandAck:
+        to = Recipients(self._world, command.names, self._refuse_to_drive)
+        count = len(command.names)
+        linear = _shaped(command.linear, (count, 3), "linear")[to.indices]
+        angular = _shaped(command.angular, (count, 3), "angular")[to.indices]
+        good_mask = np.isfinite(linear).all(axis=1) & np.isfinite(angular).all(axis=1)
+        to.keep(good_mask, "velocity is not finite")
+        self._pre_empt(to, "a velocity was commanded")
+        if len(to.rows):
+            drive.start_velocities(
+                self._world, to.rows, linear[good_mask], angular[good_mask], command.timeout
+            )
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Stop) -> CommandAck:
+        world = self._world
+        if command.names:
+            to = Recipients(world, command.names, self._refuse_non_agents)
+        else:
+            to = Recipients(world, [], self._refuse_non_agents)
+            to.rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+            to.names = tuple(world.label(row) for row in to.rows.tolist())
+        self._pre_empt(to, "stopped by command")
+        if len(to.rows):
+            drive.stop(world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetPoses) -> CommandAck:
+        world = self._world
+        to = Recipients(world, command.names, self._refuse_carried)
+        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        if len(to.rows):
+            world.position[to.rows] = points
+            world.orientation[to.rows] = turns
+            world.touch(to.rows)
+            if not world.in_step:
+                attachments.follow_rows(world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.ExecuteAction) -> CommandAck:
+        if len(command.actions) != len(command.names):
+            raise InvalidValueError(f"expected one action per name ({len(command.names)}), got {len(command.actions)}")
+        to = Recipients(self._world, command.names, self._refuse_non_agents)
+        for name, row, index in zip(to.names, to.rows.tolist(), to.indices.tolist(), strict=True):
+            try:
+                if command.replace:
+                    self._world.actions.cancel(row, "preempted by a new action")
+                self._world.actions.add(row, command.actions[index])
+            except FleetSimError as error:
+                to.rejected[name] = str(error)
+        to.names = tuple(name for name in to.names if name not in to.rejected)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.CancelActions) -> CommandAck:
+        to = Recipients(self._world, command.names, self._refuse_non_agents)
+        self._pre_empt(to, command.reason)
+        if len(to.rows):
+            drive.stop(self._world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Attach) -> CommandAck:
+        world = self._world
+        to = Recipients(world, [command.name], self._refuse_non_agents)
+        for name, row in zip(to.names, to.rows.tolist(), strict=True):
+            reason = self._attach(world.handles[row], command)
+            if reason:
+                to.rejected[name] = reason
+        to.names = tuple(name for name in to.names if name not in to.rejected)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Remove) -> CommandAck:
+        to = Recipients(self._world, command.names, lambda row: "")
+        if len(to.rows):
+            remove(self._world, to.rows)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.Call) -> CommandAck:
+        value = command.function(self._sim)
+        return CommandAck(command.command_id, command.source, self._world.clock.time, value=value)
+
+    # ---- helpers -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _world(self) -> World:
+        world: World = self._sim.world
+        return world
+
+    def _ack(self, command: Command, to: Recipients) -> CommandAck:
+        time = self._world.clock.time
+        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
+
+    def _refuse_non_agents(self, row: int) -> str:
+        return "" if self._world.kind[row] == KIND_AGENT else "not a robot"
+
+    def _refuse_to_drive(self, row: int) -> str:
+        if self._world.kind[row] != KIND_AGENT:
+            return "not a robot"
+        if self._world.motion.law[row] == 0:
+            return "it has a fixed base and cannot move"
+        return self._refuse_carried(row)
+
+    def _refuse_carried(self, row: int) -> str:
+        parent = int(self._world.parent[row])
+        return "" if parent == NO_ROW else f"it is carried by {self._world.label(parent)!r}"
+
+    def _pre_empt(self, to: Recipients, reason: str) -> None:
+        for row in to.rows.tolist():
+            self._world.actions.cancel(row, reason)
+
+    def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
+        """Return the poses of those who may take them; refuses what is not finite and zero quaternions."""
+        points = _shaped(positions, (count, 3), "positions")[to.indices]
+        turns = _shaped(orientations, (count, 4), "orientations")[to.indices]
+        good_mask = np.isfinite(points).all(axis=1) & np.isfinite(turns).all(axis=1)
+        good_mask[good_mask] = (turns[good_mask] ** 2).sum(axis=1) > 1e-12
+        to.keep(good_mask, "pose is not finite, or its quaternion is zero")
+        points, turns = points[good_mask], turns[good_mask]
+        return points, quaternions.normalized(turns)
+
+    def _attach(self, agent: Any, command: c.Attach) -> str:
+        """Attach or detach; returns why that failed, or ""."""
+        if not command.attach:
+            carried = [obj for obj in agent.get_attached_objects() if command.object_name in ("", obj.name)]
+            for obj in carried:
+                agent.detach_object(obj)
+            return "" if carried else "nothing to detach"
+        if command.object_name:
+            if not self._world.has_name(command.object_name):
+                return f"unknown object {command.object_name!r}"
+            obj = self._world.handles[self._world.row_named(command.object_name)]
+            if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
+                return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
+        else:
+            obj = agent.find_nearest_pickable(command.search_radius)
+        if obj is None or not agent.pick(obj):
+            return "no free pickable object in reach"
+        return ""
+
+
+def _shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
+    """Return `values` as floats of `shape`, finite or not; raises InvalidValueError."""
+    array = np.asarray(values, np.float64)
+    if array.shape != shape:
+        raise InvalidValueError(f"{what}: expected shape {shape}, got {array.shape}")
+    return array
+
+
