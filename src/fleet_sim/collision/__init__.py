@@ -1,0 +1,1 @@
+"""Collisions on columns: broad phase, narrow phase, pair differences, blocking. No physics engine in here."""

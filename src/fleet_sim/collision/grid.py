@@ -1,0 +1,217 @@
+"""A uniform grid over boxes of similar size, built by sorting.
+
+Each box is filed once, under the cell of its lower corner. Cells are strips along x: a strip is one cell high (and, in
+a layered grid, one cell deep), its cells are half as wide. Boxes are sorted by strip and, in it, by cell, so all boxes
+of one strip that can touch a given box are one contiguous range, and each pair is met from one side only:
+the box filed earlier looks ahead in its own strip and into the strips that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.collision.boxes import FAR, Boxes, RowPairs, one_against_all, touching
+from fleet_sim.collision.tables import DenseTable, SparseTable
+
+# Cell indices stay below this, far above any useful scene: what lies farther out shares the last cell, which costs
+# time and never a pair, since neighbours stay neighbours.
+_LAST_CELL = 1 << 30
+_SPARSE_LAYER = 1 << 31
+# The dense table may have this many cells per box, and always this many.
+_CELLS_PER_BOX = 8
+_MIN_CELLS = 16384
+# Candidates are tested in blocks of this many, so that memory follows the pairs found, not the pairs looked at.
+_BLOCK = 1 << 20
+# Covers the rounding of a width computed from corners.
+_SLACK = 1.000001
+
+
+class Grid:
+    """All pairs among boxes of similar size, and between them and any other boxes.
+
+    `cell` is the least size of a cell; it grows to hold the largest box. `layered` grids also cut along z, which pays
+    where many boxes stand above each other. At least one box must be given; corners must be nearer than `FAR` along
+    x and y, and along z in a layered grid.
+    """
+
+    def __init__(self, boxes: Boxes, cell: float, *, layered: bool = False) -> None:
+        self._boxes = boxes
+        self._layered = layered
+        self._low, self._high, self._widths = [*boxes.low], [*boxes.high], [*boxes.widths]
+        if layered:
+            self._low.append(float(boxes.lower_z.min()))
+            self._high.append(float(boxes.upper_z.max()))
+            self._widths.append(float((boxes.upper_z - boxes.lower_z).max()))
+        self._build(max([cell, *(width * _SLACK for width in self._widths[1:])]))
+
+    @property
+    def candidate_count(self) -> int:
+        """How many pairs `own_pairs` will look at."""
+        return int(np.add.reduce(self._counts))
+
+    def own_pairs(self) -> RowPairs:
+        """Return each pair of touching boxes once, as indices (first, second), in no special order."""
+        firsts, seconds = [], []
+        boxes, order = self._sorted, self._table.order
+        for first, second in _expanded(self._begins, self._counts):
+            # The ranges of all boxes, strip looked at after strip looked at: back to the box.
+            for cut in first.searchsorted(self._range_cuts):
+                first[cut:] -= len(boxes)
+            first, second = touching(boxes, first, boxes, second)
+            firsts.append(order.take(first))
+            seconds.append(order.take(second))
+        return _joined(firsts), _joined(seconds)
+
+    def cross_pairs(self, queries: Boxes) -> RowPairs:
+        """Return each touching pair (query index, box index) once, in no special order."""
+        first_y, last_y = self._query_cells(queries, 1)
+        first_z, last_z = self._query_cells(queries, 2) if self._layered else (first_y * 0, first_y * 0)
+        rows = last_y - first_y + 1
+        strip_counts = rows * (last_z - first_z + 1)
+        # A query over very many strips is cheaper to compare with every box.
+        wide_mask = strip_counts > len(self._boxes) // 8 + 16
+        firsts, seconds = [], []
+        for owner, step in _expanded(np.zeros_like(strip_counts), np.where(wide_mask, 0, strip_counts)):
+            across = rows.take(owner)
+            strips = (first_z.take(owner) + step // across) * self._layer + first_y.take(owner) + step % across
+            for query, member in self._in_strips(queries, owner, strips):
+                firsts.append(query)
+                seconds.append(member)
+        for row in np.flatnonzero(wide_mask):
+            members = one_against_all(queries, int(row), self._boxes)
+            firsts.append(np.full(len(members), row))
+            seconds.append(members)
+        return _joined(firsts), _joined(seconds)
+
+    def _in_strips(self, queries: Boxes, owner: Rows, strips: Ints) -> Iterator[RowPairs]:
+        """Yield the pairs of each query owner[k] with the boxes in strip strips[k]."""
+        first_x, last_x = self._query_cells(queries, 0)
+        begins, ends = self._table.ranges(strips, first_x.take(owner), last_x.take(owner))
+        for entry, member in _expanded(begins, np.maximum(ends - begins, 0)):
+            query, member = touching(queries, owner.take(entry), self._sorted, member)
+            yield query, self._table.order.take(member)
+
+    def _build(self, cell: float) -> None:
+        """File the boxes: densely, else densely with larger cells if that keeps candidates few, else sparsely."""
+        budget = _CELLS_PER_BOX * len(self._boxes) + _MIN_CELLS
+        self._set_cells(cell)
+        if self._cell_count() <= budget:
+            self._file(dense=True)
+            return
+        coarse, power = cell, 1.0 / len(self._low)
+        while self._cell_count() > budget:
+            coarse *= max((self._cell_count() / budget) ** power, 1.05)
+            self._set_cells(coarse)
+        self._file(dense=True)
+        if self.candidate_count > 4 * len(self._boxes) + 1024:
+            self._set_cells(cell)
+            self._file(dense=False)
+
+    def _set_cells(self, cell: float) -> None:
+        """Set the cells per metre and the index of the last cell along each axis."""
+        self._scales = [2.0 / cell, 1.0 / cell, 1.0 / cell]
+        extents = [high - low for low, high in zip(self._low, self._high, strict=True)]
+        self._last = [
+            int(min(extent * scale, _LAST_CELL)) for extent, scale in zip(extents, self._scales, strict=False)
+        ]
+        self._clipped = max(self._last) == _LAST_CELL
+
+    def _cell_count(self) -> float:
+        layers = self._last[2] + 2 if self._layered else 1
+        return float(self._last[0] + 4) * (self._last[1] + 3) * layers
+
+    def _cells(self, values: Floats, axis: int) -> Ints:
+        """Return the cell indices of coordinates within the grid."""
+        scaled = values - self._low[axis]
+        scaled *= self._scales[axis]
+        if self._clipped:
+            np.minimum(scaled, _LAST_CELL, out=scaled)
+        return scaled.astype(np.int64)
+
+    def _query_cells(self, queries: Boxes, axis: int) -> tuple[Ints, Ints]:
+        """Return the first and last cells that can hold lower corners of boxes touching each query."""
+        first = queries.lower(axis) - self._reach(axis)
+        last = queries.upper(axis) - self._low[axis]
+        first -= self._low[axis]
+        for values in (first, last):
+            values *= self._scales[axis]
+            np.clip(values, 0.0, self._last[axis], out=values)
+        return first.astype(np.int64), last.astype(np.int64)
+
+    def _reach(self, axis: int) -> float:
+        """Return how far below a lower corner another box's may lie and still touch, safe against rounding."""
+        return self._widths[axis] * _SLACK + 1e-15 * max(abs(self._low[axis]), abs(self._high[axis]))
+
+    def _file(self, *, dense: bool) -> None:
+        boxes = self._boxes
+        cells, last_cells = self._cells(boxes.lower(0), 0), self._cells(boxes.upper(0), 0)
+        strips = self._cells(boxes.lower(1), 1)
+        rows = self._last[1] + 2  # one empty strip ends each layer
+        self._layer = rows if dense else _SPARSE_LAYER
+        strip_count = rows
+        if self._layered:
+            strips += self._cells(boxes.lower_z, 2) * self._layer
+            strip_count = rows * (self._last[2] + 2)
+        back = int(self._reach(0) * self._scales[0] * _SLACK) + 1
+        self._table: DenseTable | SparseTable
+        if dense:
+            # One strip more than needed: the last layer's last strip also looks at the one after it.
+            size = {"width": self._last[0] + 1, "strip_count": strip_count + 1}
+            self._table = DenseTable(strips, cells, last_cells, back=back, **size)
+        else:
+            self._table = SparseTable(strips, cells, last_cells, back=back)
+        self._sorted = boxes.take(self._table.order)
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Set, for each sorted box, its ranges of candidates: its own strip, then the strips that follow."""
+        count = len(self._boxes)
+        steps = (1, self._layer - 1, self._layer, self._layer + 1) if self._layered else (1,)
+        begins, ends = [np.arange(1, count + 1)], [self._table.own_ends()]
+        for step in steps:
+            begin, end = self._table.look_ahead(step)
+            begins.append(begin)
+            ends.append(end)
+        self._range_cuts = np.arange(count, count * len(begins), count)
+        self._begins = np.concatenate(begins)
+        self._counts = np.concatenate(ends)
+        self._counts -= self._begins
+        np.maximum(self._counts, 0, out=self._counts)
+
+
+def layers_pay(boxes: Boxes, cell: float) -> bool:
+    """Return whether boxes that crowd a flat grid reach over enough cells in height for layers to help."""
+    low, high = float(boxes.lower_z.min()), float(boxes.upper_z.max())
+    return low >= -FAR and high <= FAR and high - low > 4.0 * cell
+
+
+def _expanded(begins: Ints, counts: Ints) -> Iterator[RowPairs]:
+    """Yield blocks (k, member): k = 0, 1, ... with each member begins[k], begins[k] + 1, ... of its counts[k]."""
+    ends = counts.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    cut, done = 0, 0
+    while done < total:
+        stop = len(counts)
+        if total - done > _BLOCK:
+            stop = max(int(ends.searchsorted(done + _BLOCK, side="right")), cut + 1)
+        size = int(ends[stop - 1]) - done
+        # Counting the ends passed so far repeats each k counts[k] times, faster than np.repeat does.
+        passed = ends[cut : stop - 1] - done if done else ends[: stop - 1]
+        owner = np.bincount(passed, minlength=size)[:size].cumsum()
+        shift = begins[cut:stop] - ends[cut:stop]
+        shift += counts[cut:stop]
+        member = shift.take(owner)
+        member += np.arange(done, done + size)
+        if cut:
+            owner += cut
+        yield owner, member
+        cut, done = stop, done + size
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -1,0 +1,126 @@
+"""Boxes of very different sizes in one index: a grid per size, from small to large.
+
+One long wall among ten thousand robots would make every cell as large as the wall. Here boxes that are much larger
+than a cell move up to a coarser level, and look down into the finer ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.collision.boxes import Boxes, RowPairs, one_against_all
+from fleet_sim.collision.grid import Grid, layers_pay
+
+# So few boxes are compared one by one rather than filed.
+_FEW = 4
+_CROWDED = 8
+
+
+class BoxIndex:
+    """Finds the touching pairs among boxes, and between them and other boxes, whatever their sizes.
+
+    `cell` is the cell size of the finest level; a box whose extent in the plane (with the margin) is larger than
+    `multi_cell_threshold` cells belongs to a coarser level. Boxes may be infinite; boxes with NaN pair with nothing.
+    """
+
+    def __init__(self, boxes: Boxes, cell: float, multi_cell_threshold: float = 1.5) -> None:
+        self._boxes = boxes
+        self._levels: list[tuple[Grid, Rows | None]] = []
+        self._uppers: list[Rows] = []  # for each level, the rows of all coarser levels
+        self._single_rows: Rows = np.empty(0, np.int64)
+        if len(boxes):
+            self._build(cell, multi_cell_threshold)
+
+    def own_pairs(self) -> RowPairs:
+        """Return each touching pair once, as indices (first, second), in no special order."""
+        firsts, seconds = [], []
+        for (grid, rows), upper_rows in zip(self._levels, self._uppers, strict=True):
+            first, second = grid.own_pairs()
+            firsts.append(first if rows is None else rows.take(first))
+            seconds.append(second if rows is None else rows.take(second))
+            if len(upper_rows):
+                first, second = grid.cross_pairs(self._boxes.take(upper_rows))
+                firsts.append(upper_rows.take(first))
+                seconds.append(second if rows is None else rows.take(second))
+        singles = np.zeros(len(self._boxes), bool)
+        singles[self._single_rows] = True
+        for row in self._single_rows:
+            others = one_against_all(self._boxes, int(row), self._boxes)
+            others = others[~singles[others] | (others > row)]
+            firsts.append(np.full(len(others), row))
+            seconds.append(others)
+        return _concatenated(firsts), _concatenated(seconds)
+
+    def cross_pairs(self, queries: Boxes) -> RowPairs:
+        """Return each touching pair (query index, box index) once, in no special order."""
+        near_mask = queries.near_mask
+        near = np.flatnonzero(near_mask)
+        near_queries = queries if len(near) == len(near_mask) else queries.take(near)
+        firsts, seconds = [], []
+        for grid, rows in self._levels:
+            first, second = grid.cross_pairs(near_queries)
+            firsts.append(near.take(first))
+            seconds.append(second if rows is None else rows.take(second))
+        for row in self._single_rows:
+            others = one_against_all(self._boxes, int(row), queries)
+            others = others[near_mask[others]]
+            firsts.append(others)
+            seconds.append(np.full(len(others), row))
+        for query in np.flatnonzero(~near_mask):
+            others = one_against_all(queries, int(query), self._boxes)
+            firsts.append(np.full(len(others), query))
+            seconds.append(others)
+        return _concatenated(firsts), _concatenated(seconds)
+
+    def _build(self, cell: float, threshold: float) -> None:
+        boxes = self._boxes
+        if boxes.all_near and max(boxes.widths) <= threshold * cell:
+            self._add_level(None, np.empty(0, np.int64), cell)
+            return
+        extents = boxes.plane_extents
+        rest: Rows | None = None
+        if not boxes.all_near:
+            rest = np.flatnonzero(boxes.near_mask)
+            self._single_rows = np.flatnonzero(~boxes.near_mask)
+            extents = extents[rest]
+        singles = [self._single_rows]
+        while len(extents):
+            if len(extents) <= _FEW and self._levels:
+                assert rest is not None
+                singles.append(rest)
+                break
+            small_mask = extents <= threshold * cell
+            if small_mask.all():
+                self._add_level(rest, np.empty(0, np.int64), cell)
+                break
+            rows = np.arange(len(extents)) if rest is None else rest
+            large_mask = ~small_mask
+            if small_mask.any():
+                self._add_level(rows[small_mask], rows[large_mask], cell)
+            rest, extents = rows[large_mask], extents[large_mask]
+            cell = max(cell * threshold, 2.0 * float(np.median(extents)) / threshold)
+        self._single_rows = np.concatenate(singles)
+        self._drop_single_uppers()
+
+    def _add_level(self, rows: Rows | None, upper_rows: Rows, cell: float) -> None:
+        self._levels.append((best_grid(self._boxes if rows is None else self._boxes.take(rows), cell), rows))
+        self._uppers.append(upper_rows)
+
+    def _drop_single_uppers(self) -> None:
+        """Boxes compared with everything need not also look down the levels."""
+        if len(self._single_rows):
+            self._uppers = [rows[~np.isin(rows, self._single_rows)] for rows in self._uppers]
+
+
+def best_grid(boxes: Boxes, cell: float) -> Grid:
+    """Return a flat grid, or a layered one where the boxes pile up so that a flat one looks at too many pairs."""
+    flat = Grid(boxes, cell)
+    if flat.candidate_count <= _CROWDED * len(boxes) or not layers_pay(boxes, cell):
+        return flat
+    layered = Grid(boxes, cell, layered=True)
+    return layered if 2 * layered.candidate_count < flat.candidate_count else flat
+
+
+def _concatenated(parts: list[Rows]) -> Rows:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
