@@ -1,0 +1,18 @@
+"""Controllers in plain Python, one per agent: the slow but simple way to steer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class AgentController(ABC):
+    """Steers one agent: asked in each step before the laws move the robots.
+
+    It gives the agent a velocity, a goal or a path as any other caller would; the agent's motion law carries it out in
+    the same step, limits included. One Python call per agent and step: for large fleets write a MotionLaw.
+    """
+
+    @abstractmethod
+    def compute(self, agent: Any, dt: float) -> None:
+        """Look at `agent` and command it for the step of `dt` seconds that begins."""

@@ -1,0 +1,141 @@
+"""The differential law: turn towards the waypoint, drive straight to it, at the end turn to the final orientation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
+from fleet_sim.core.world import World
+from fleet_sim.modes import MovementDirection, PosePhase
+from fleet_sim.motion.line import drive
+from fleet_sim.motion.path import prepare_paths
+from fleet_sim.motion.turn import turn_to
+from fleet_sim.motion.velocity import move_by_twist
+from fleet_sim.spatial import quaternions
+
+ROTATE, FORWARD = PosePhase.ROTATE.code, PosePhase.FORWARD.code
+BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
+
+AHEAD = 1e-9
+"""A waypoint that lies off the heading by less (rad) is straight ahead; nearer than this (m) it has no direction."""
+
+
+def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
+    """Move `rows` one step along their paths; return those that have arrived and are at rest.
+
+    Lines may climb; the heading is the yaw, roll and pitch stay as they are until the final orientation is taken. Arrived
+    rows have exactly the position asked for, and the orientation where `align_final` says so.
+    """
+    motion = world.motion
+    fresh_mask = motion.path_fresh.take(rows)
+    if fresh_mask.any():
+        fresh = rows[fresh_mask]
+        prepare_paths(world, fresh, dt, cut_corners=False)
+        motion.turning[fresh] = False
+        _begin_segments(world, fresh)
+    turning_mask = motion.turning.take(rows)
+    phase_mask = motion.phase.take(rows) == FORWARD
+    arrived = NO_ROWS
+    if turning_mask.any():
+        arrived = _turn_to_final(world, rows[turning_mask], dt)
+    rotate_mask = ~phase_mask & ~turning_mask
+    if rotate_mask.any():
+        _rotate(world, rows[rotate_mask], dt)
+    forward_mask = phase_mask & ~turning_mask
+    if forward_mask.any():
+        stopped = drive(world, rows if forward_mask.all() else rows[forward_mask], dt)
+        if len(stopped):
+            arrived = np.concatenate((arrived, _stopped(world, stopped)))
+    return arrived
+
+
+def _begin_segments(world: World, rows: Rows) -> None:
+    """Choose which end leads, and whether to turn before driving to the waypoint headed for."""
+    motion = world.motion
+    motion.reverse[rows] = motion.direction[rows] == BACKWARD
+    errors = _heading_errors(world, rows)
+    around = rows[(motion.direction[rows] == AUTO) & (np.abs(errors) > 0.5 * np.pi)]
+    if len(around):
+        motion.reverse[around] = True
+        errors = _heading_errors(world, rows)
+    straight_mask = (np.abs(errors) <= AHEAD) & _in_line(world, rows)
+    motion.phase[rows] = np.where(straight_mask, FORWARD, ROTATE)
+
+
+def _heading_errors(world: World, rows: Rows) -> Floats:
+    """Return how far (rad) the leading end of `rows` has to turn to point at the waypoint headed for."""
+    motion = world.motion
+    delta = world.waypoints.position[motion.path_start[rows] + motion.waypoint[rows]] - world.position[rows]
+    x, y = delta[:, 0], delta[:, 1]
+    sign = np.where(motion.reverse[rows], -1.0, 1.0)
+    heading = quaternions.yaws(world.orientation[rows])
+    cosine, sine = np.cos(heading) * sign, np.sin(heading) * sign
+    errors = np.arctan2(cosine * y - sine * x, cosine * x + sine * y)
+    near_mask = x * x + y * y <= AHEAD * AHEAD
+    return np.where(near_mask, 0.0, errors)
+
+
+def _in_line(world: World, rows: Rows) -> Bools:
+    """Return where a robot is at rest, or drives exactly towards its waypoint without turning."""
+    motion = world.motion
+    velocity, spin = world.velocity[rows], world.angular_velocity[rows]
+    delta = world.waypoints.position[motion.path_start[rows] + motion.waypoint[rows]] - world.position[rows]
+    speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2 + velocity[:, 2] ** 2)
+    distances = np.sqrt(delta[:, 0] ** 2 + delta[:, 1] ** 2 + delta[:, 2] ** 2)
+    along = velocity[:, 0] * delta[:, 0] + velocity[:, 1] * delta[:, 1] + velocity[:, 2] * delta[:, 2]
+    off_mask = np.abs(along) < speeds * distances * (1.0 - 1e-12)
+    still_mask = (spin[:, 0] == 0.0) & (spin[:, 1] == 0.0) & (spin[:, 2] == 0.0)
+    return np.asarray(still_mask & ~off_mask)
+
+
+def _rotate(world: World, rows: Rows, dt: float) -> None:
+    """Come to rest on the present course, then turn towards the waypoint."""
+    motion = world.motion
+    linear = motion.body_linear[rows]
+    driving_mask = (linear[:, 0] != 0.0) | (linear[:, 1] != 0.0) | (linear[:, 2] != 0.0)
+    driving = rows[driving_mask]
+    if len(driving):
+        rest = np.zeros((3, len(driving)))
+        move_by_twist(world, driving, rest, rest, dt)
+        _begin_rest(world, driving)
+    rows = rows[~driving_mask]
+    if len(rows):
+        half = 0.5 * _heading_errors(world, rows)
+        zero = np.zeros(len(rows))
+        turns = quaternions.stack(zero, zero, np.sin(half), np.cos(half))
+        goals = quaternions.normalized(quaternions.multiply(turns, world.orientation[rows]))
+        done_mask = turn_to(world, rows, goals, dt)
+        motion.phase[rows[done_mask]] = FORWARD
+
+
+def _begin_rest(world: World, rows: Rows) -> None:
+    """Choose the leading end again for the rows that have come to rest: they did so somewhere else."""
+    motion = world.motion
+    linear, angular = motion.body_linear[rows], motion.body_angular[rows]
+    rest_mask = ~(linear.any(axis=1) | angular.any(axis=1))
+    if rest_mask.any():
+        _begin_segments(world, rows[rest_mask])
+
+
+def _turn_to_final(world: World, rows: Rows, dt: float) -> Rows:
+    motion = world.motion
+    last = motion.path_start[rows] + motion.path_length[rows] - 1
+    done = rows[turn_to(world, rows, world.waypoints.orientation[last], dt)]
+    motion.turning[done] = False
+    return done
+
+
+def _stopped(world: World, stopped: Rows) -> Rows:
+    """Send rows that stopped at a waypoint on to the next; return those that are done with their last."""
+    motion = world.motion
+    last_mask = motion.waypoint[stopped] == motion.path_length[stopped] - 1
+    onward = stopped[~last_mask]
+    if len(onward):
+        motion.waypoint[onward] += 1
+        _begin_segments(world, onward)
+    ended = stopped[last_mask]
+    goal = motion.path_start[ended] + motion.path_length[ended] - 1
+    same = world.waypoints.orientation[goal] == world.orientation[ended]
+    done_mask = ~motion.align_final[ended] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
+    motion.turning[ended[~done_mask]] = True
+    return ended[done_mask]

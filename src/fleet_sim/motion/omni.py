@@ -1,0 +1,86 @@
+"""The omnidirectional law: straight to the goal in any direction, turning on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.core.world import World
+from fleet_sim.motion import limits
+from fleet_sim.motion.line import drive
+from fleet_sim.motion.path import prepare_paths
+from fleet_sim.motion.turn import turn_to, turn_to_rest
+from fleet_sim.spatial.components import dot, gather, vector_index
+
+
+def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
+    """Move `rows` one step along their paths; return those that have arrived and are at rest.
+
+    The last waypoint's orientation is taken on the way to it where `align_final` says so; orientations of the waypoints
+    before are not enforced. Arrived rows have exactly the position and orientation asked for.
+    """
+    motion = world.motion
+    fresh_mask = motion.path_fresh.take(rows)
+    if fresh_mask.any():
+        _prepare(world, rows[fresh_mask], dt)
+    turning_mask = motion.turning.take(rows)
+    if turning_mask.any():
+        _turn(world, rows[turning_mask], dt)
+    stopped = drive(world, rows, dt)
+    return _arrived(world, stopped) if len(stopped) else NO_ROWS
+
+
+def _prepare(world: World, rows: Rows, dt: float) -> None:
+    motion = world.motion
+    prepare_paths(world, rows, dt, cut_corners=True)
+    spinning = world.angular_velocity[rows]
+    spinning_mask = (spinning[:, 0] != 0.0) | (spinning[:, 1] != 0.0) | (spinning[:, 2] != 0.0)
+    motion.turning[rows] = spinning_mask | ~_oriented(world, rows)
+
+
+def _oriented(world: World, rows: Rows) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return where the last waypoint's orientation is met, or not asked for."""
+    motion = world.motion
+    last = motion.path_start[rows] + motion.path_length[rows] - 1
+    same = world.waypoints.orientation[last] == world.orientation[rows]
+    return ~motion.align_final[rows] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
+
+
+def _turn(world: World, rows: Rows, dt: float) -> None:
+    motion = world.motion
+    last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
+    aim_mask = last_mask & motion.align_final[rows] & _slow_enough(world, rows)
+    aiming = rows[aim_mask]
+    if len(aiming):
+        last = motion.path_start[aiming] + motion.path_length[aiming] - 1
+        done_mask = turn_to(world, aiming, world.waypoints.orientation[last], dt)
+        motion.turning[aiming[done_mask]] = False
+    resting = rows[~aim_mask]
+    if len(resting):
+        resting = resting[world.angular_velocity[resting].any(axis=1) | ~motion.align_final[resting]]
+        done_mask = turn_to_rest(world, resting, dt)
+        motion.turning[resting[done_mask & ~motion.align_final[resting]]] = False
+
+
+def _slow_enough(world: World, rows: Rows) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return where a robot may turn: with axis limits not before its speed is allowed whichever way it faces."""
+    motion = world.motion
+    slow_mask = np.ones(len(rows), bool)
+    at = np.flatnonzero(motion.axis_limited[rows])
+    if len(at):
+        velocity = gather(world.velocity, vector_index(rows[at]))
+        fastest = limits.linear_any_way(motion, rows[at])[0] * (1.0 + 1e-9)
+        slow_mask[at] = dot(velocity, velocity) <= fastest * fastest
+    return slow_mask
+
+
+def _arrived(world: World, stopped: Rows) -> Rows:
+    """Send rows that stopped at a waypoint on to the next; return those that are done with their last."""
+    motion = world.motion
+    last_mask = motion.waypoint[stopped] == motion.path_length[stopped] - 1
+    motion.waypoint[stopped[~last_mask]] += 1
+    ended = stopped[last_mask]
+    ended = ended[~motion.turning[ended]]
+    oriented_mask = _oriented(world, ended)
+    motion.turning[ended[~oriented_mask]] = True
+    return ended[oriented_mask]

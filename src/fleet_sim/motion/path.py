@@ -1,0 +1,194 @@
+"""Paths: how fast waypoints may be passed, and passing several of them within one step.
+
+A corner turns the velocity at once, so it is passed slowly enough that the change stays within what the acceleration limit
+allows in a step. Half of the limit is kept for corners, half for changing speed near them. Waypoints on a straight
+line cost nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.world import World
+from fleet_sim.motion.limits import UNLIMITED, linear_any_way
+from fleet_sim.motion.profile import Approach, next_speeds
+from fleet_sim.spatial.components import dot, gather, vector_index
+
+STRAIGHT = 1e-9
+"""Directions that differ by less (rad) are one straight line."""
+COINCIDENT = 1e-12
+"""Waypoints closer together (m) are one point."""
+
+
+def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> None:
+    """Set the pass speeds of the fresh paths of `rows`, from where the robots are now.
+
+    With `cut_corners` corners are passed at the speed the acceleration limit allows; without, the robot stops at them.
+    """
+    motion = world.motion
+    motion.path_fresh[rows] = False
+    many = rows[motion.path_length[rows] > 1]
+    if not len(many):
+        return
+    _skip_here(world, many)
+    left = motion.path_length[many] - motion.waypoint[many]
+    many, left = many[left > 1], left[left > 1]
+    if len(many):
+        _set_pass_speeds(world, many, left, dt, cut_corners)
+
+
+def _skip_here(world: World, rows: Rows) -> None:
+    """Head for the first waypoint that is not where the robot is already; never past the last one."""
+    motion, pool = world.motion, world.waypoints
+    while len(rows):
+        rows = rows[motion.waypoint[rows] < motion.path_length[rows] - 1]
+        headed = motion.path_start[rows] + motion.waypoint[rows]
+        delta = np.abs(pool.position[headed] - world.position[rows])
+        rows = rows[(delta[:, 0] <= COINCIDENT) & (delta[:, 1] <= COINCIDENT) & (delta[:, 2] <= COINCIDENT)]
+        motion.waypoint[rows] += 1
+
+
+def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corners: bool) -> None:
+    """Go from the last waypoint of each path back to the first, all rows at once."""
+    motion, pool = world.motion, world.waypoints
+    order = np.argsort(-left, kind="stable")
+    rows, left = rows[order], left[order]
+    last = motion.path_start[rows] + motion.path_length[rows] - 1
+    speeds, accels = linear_any_way(motion, rows)
+    accels = np.minimum(accels, UNLIMITED)
+    speeds = np.minimum(speeds, UNLIMITED)
+    pool.pass_speed[last] = 0.0
+    pool.braking[last] = 1.0
+    squares, braking = np.zeros(len(rows)), np.ones(len(rows))
+    ahead, ahead_length = _segments(world, rows, last, left == 1)
+    for back in range(1, int(left[0])):
+        count = int(np.searchsorted(-left, -back, side="left"))
+        at = last[:count] - back
+        here, length = _segments(world, rows[:count], at, left[:count] == back + 1)
+        turn = ahead[:, :count] - here
+        chords = np.sqrt(dot(turn, turn))
+        point_mask = (ahead_length[:count] <= COINCIDENT) | (length <= COINCIDENT)
+        corner_mask = (chords > STRAIGHT) & ~point_mask
+        shortest = np.minimum(length, ahead_length[:count])
+        if cut_corners:
+            caps = _corner_speeds(chords, shortest, accels[:count], dt)
+        else:
+            caps = np.zeros(count)
+        caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
+        share = np.where(corner_mask, 0.5, braking[:count])
+        reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]
+        squares[:count] = np.minimum(caps * caps, reachable)
+        braking[:count] = np.where(corner_mask, 0.5 if cut_corners else 1.0, braking[:count])
+        pool.pass_speed[at] = np.sqrt(squares[:count])
+        pool.braking[at] = braking[:count]
+        real_mask = length > COINCIDENT
+        ahead[:, :count] = np.where(real_mask, here, ahead[:, :count])
+        ahead_length[:count] = length
+
+
+def _segments(world: World, rows: Rows, at: Ints, first_mask: Bools) -> tuple[Floats, Floats]:
+    """Return unit directions (3, N) and lengths (N,) of the segments that end at waypoints `at`."""
+    pool = world.waypoints
+    end = gather(pool.position, vector_index(at))
+    before = gather(pool.position, vector_index(np.maximum(at - 1, 0)))
+    start = np.where(first_mask, gather(world.position, vector_index(rows)), before)
+    delta = end - start
+    lengths = np.sqrt(dot(delta, delta))
+    return delta / np.where(lengths > 0.0, lengths, 1.0), lengths
+
+
+def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) -> Floats:
+    """Return the speeds (N,) at which corners may be passed.
+
+    `chords` (N,) is the distance between the unit directions before and after, `shortest` the shorter segment. Where several
+    corners may fall into one step they share what a single one may use.
+    """
+    single = accels * (0.5 * dt) / np.maximum(chords, STRAIGHT)
+    shared = np.minimum(0.5 * single, np.sqrt(0.5 * single * shortest / dt))
+    return np.where(shortest < (single + accels * dt) * dt, shared, single)
+
+
+def aligned_exits(exits: Floats, directions: Floats, velocities: Floats) -> Floats:
+    """Return pass speeds (N,), 0 where the robot does not move along its segment yet: it has to come to it first."""
+    along = dot(velocities, directions)
+    squares = dot(velocities, velocities)
+    return np.where((squares - along * along <= 1e-6 * squares) & (along >= 0.0), exits, 0.0)
+
+
+def cross_waypoints(
+    world: World,
+    rows: Rows,
+    headed: Ints,
+    exits: Floats,
+    position: Floats,
+    step: Approach,
+    limits: Floats,
+    accels: Floats,
+    dt: float,
+) -> None:
+    """Let the rows whose step leads beyond a waypoint drive the rest of it on the segments that follow.
+
+    Changes `position` and the velocities and displacements in `step` of those rows, and their column `waypoint`.
+    """
+    motion, pool = world.motion, world.waypoints
+    reach = 0.5 * dt * (step.along + step.speeds)
+    at = np.flatnonzero((exits > 0.0) & (reach >= step.distances))
+    if not len(at):
+        return
+    before = position[:, at] - step.displacements[:, at]
+    lasts = motion.path_start[rows[at]] + motion.path_length[rows[at]] - 1
+    passed, travels, speeds = _passed(world, headed[at], lasts, step.along[at], step.distances[at], limits[at], accels[at], dt)
+    over_mask = passed >= 0
+    directions = step.directions[:, at]
+    start = before.copy()
+    crossed = np.flatnonzero(over_mask)
+    corner = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed]))
+    onward = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed] + 1)) - corner
+    lengths = np.sqrt(dot(onward, onward))
+    directions[:, crossed] = np.where(
+        lengths > 0.0, onward / np.where(lengths > 0.0, lengths, 1.0), directions[:, crossed]
+    )
+    start[:, crossed] = corner
+    position[:, at] = start + directions * travels
+    step.velocities[:, at] = directions * speeds
+    step.displacements[:, at] = position[:, at] - before
+    motion.waypoint[rows[at]] += passed + 1
+
+
+def _passed(
+    world: World, headed: Ints, lasts: Ints, along: Floats, distances: Floats, limits: Floats, accels: Floats, dt: float
+) -> tuple[Ints, Floats, Floats]:
+    """Return how many waypoints are passed less one, the way driven since the last of them, and the new speeds.
+
+    The new speed is one that every waypoint passed allows and from which the next can still be met.
+    """
+    pool = world.waypoints
+    change = accels * (pool.braking[headed] * dt)
+    speeds = np.minimum(pool.pass_speed[headed], np.minimum(along + change, limits))
+    speeds = np.maximum(speeds, along - change)
+    passed = np.full(len(headed), -1)
+    start = np.zeros(len(headed))
+    ends = distances.copy()
+    open_rows = np.arange(len(headed))
+    while len(open_rows):
+        travels = 0.5 * dt * (along[open_rows] + speeds[open_rows])
+        further_mask = (travels >= ends[open_rows]) & (headed[open_rows] + passed[open_rows] < lasts[open_rows] - 1)
+        open_rows = open_rows[further_mask]
+        passed[open_rows] += 1
+        start[open_rows] = ends[open_rows]
+        onto = headed[open_rows] + passed[open_rows] + 1
+        leg = pool.position[onto] - pool.position[onto - 1]
+        ends[open_rows] += np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
+        feasible = next_speeds(
+            along[open_rows],
+            ends[open_rows],
+            pool.pass_speed[onto],
+            limits[open_rows],
+            accels[open_rows],
+            dt,
+            pool.braking[onto],
+        )
+        speeds[open_rows] = np.minimum(speeds[open_rows], feasible)
+    travels = 0.5 * dt * (along + speeds)
+    return passed, np.maximum(travels - start, 0.0), speeds

@@ -1,0 +1,120 @@
+"""The trapezoidal speed profile as state feedback: from speed and distance to the speed one step later.
+
+Within a step speed changes linearly, so a step of `dt` covers `(v + v') / 2 * dt`. Accelerating, cruising and braking
+follow the ideal trapezoid exactly. A step in which the ideal would change from one to the other part-way keeps one slope
+instead; together with rounding up to whole steps a move from rest to rest ends at most two steps after the ideal. The end
+itself is met exactly: the robot stops in the step in which it can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.spatial.components import dot
+
+TINY = 1e-300
+SLACK = 1.0 + 1e-9
+
+
+def next_speeds(
+    speeds: Floats,
+    distances: Floats,
+    exit_speeds: Floats | float,
+    limits: Floats,
+    accels: Floats,
+    dt: float,
+    braking: Floats | float = 1.0,
+) -> Floats:
+    """Return the speeds (N,) after one step towards an end `distances` ahead, to be passed at `exit_speeds`.
+
+    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and where the
+    present speed allows it, never so fast that braking at `braking * accels` could not meet the exit speed at the end.
+    Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
+    """
+    slowing = accels * braking
+    ahead = 2.0 * distances
+    ahead -= speeds * dt
+    if not isinstance(exit_speeds, float):
+        ahead += exit_speeds * exit_speeds / slowing
+    np.maximum(ahead, 0.0, out=ahead)
+    root = ahead / slowing
+    root += 0.25 * dt * dt
+    np.sqrt(root, out=root)
+    root += 0.5 * dt
+    ahead /= root
+    np.minimum(ahead, limits, out=ahead)
+    change = accels * dt
+    np.minimum(ahead, speeds + change, out=ahead)
+    np.maximum(ahead, speeds - change, out=ahead)
+    return ahead
+
+
+@dataclass
+class Approach:
+    """One step of moving vectors towards targets; arrays over rows, vectors as (3, N)."""
+
+    directions: Floats
+    distances: Floats
+    along: Floats
+    speeds: Floats
+    velocities: Floats
+    displacements: Floats
+
+
+def approach(
+    directions: Floats,
+    distances: Floats,
+    velocities: Floats,
+    exit_speeds: Floats | float,
+    limits: Floats,
+    accels: Floats,
+    dt: float,
+    braking: Floats | float = 1.0,
+) -> Approach:
+    """Return one step of motion towards targets at `distances` (N,) in unit `directions` (3, N).
+
+    `velocities` (3, N) may point anywhere: what is not along the direction is braked away, all within
+    `accels * dt` of change. A velocity within `limits` stays within them.
+    """
+    along = dot(velocities, directions)
+    speeds = next_speeds(along, distances, exit_speeds, limits, accels, dt, braking)
+    wanted = directions * speeds
+    change = wanted - velocities
+    sizes = dot(change, change)
+    most = accels * dt
+    over_mask = sizes > most * most * SLACK
+    if over_mask.any():
+        at = np.flatnonzero(over_mask)
+        share = most[at] / np.sqrt(sizes[at])
+        wanted[:, at] = velocities[:, at] + change[:, at] * share
+    displacements = velocities + wanted
+    displacements *= 0.5 * dt
+    return Approach(directions, distances, along, speeds, wanted, displacements)
+
+
+def stopping_reach(limits: Floats, accels: Floats, dt: float) -> Floats:
+    """Return how far away (N,) a target can be for a robot to come to rest on it in one step."""
+    return np.minimum(accels * (0.5 * dt * dt * SLACK), limits * (dt * SLACK))
+
+
+def can_stop(deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
+    """Return where one step is enough to come to rest `deltas` (3, N) away, starting with `velocities` (3, N).
+
+    With an acceleration of at most `accels` that is possible around the point reached by even braking, the nearer
+    to it the more of the acceleration the braking itself takes.
+    """
+    most = accels * dt
+    rate_squares = dot(velocities, velocities) / np.maximum(most * most, TINY)
+    offsets = deltas - velocities * (0.5 * dt)
+    spare = 0.25 * dt * most * np.maximum(1.0 - rate_squares, 0.0) + 1e-9 * dt * np.minimum(most, 1.0)
+    stoppable_mask: Bools = (rate_squares <= SLACK) & (dot(offsets, offsets) <= spare * spare)
+    return stoppable_mask
+
+
+def units(vectors: Floats) -> tuple[Floats, Floats]:
+    """Return unit directions (3, N), zero for zero vectors, and lengths (N,) of `vectors` (3, N)."""
+    lengths = np.sqrt(dot(vectors, vectors))
+    return vectors / np.maximum(lengths, TINY), lengths

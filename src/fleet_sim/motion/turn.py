@@ -1,0 +1,70 @@
+"""Turning on the spot or while driving: towards an orientation, or until at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.core.world import World
+from fleet_sim.motion import limits
+from fleet_sim.motion.profile import Approach, approach, can_stop, stopping_reach, units
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.components import gather, gather_quaternions, scatter, to_body, vector_index
+
+
+def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
+    """Turn `rows` one step the shorter way towards `orientations` (N, 4); return where they are reached and at rest.
+
+    A row that is there has exactly the bits of its goal. Writes orientation, angular_velocity and body_angular.
+    """
+    present = world.orientation[rows]
+    turns = quaternions.to_rotation_vectors(quaternions.multiply(orientations, quaternions.conjugate(present)))
+    deltas = np.ascontiguousarray(turns.T)
+    axes, angles = units(deltas)
+    speed_limits, accels = limits.angular(world, rows, axes)
+    index = vector_index(rows)
+    velocities = gather(world.angular_velocity, index)
+    step = approach(axes, angles, velocities, 0.0, speed_limits, accels, dt)
+    _respect_axes(world, rows, velocities, step, dt)
+    there_mask = angles <= stopping_reach(speed_limits, accels, dt)
+    there_mask &= can_stop(deltas, velocities, accels, dt)
+    step.velocities[:, there_mask] = 0.0
+    moved = quaternions.multiply(quaternions.from_rotation_vectors(np.ascontiguousarray(step.displacements.T)), present)
+    world.orientation[rows] = np.where(there_mask[:, None], orientations, quaternions.normalized(moved))
+    _write_velocities(world, rows, step.velocities)
+    return there_mask
+
+
+def turn_to_rest(world: World, rows: Rows, dt: float) -> Bools:
+    """Slow down the turning of `rows` for one step; return where it has ended."""
+    index = vector_index(rows)
+    velocities = gather(world.angular_velocity, index)
+    axes, speeds = units(velocities)
+    accels = limits.angular(world, rows, axes)[1]
+    after = axes * np.maximum(speeds - accels * dt, 0.0)
+    means = np.ascontiguousarray((velocities + after).T) * (0.5 * dt)
+    moved = quaternions.multiply(quaternions.from_rotation_vectors(means), world.orientation[rows])
+    world.orientation[rows] = quaternions.normalized(moved)
+    _write_velocities(world, rows, after)
+    return np.asarray(speeds <= accels * dt)
+
+
+def _write_velocities(world: World, rows: Rows, velocities: Floats) -> None:
+    index = vector_index(rows)
+    scatter(world.angular_velocity, index, velocities)
+    scatter(world.motion.body_angular, index, to_body(gather_quaternions(world.orientation, rows), velocities))
+    world.touch(rows)
+
+
+def _respect_axes(world: World, rows: Rows, before: Floats, step: Approach, dt: float) -> None:
+    motion = world.motion
+    limited_mask = motion.axis_limited.take(rows)
+    if not limited_mask.any():
+        return
+    at = np.flatnonzero(limited_mask)
+    some = rows[at]
+    norm_accels, axis_accels = motion.angular_accel[some], gather(motion.angular_accels, vector_index(some))
+    was = before[:, at]
+    after = limits.within_axis_accels(world, some, was, step.velocities[:, at], norm_accels, axis_accels, dt)
+    step.velocities[:, at] = after
+    step.displacements[:, at] = (was + after) * (0.5 * dt)

@@ -1,0 +1,108 @@
+"""Velocity commands: the body twist goes to what was commanded, within the limits; arcs are exact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core.world import World
+from fleet_sim.modes import ControllerMode
+from fleet_sim.motion.limits import clipped
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.components import (
+    cross,
+    dot,
+    gather,
+    gather_quaternions,
+    scatter,
+    to_world,
+    vector_index,
+)
+
+IDLE = ControllerMode.IDLE.code
+
+
+def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) -> None:
+    """Move `rows` one step by their velocity commands; without `sideways` only x and the turn about z count.
+
+    A command that has expired is zero. A robot at rest that is told to rest becomes idle.
+    """
+    motion = world.motion
+    _expire(world, rows)
+    index = vector_index(rows)
+    linear = gather(motion.command_linear, index)
+    angular = gather(motion.command_angular, index)
+    if not sideways:
+        linear[1:] = 0.0
+        angular[:2] = 0.0
+    move_by_twist(world, rows, linear, angular, dt)
+    twist = (linear, angular, gather(motion.body_linear, index), gather(motion.body_angular, index))
+    resting_mask = (np.concatenate(twist) == 0.0).all(axis=0)
+    resting = rows[resting_mask]
+    motion.control[resting] = IDLE
+    motion.command_expiry[resting] = -1
+
+
+def _expire(world: World, rows: Rows) -> None:
+    motion = world.motion
+    expiry = motion.command_expiry.take(rows)
+    expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]
+    motion.command_linear[expired] = 0.0
+    motion.command_angular[expired] = 0.0
+    motion.command_expiry[expired] = -1
+
+
+def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt: float) -> None:
+    """Bring the body twists of `rows` towards `linear` and `angular` (3, N) and move by their mean over the step.
+
+    A constant twist moves a body along an exact helix. Writes poses, world velocities and body twists.
+    """
+    motion = world.motion
+    index = vector_index(rows)
+    frames = gather_quaternions(world.orientation, rows)
+    old_linear, old_angular = gather(motion.body_linear, index), gather(motion.body_angular, index)
+    wanted = clipped(linear, motion.linear_limit[rows], gather(motion.linear_limits, index))
+    accels = motion.linear_accel[rows] * dt, gather(motion.linear_accels, index) * dt
+    new_linear = _towards(old_linear, wanted, *accels)
+    wanted = clipped(angular, motion.angular_limit[rows], gather(motion.angular_limits, index))
+    accels = motion.angular_accel[rows] * dt, gather(motion.angular_accels, index) * dt
+    new_angular = _towards(old_angular, wanted, *accels)
+    turns = (old_angular + new_angular) * (0.5 * dt)
+    shift = to_world(frames, _helix(turns, (old_linear + new_linear) * (0.5 * dt)))
+    scatter(world.position, index, gather(world.position, index) + shift)
+    turned = quaternions.multiply(
+        world.orientation[rows], quaternions.from_rotation_vectors(np.ascontiguousarray(turns.T))
+    )
+    world.orientation[rows] = quaternions.normalized(turned)
+    frames = gather_quaternions(world.orientation, rows)
+    scatter(motion.body_linear, index, new_linear)
+    scatter(motion.body_angular, index, new_angular)
+    scatter(world.velocity, index, to_world(frames, new_linear))
+    scatter(world.angular_velocity, index, to_world(frames, new_angular))
+    moved_mask = (turns != 0.0).any(axis=0) | (shift != 0.0).any(axis=0)
+    world.touch(rows[moved_mask])
+
+
+def _towards(old: Floats, wanted: Floats, norm_changes: Floats, axis_changes: Floats) -> Floats:
+    change = wanted - old
+    allowed = clipped(change, norm_changes, axis_changes)
+    return np.where(allowed == change, wanted, old + allowed)
+
+
+def _helix(turns: Floats, shifts: Floats) -> Floats:
+    """Return the displacements (3, N), in the starting frame, of bodies that move `shifts` while turning `turns`."""
+    squares = dot(turns, turns)
+    angles = np.sqrt(squares)
+    small_mask = angles < 1e-2
+    safe = np.where(small_mask, 1.0, angles)
+    half_sines = np.sin(0.5 * safe)
+    first = np.where(
+        small_mask, 0.5 - squares * (1.0 / 24.0 - squares / 720.0), 2.0 * half_sines * half_sines / (safe * safe)
+    )
+    second = np.where(
+        small_mask,
+        1.0 / 6.0 - squares * (1.0 / 120.0 - squares / 5040.0),
+        (safe - np.sin(safe)) / (safe * safe * safe),
+    )
+    across = cross(turns, shifts)
+    return shifts + first * across + second * cross(turns, across)

@@ -1,0 +1,77 @@
+"""Vectors and quaternions of rows, laid out by component: (3, N) and (6, N), gathered from columns and put back.
+
+Component arrays are contiguous, so a factor per row multiplies all components in one call, and no result depends
+on how many rows are computed together. Vectors may carry x and y again after z ("cyclic", (5, N)), quaternions are
+(x, y, z, x, y, w): a cross product is then two products of slices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+
+_VECTOR: Ints = np.array([[0], [1], [2]])
+_QUATERNION: Ints = np.array([[0], [1], [2], [0], [1], [3]])
+
+
+def vector_index(rows: Rows) -> Ints:
+    """Return where the components (3, N) of `rows` lie in a flattened column of vectors."""
+    return rows * 3 + _VECTOR
+
+
+def gather(column: Floats, index: Ints) -> Floats:
+    """Return the components of a column at `index`, in the shape of `index`."""
+    return column.reshape(-1).take(index)
+
+
+def scatter(column: Floats, index: Ints, values: Floats) -> None:
+    """Write the components `values` back to a column at `index`."""
+    column.reshape(-1)[index] = values
+
+
+def gather_quaternions(column: Floats, rows: Rows) -> Floats:
+    """Return the quaternions of `rows` as (x, y, z, x, y, w), shape (6, N)."""
+    return column.reshape(-1).take(rows * 4 + _QUATERNION)
+
+
+def dot(a: Floats, b: Floats) -> Floats:
+    """Return the scalar products (N,) of vectors (3, N)."""
+    products = a * b
+    out = products[0] + products[1]
+    out += products[2]
+    return out
+
+
+def cyclic(vectors: Floats) -> Floats:
+    """Return vectors (3, N) with x and y repeated, (5, N)."""
+    return np.concatenate((vectors, vectors[:2]))
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    out = a[1:4] * b[2:5]
+    out -= a[2:5] * b[1:4]
+    return out
+
+
+def to_body(quaternions: Floats, vectors: Floats) -> Floats:
+    """Return world `vectors` (3, N) in the frames turned by `quaternions` (6, N)."""
+    twice = _cross(quaternions, cyclic(vectors))
+    twice += twice
+    out = vectors - quaternions[5] * twice
+    out += _cross(quaternions, cyclic(twice))
+    return out
+
+
+def to_world(quaternions: Floats, vectors: Floats) -> Floats:
+    """Return `vectors` (3, N) of the frames turned by `quaternions` (6, N) in the world frame."""
+    twice = _cross(quaternions, cyclic(vectors))
+    twice += twice
+    out = vectors + quaternions[5] * twice
+    out += _cross(quaternions, cyclic(twice))
+    return out
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return the vector products (3, N) of vectors (3, N)."""
+    return _cross(cyclic(a), cyclic(b))
