@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion.limits import UNLIMITED, linear_any_way
-from fleet_sim.motion.profile import Approach, next_speeds
+from fleet_sim.motion.profile import SLACK, Approach, next_speeds
 from fleet_sim.spatial.components import dot, gather, vector_index
 
 STRAIGHT = 1e-9
@@ -133,7 +133,8 @@ def cross_waypoints(
     """
     motion, pool = world.motion, world.waypoints
     reach = 0.5 * dt * (step.along + step.speeds)
-    at = np.flatnonzero((exits > 0.0) & (reach >= step.distances))
+    slowest = step.along - accels * dt
+    at = np.flatnonzero((exits > 0.0) & (reach >= step.distances) & (slowest <= exits * SLACK))
     if not len(at):
         return
     before = position[:, at] - step.displacements[:, at]
@@ -164,31 +165,32 @@ def _passed(
     The new speed is one that every waypoint passed allows and from which the next can still be met.
     """
     pool = world.waypoints
-    change = accels * (pool.braking[headed] * dt)
-    speeds = np.minimum(pool.pass_speed[headed], np.minimum(along + change, limits))
-    speeds = np.maximum(speeds, along - change)
+    speeds = np.minimum(along + accels * (pool.braking[headed] * dt), limits)
     passed = np.full(len(headed), -1)
     start = np.zeros(len(headed))
     ends = distances.copy()
-    open_rows = np.arange(len(headed))
-    while len(open_rows):
-        travels = 0.5 * dt * (along[open_rows] + speeds[open_rows])
-        further_mask = (travels >= ends[open_rows]) & (headed[open_rows] + passed[open_rows] < lasts[open_rows] - 1)
-        open_rows = open_rows[further_mask]
-        passed[open_rows] += 1
-        start[open_rows] = ends[open_rows]
-        onto = headed[open_rows] + passed[open_rows] + 1
-        leg = pool.position[onto] - pool.position[onto - 1]
-        ends[open_rows] += np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
+    going = np.arange(len(headed))
+    while len(going):
+        onto = headed[going] + passed[going] + 1
+        capped = np.minimum(speeds[going], pool.pass_speed[onto])
+        beyond_mask = (0.5 * dt * (along[going] + capped) >= ends[going]) & (onto < lasts[going])
+        ending, onto = going[~beyond_mask], onto[~beyond_mask]
         feasible = next_speeds(
-            along[open_rows],
-            ends[open_rows],
+            along[ending],
+            ends[ending],
             pool.pass_speed[onto],
-            limits[open_rows],
-            accels[open_rows],
+            limits[ending],
+            accels[ending],
             dt,
             pool.braking[onto],
         )
-        speeds[open_rows] = np.minimum(speeds[open_rows], feasible)
+        speeds[ending] = np.minimum(speeds[ending], feasible)
+        going = going[beyond_mask]
+        speeds[going] = capped[beyond_mask]
+        passed[going] += 1
+        start[going] = ends[going]
+        corner = headed[going] + passed[going]
+        leg = pool.position[corner + 1] - pool.position[corner]
+        ends[going] += np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
     travels = 0.5 * dt * (along + speeds)
     return passed, np.maximum(travels - start, 0.0), speeds
