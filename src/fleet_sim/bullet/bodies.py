@@ -1,0 +1,335 @@
+"""Rows as PyBullet bodies: made in bulk, found by row or by body id, and removed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import repeat
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
+from fleet_sim.bullet.shapes import ShapeCache
+from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.schema import UNIT_QUATERNION
+from fleet_sim.core.shapes import BodyShape
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import quaternions
+
+_EMPTY = BodyShape()
+
+
+class BulletColumns(ColumnTable):
+    """Which body stands for a row. Not part of the state: bodies can be made again from the other columns."""
+
+    body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
+    adopted: Bools = column(bool, writer="bodies", doc="made by someone else, stays on removal", hashed=False)
+    owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
+    mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
+    model: Bools = column(bool, writer="bodies", doc="loaded from a model file", hashed=False)
+    offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
+    com_position: Floats = column(float, (3,), unit="m", frame="base", writer="bodies", hashed=False)
+    com_orientation: Floats = column(
+        float, (4,), default=UNIT_QUATERNION, frame="base", writer="bodies", hashed=False
+    )
+
+    def copy_arrays(self) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+        """Return nothing: a checkpoint holds no bodies."""
+        return {}
+
+    def restore_arrays(self, arrays: dict[str, np.ndarray]) -> None:  # type: ignore[type-arg]
+        """Keep the bodies there are; `BulletMirror.reconcile` drops those that no longer fit."""
+
+
+class BulletBodies:
+    """The bodies of one world in one client, by row.
+
+    Poses are those of the base frame, which is the link frame of a model's base: where the model's centre of mass lies elsewhere, PyBullet
+    is given and asked for the pose of that, and the columns never notice.
+    """
+
+    def __init__(self, world: World, client: BulletClient, *, visuals: bool = True) -> None:
+        """Bind to a world and a client; `visuals=False` makes bodies that cannot be seen, in less time and memory."""
+        self.world = world
+        self.client = client
+        self.visuals = visuals
+        self.table = world.add_table("bullet", BulletColumns)
+        self.shapes = ShapeCache(client)
+        self.count = 0
+        """Rows that have a body."""
+        self.with_offset = 0
+        """Bodies whose centre of mass is not their base frame."""
+        self._row_of_body: Ints = np.full(64, -1, np.int64)
+        self._gaps = 0
+        """Ids of removed bodies that PyBullet will use again before it counts on."""
+
+    # ---- look up -----------------------------------------------------------------------------------------------------
+
+    def missing(self, rows: Rows) -> Rows:
+        """Return those of `rows` that have no body yet."""
+        return rows[self.table.body[rows] == NO_BODY]
+
+    def rows_of_bodies(self, bodies: Ints | Iterable[int]) -> Rows:
+        """Return the rows (any shape) that `bodies` stand for, -1 where a body is none of ours (the floor)."""
+        ids = bodies if isinstance(bodies, np.ndarray) else np.array(list(bodies), np.int64)
+        known_mask = (ids >= 0) & (ids < len(self._row_of_body))
+        return np.where(known_mask, self._row_of_body[np.where(known_mask, ids, 0)], -1)
+
+    # ---- making ------------------------------------------------------------------------------------------------------
+
+    def create(self, rows: Rows, positions: Floats, orientations: Floats) -> None:
+        """Make a body for each of `rows`, which must have none, at base poses (N, 3), (N, 4).
+
+        Equal bodies are made in one call. Raises InvalidValueError for a mesh or model file that cannot be used; the
+        rows of other shapes have their bodies then.
+        """
+        if not len(rows):
+            return
+        world = self.world
+        self.client.connect()
+        masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
+        with self.client.quiet():
+            for members in _groups(world.shape_id[rows], masses):
+                self._create_equal(rows[members], float(masses[members[0]]), positions[members], orientations[members])
+
+    def _create_equal(self, rows: Rows, mass: float, positions: Floats, orientations: Floats) -> None:
+        shape_id = int(self.world.shape_id[rows[0]])
+        shape = self.world.shapes[shape_id] if shape_id >= 0 else _EMPTY
+        if shape.model_path:
+            for row, position, orientation in zip(rows, positions, orientations, strict=True):
+                loaded = load_model(self.client, shape, mass, position, orientation, visuals=self.visuals)
+                self._gaps = max(0, self._gaps - 1)
+                self._enter(np.array([row]), [loaded.body], mass)
+                self._note_model(int(row), loaded)
+        else:
+            self._enter(rows, self._create_plain(shape, mass, positions, orientations), mass)
+        if mass > 0.0:
+            self._write_velocities(rows)
+
+    def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
+        """Return new bodies; all but those that fill the gaps of removed ones come from one call."""
+        collision = self.shapes.collision(shape.collision)
+        visual = self.shapes.visual(shape.visual) if self.visuals else -1
+        make = partial(self.client.createMultiBody, mass, collision, visual)
+        count = len(positions)
+        places, turns = positions.tolist(), orientations.tolist()
+        alone = count if count == 1 else min(count, self._gaps)
+        bodies = [int(make(place, turn)) for place, turn in zip(places[:alone], turns[:alone], strict=True)]
+        self._gaps -= min(alone, self._gaps)
+        if alone < count:
+            batch = list(make(batchPositions=places[alone:]))
+            self.client.note_batch()
+            bodies += self._verified(batch, places[alone:])
+            reset = self.client.resetBasePositionAndOrientation
+            turned = np.flatnonzero((orientations[alone:] != UNIT_QUATERNION).any(1)) + alone
+            for index in turned.tolist():
+                reset(bodies[index], places[index], turns[index])
+        return bodies
+
+    def _verified(self, bodies: list[int], places: list[list[float]]) -> list[int]:
+        """Return the true ids of a batch of bodies made at `places`.
+
+        PyBullet reports a batch as consecutive ids that end with the last one. That is wrong where ids of removed bodies were free: they are
+        used first. Our own removals never leave such gaps to a batch, but a user may have removed bodies.
+        """
+        wrong = [
+            index
+            for index, (body, place) in enumerate(zip(bodies, places, strict=True))
+            if self._place(body) != place
+        ]
+        if wrong:
+            known = set(bodies) | {self.client.floor_id}
+            others = [
+                body
+                for body in range(bodies[-1])
+                if body not in known and self.rows_of_bodies([body])[0] < 0
+            ]
+            for index in wrong:
+                bodies[index] = next(body for body in others if self._place(body) == places[index])
+                others.remove(bodies[index])
+        return bodies
+
+    def _place(self, body: int) -> list[float] | None:
+        """Return where `body` is, or None where there is no such body."""
+        try:
+            return list(self.client.getBasePositionAndOrientation(body)[0])
+        except self.client.module.error:
+            return None
+
+    def _enter(self, rows: Rows, bodies: list[int], mass: float) -> None:
+        table = self.table
+        table.clear_rows(rows)
+        table.body[rows] = bodies
+        table.owner[rows] = self.world.object_id[rows]
+        table.mass[rows] = mass
+        highest = max(bodies)
+        if highest >= len(self._row_of_body):
+            grown = np.full(max(2 * len(self._row_of_body), highest + 1), -1, np.int64)
+            grown[: len(self._row_of_body)] = self._row_of_body
+            self._row_of_body = grown
+        self._row_of_body[bodies] = rows
+        self.count += len(rows)
+
+    def _note_model(self, row: int, loaded: LoadedModel) -> None:
+        table = self.table
+        table.model[row] = True
+        table.com_position[row] = loaded.com_position
+        table.com_orientation[row] = loaded.com_orientation
+        if loaded.has_offset:
+            table.offset[row] = True
+            self.with_offset += 1
+
+    def adopt(self, row: int, body: int) -> None:
+        """Let `body`, which someone else made in this client, stand for `row`; its pose goes into the columns.
+
+        It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown or already known body.
+        """
+        client = self.client
+        if not 0 <= body < 2**31 or self._place(body) is None:
+            raise InvalidValueError(f"there is no PyBullet body {body!r} in this simulation's world")
+        known = int(self.rows_of_bodies([body])[0])
+        if known >= 0:
+            raise InvalidValueError(f"PyBullet body {body} belongs to {self.world.label(known)!r} already")
+        self.remove(np.array([row]))
+        self._enter(np.array([row]), [body], float(client.getDynamicsInfo(body, -1)[0]))
+        self.table.adopted[row] = True
+        self._note_model(row, LoadedModel(body, *inertial_frame(client, body)))
+        position, orientation = self.read_poses(np.array([row]))
+        self.world.position[row] = position[0]
+        self.world.orientation[row] = orientation[0]
+
+    def refresh_masses(self, rows: Rows) -> None:
+        """Tell PyBullet which of `rows` became dynamic or kinematic since their bodies were made."""
+        table, world = self.table, self.world
+        masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
+        changed_mask = (table.mass[rows] != masses) & (table.body[rows] != NO_BODY) & ~table.adopted[rows]
+        if not changed_mask.any():
+            return
+        changed = rows[changed_mask]
+        models = changed[table.model[changed]]
+        # A model's base is fixed or free for good, so the model is loaded anew.
+        self.remove(models)
+        self.create(models, world.position[models], world.orientation[models])
+        plain = changed[~np.isin(changed, models)]
+        plain_masses = np.where(world.dynamic[plain], world.mass[plain], 0.0)
+        for body, mass in zip(table.body[plain].tolist(), plain_masses.tolist(), strict=True):
+            self.client.changeDynamics(body, -1, mass=mass)
+            self.client.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        table.mass[plain] = plain_masses
+        world.bullet_behind[plain] = True
+
+    def create_loose(self, shape: BodyShape) -> int:
+        """Return a new kinematic body of `shape` at the origin that stands for no row and cannot be seen."""
+        self._gaps = max(0, self._gaps - 1)
+        if shape.model_path:
+            origin, turn = np.zeros(3), np.array(UNIT_QUATERNION)
+            return load_model(self.client, shape, 0.0, origin, turn, visuals=False).body
+        return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), -1))
+
+    def remove_loose(self, body: int) -> None:
+        """Remove a body made by `create_loose`."""
+        self.client.removeBody(body)
+        self._gaps += 1
+
+    # ---- removing ----------------------------------------------------------------------------------------------------
+
+    def remove(self, rows: Rows) -> None:
+        """Remove the bodies of `rows`; adopted ones are only let go."""
+        table = self.table
+        rows = rows[table.body[rows] != NO_BODY]
+        if not len(rows):
+            return
+        own = table.body[rows][~table.adopted[rows]].tolist()
+        with self.client.quiet():
+            deque(map(self.client.removeBody, own), maxlen=0)
+        self._gaps += len(own)
+        self._forget(rows)
+
+    def forget_all(self) -> None:
+        """Note that the client's world was emptied."""
+        self._forget(np.flatnonzero(self.table.body != NO_BODY))
+        self._gaps = 0
+
+    def _forget(self, rows: Rows) -> None:
+        self._row_of_body[self.table.body[rows]] = -1
+        self.count -= len(rows)
+        self.with_offset -= int(self.table.offset[rows].sum())
+        self.table.clear_rows(rows)
+
+    # ---- poses -------------------------------------------------------------------------------------------------------
+
+    def write_poses(self, rows: Rows, positions: Floats, orientations: Floats) -> None:
+        """Put the bodies of `rows` at base poses (N, 3), (N, 4); dynamic ones take the velocities of the columns too."""
+        table, client = self.table, self.client
+        if self.with_offset:
+            positions, orientations = self._to_com(rows, positions, orientations)
+        # The loop of the whole package: map over plain lists, with the client given by position, is the fastest form.
+        reset = client.module.resetBasePositionAndOrientation
+        bodies = table.body[rows].tolist()
+        deque(map(reset, bodies, positions.tolist(), orientations.tolist(), repeat(client.id)), maxlen=0)
+        if table.mass[rows].any():
+            self._write_velocities(rows[table.mass[rows] > 0.0])
+
+    def _write_velocities(self, rows: Rows) -> None:
+        self.set_velocities(rows, self.world.velocity[rows], self.world.angular_velocity[rows])
+
+    def set_velocities(self, rows: Rows, linear: Floats, angular: Floats) -> None:
+        """Give the bodies of `rows` base velocities: m/s and rad/s, (N, 3) each, world frame."""
+        if self.with_offset:
+            arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
+            linear = linear + np.cross(angular, arms)
+        bodies = self.table.body[rows].tolist()
+        reset = self.client.module.resetBaseVelocity
+        deque(map(reset, bodies, linear.tolist(), angular.tolist(), repeat(self.client.id)), maxlen=0)
+
+    def read_poses(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the base poses (N, 3), (N, 4) PyBullet has for `rows`, which must have bodies."""
+        client = self.client
+        read = client.module.getBasePositionAndOrientation
+        poses = list(map(read, self.table.body[rows].tolist(), repeat(client.id)))
+        positions = np.array([pose[0] for pose in poses], np.float64).reshape(-1, 3)
+        orientations = np.array([pose[1] for pose in poses], np.float64).reshape(-1, 4)
+        if self.with_offset:
+            positions, orientations = self._from_com(rows, positions, orientations)
+        return positions, orientations
+
+    def read_velocities(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return linear and angular base velocities (N, 3) of `rows` in the world frame, after `read_poses`."""
+        client = self.client
+        twists = list(map(client.module.getBaseVelocity, self.table.body[rows].tolist(), repeat(client.id)))
+        linear = np.array([twist[0] for twist in twists], np.float64).reshape(-1, 3)
+        angular = np.array([twist[1] for twist in twists], np.float64).reshape(-1, 3)
+        if self.with_offset:
+            arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
+            linear = linear - np.cross(angular, arms)
+        return linear, angular
+
+    def _to_com(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+        table = self.table
+        chosen = np.flatnonzero(table.offset[rows])
+        positions, orientations = positions.copy(), orientations.copy()
+        at, turned = rows[chosen], orientations[chosen]
+        positions[chosen] += quaternions.rotate(turned, table.com_position[at])
+        orientations[chosen] = quaternions.multiply(turned, table.com_orientation[at])
+        return positions, orientations
+
+    def _from_com(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+        table = self.table
+        chosen = np.flatnonzero(table.offset[rows])
+        at = rows[chosen]
+        turned = quaternions.multiply(orientations[chosen], quaternions.conjugate(table.com_orientation[at]))
+        orientations[chosen] = turned
+        positions[chosen] -= quaternions.rotate(turned, table.com_position[at])
+        return positions, orientations
+
+
+def _groups(shape_ids: Ints, masses: Floats) -> Iterator[Ints]:
+    """Yield the indices of equal (shape, mass), in order of their first one, each in rising order."""
+    order = np.lexsort((masses, shape_ids))
+    differs = (np.diff(shape_ids[order]) != 0) | (np.diff(masses[order]) != 0.0)
+    groups = np.split(order, np.flatnonzero(differs) + 1)
+    yield from sorted(groups, key=lambda members: int(members[0]))

@@ -1,0 +1,202 @@
+"""Where a camera looks from, and pictures taken with PyBullet's software renderer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bytes, Floats, Ints, as_float, as_floats
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+
+MODES = ("auto", "manual", "top_down")
+_KEYS = ("camera_mode", "camera_view_type", "camera_distance", "camera_yaw", "camera_pitch", "camera_target",
+         "camera_auto_scale", "camera_fov")  # fmt: skip
+_VIEW_TYPES = ("top_down", "perspective")
+# Straight down would leave the yaw of PyBullet's camera undefined.
+_DOWN = -89.9
+
+Bounds = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class CameraView:
+    """A camera that looks at `target` (m, world) from `distance` m away; angles in degrees, as PyBullet has them.
+
+    Yaw 0 looks along +y and grows counter-clockwise; pitch -90 looks straight down. `fov` is the vertical opening angle.
+    """
+
+    distance: float = 10.0
+    yaw: float = 0.0
+    pitch: float = -40.0
+    target: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    fov: float = 60.0
+
+    def top_down(self) -> CameraView:
+        """Return the view of the same place from straight above."""
+        return CameraView(self.distance, 0.0, _DOWN, self.target, self.fov)
+
+    def zoomed(self, factor: float) -> CameraView:
+        """Return the view from `factor` times the distance."""
+        return CameraView(max(0.05, self.distance * factor), self.yaw, self.pitch, self.target, self.fov)
+
+
+class Picture(NamedTuple):
+    """What a camera saw, all of height x width.
+
+    `rgb` (H, W, 3) uint8; `depth` (H, W) in m along the viewing axis, infinite where there is nothing; `rows` (H, W): row of the
+    entity in each pixel, -1 for the floor and bodies that are no entity, -2 for nothing.
+    """
+
+    rgb: Bytes
+    depth: npt.NDArray[np.float32]
+    rows: Ints
+
+
+def view_from_config(config: Mapping[str, Any], bounds: Bounds | None) -> CameraView:
+    """Return the view a camera section asks for.
+
+    `camera_mode` "auto" (default) fits `bounds`, the lower and upper corner (3,), (3,) of the scene, seen as
+    `camera_view_type` "perspective" (default) or "top_down" says; `camera_auto_scale` is the share of the picture the scene
+    takes. "manual" takes `camera_distance`, `camera_yaw`, `camera_pitch`, `camera_target`. Raises ConfigError.
+    """
+    for key in config:
+        if key not in _KEYS:
+            raise ConfigError(f"unknown key.{did_you_mean(str(key), _KEYS)}", path=f"camera.{key}")
+    mode = _choice(config, "camera_mode", MODES, "auto")
+    fov = _number(config, "camera_fov", 60.0, 1.0, 170.0)
+    if mode == "manual":
+        return CameraView(
+            _number(config, "camera_distance", 10.0, 0.01, 1e6),
+            _number(config, "camera_yaw", 0.0, -360.0, 360.0),
+            max(_DOWN, _number(config, "camera_pitch", -40.0, -90.0, 90.0)),
+            _point(config, "camera_target"),
+            fov,
+        )
+    view_type = "top_down" if mode == "top_down" else "perspective"
+    view_type = _choice(config, "camera_view_type", _VIEW_TYPES, view_type)
+    fitted = _fit(bounds, fov, _number(config, "camera_auto_scale", 0.8, 0.05, 1.0))
+    if view_type == "top_down":
+        return fitted.top_down()
+    yaw = _number(config, "camera_yaw", 45.0, -360.0, 360.0)
+    pitch = max(_DOWN, _number(config, "camera_pitch", -40.0, -90.0, 90.0))
+    return CameraView(fitted.distance, yaw, pitch, fitted.target, fov)
+
+
+def setup_camera(mirror: BulletMirror, config: Mapping[str, Any], bounds: Bounds | None) -> CameraView:
+    """Return the view of `config` and, with a window, show it there; raises ConfigError."""
+    view = view_from_config(config, bounds)
+    if mirror.client.gui:
+        show_view(mirror, view)
+    return view
+
+
+def show_view(mirror: BulletMirror, view: CameraView) -> None:
+    """Let the window look as `view` says."""
+    mirror.client.resetDebugVisualizerCamera(view.distance, view.yaw, view.pitch, view.target)
+
+
+def window_view(mirror: BulletMirror) -> CameraView:
+    """Return the view the window has now."""
+    camera = mirror.client.getDebugVisualizerCamera()
+    return CameraView(float(camera[10]), float(camera[8]), float(camera[9]), tuple(camera[11]))
+
+
+def render(
+    mirror: BulletMirror,
+    width: int,
+    height: int,
+    view: CameraView | tuple[Floats, Floats],
+    *,
+    near: float = 0.05,
+    far: float = 1000.0,
+    shadow: bool = True,
+    lit_from: tuple[float, float, float] = (0.4, -0.6, 1.0),
+) -> Picture:
+    """Take a picture of the whole world with TinyRenderer, which needs no GPU and no window.
+
+    `view` is a CameraView, or a camera's world pose: position (3,) and orientation (4,) of the optical frame (z forward, x right, y
+    down), with the opening angle of a CameraView's default. `near` and `far` in m bound what is seen. Raises InvalidValueError.
+    """
+    for name, size in (("width", width), ("height", height)):
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 1 <= size <= 8192:
+            raise InvalidValueError(f"{name}: expected a whole number of pixels in [1, 8192], got {size!r}")
+    near = as_float(near, "near", low=1e-4)
+    far = as_float(far, "far", low=near * (1.0 + 1e-6))
+    mirror.ensure()
+    client = mirror.client
+    fov = view.fov if isinstance(view, CameraView) else CameraView.fov
+    projection = client.computeProjectionMatrixFOV(fov, width / height, near, far)
+    _, _, rgba, depth, segments = client.getCameraImage(
+        int(width),
+        int(height),
+        _view_matrix(mirror, view),
+        projection,
+        lightDirection=lit_from,
+        shadow=int(shadow),
+        renderer=client.ER_TINY_RENDERER,
+    )
+    rgb = np.ascontiguousarray(np.reshape(rgba, (height, width, 4))[:, :, :3].astype(np.uint8, copy=False))
+    rows = _rows_of_segments(mirror, np.reshape(segments, (height, width)))
+    return Picture(rgb, _metres(np.reshape(depth, (height, width)), rows, near, far), rows)
+
+
+def _view_matrix(mirror: BulletMirror, view: CameraView | tuple[Floats, Floats]) -> Any:
+    client = mirror.client
+    if isinstance(view, CameraView):
+        return client.computeViewMatrixFromYawPitchRoll(view.target, view.distance, view.yaw, view.pitch, 0.0, 2)
+    position = as_floats(view[0], (3,), "camera position")
+    axes = np.reshape(client.getMatrixFromQuaternion(as_floats(view[1], (4,), "camera orientation").tolist()), (3, 3))
+    return client.computeViewMatrix(position.tolist(), (position + axes[:, 2]).tolist(), (-axes[:, 1]).tolist())
+
+
+def _rows_of_segments(mirror: BulletMirror, segments: Ints) -> Ints:
+    segments = segments.astype(np.int64)
+    # A segment of a body's link carries the link in its upper bits.
+    rows = mirror.rows_of_bodies(np.where(segments >= 0, segments & 0xFFFFFF, -1))
+    return np.where(segments >= 0, rows, -2)
+
+
+def _metres(buffer: Any, rows: Ints, near: float, far: float) -> npt.NDArray[np.float32]:
+    """Turn the renderer's depth buffer, in [0, 1], into metres along the viewing axis."""
+    depth = np.asarray(buffer, np.float64)
+    metres = far * near / (far - (far - near) * depth)
+    metres[rows == -2] = np.inf
+    return metres.astype(np.float32)
+
+
+def _fit(bounds: Bounds | None, fov: float, share: float) -> CameraView:
+    if bounds is None or not np.isfinite(bounds[0]).all() or not np.isfinite(bounds[1]).all():
+        return CameraView(fov=fov)
+    lower, upper = bounds
+    radius = max(0.5, 0.5 * float(np.linalg.norm(upper - lower)))
+    distance = radius / share / math.tan(math.radians(0.5 * fov))
+    centre = (0.5 * (lower + upper)).tolist()
+    return CameraView(distance, target=(centre[0], centre[1], centre[2]), fov=fov)
+
+
+def _choice(config: Mapping[str, Any], key: str, allowed: tuple[str, ...], default: str) -> str:
+    value = config.get(key, default)
+    if value not in allowed:
+        raise ConfigError(f"expected one of {', '.join(allowed)}, got {value!r}", path=f"camera.{key}")
+    return str(value)
+
+
+def _number(config: Mapping[str, Any], key: str, default: float, low: float, high: float) -> float:
+    try:
+        return as_float(config.get(key, default), key, low=low, high=high)
+    except InvalidValueError as error:
+        raise ConfigError(str(error), path=f"camera.{key}") from error
+
+
+def _point(config: Mapping[str, Any], key: str) -> tuple[float, float, float]:
+    try:
+        x, y, z = as_floats(config.get(key, (0.0, 0.0, 0.0)), (3,), key).tolist()
+    except InvalidValueError as error:
+        raise ConfigError(str(error), path=f"camera.{key}") from error
+    return x, y, z

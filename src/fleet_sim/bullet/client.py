@@ -1,0 +1,237 @@
+"""One connection to PyBullet, made when it is first needed, whose functions need no client id."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.arrays import as_float, as_floats
+from fleet_sim.errors import StateError, missing_extra
+
+SUBSTEP = 1.0 / 240.0
+NO_BODY = -1
+
+# Bodies made in a batch are unknown to these until the client has asked for the list of bodies once.
+_LISTING = frozenset({"getNumBodies", "getBodyInfo", "getBodyUniqueId", "saveWorld"})
+_OWN_CALLS = {"connect": "connect()", "disconnect": "close()", "resetSimulation": "reset()"}
+
+
+def bullet_module() -> Any:
+    """Import pybullet and return it; raises MissingDependencyError naming the extra that installs it."""
+    try:
+        return importlib.import_module("pybullet")
+    except ImportError as error:
+        raise missing_extra("pybullet", "bullet", "Physics, cameras and exact contacts") from error
+
+
+def data_path(name: str) -> str:
+    """Return the path of a file that comes with PyBullet, such as "plane.urdf"."""
+    try:
+        directory = importlib.import_module("pybullet_data").getDataPath()
+    except ImportError as error:
+        raise missing_extra("pybullet_data", "bullet", f"The file {name!r}") from error
+    return str(Path(directory) / name)
+
+
+class BulletClient:
+    """A PyBullet world of its own. Nothing is imported or connected before it is first used.
+
+    Every function and constant of pybullet is an attribute: functions go to this world, so `client.getAABB(body)` needs
+    no `physicsClientId`. `epoch` grows whenever the world is emptied: ids of shapes and bodies are valid within one epoch only.
+    """
+
+    def __init__(
+        self,
+        *,
+        gui: bool = False,
+        floor: bool = False,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        window: tuple[int, int] = (1024, 768),
+    ) -> None:
+        """Describe the world: a window or none, the plane of plane.urdf at z = 0 or none, gravity in m/s2.
+
+        `window` is the size of the window in pixels. Raises InvalidValueError.
+        """
+        self.gui = gui
+        self.floor = floor
+        self.window = window
+        self.gravity: tuple[float, ...] = tuple(as_floats(gravity, (3,), "gravity").tolist())
+        self.timestep = SUBSTEP
+        self.epoch = 0
+        self.floor_id = NO_BODY
+        self.on_connect: list[Callable[[], None]] = []
+        self._id = -1
+        self._closed = False
+        self._unlisted = False
+        self._bound: list[str] = []
+        self._quiet_depth = 0
+
+    # ---- connection --------------------------------------------------------------------------------------------------
+
+    @property
+    def connected(self) -> bool:
+        """Whether the world exists already."""
+        return self._id >= 0
+
+    @property
+    def id(self) -> int:
+        """PyBullet's number of this connection, to be given as `physicsClientId`; connects where needed."""
+        return self.connect()
+
+    @functools.cached_property
+    def module(self) -> Any:
+        """The pybullet module itself."""
+        return bullet_module()
+
+    def connect(self) -> int:
+        """Make the world unless it exists, and return its number.
+
+        Raises MissingDependencyError without pybullet, StateError after `close` or where no window can be opened.
+        """
+        if self._id >= 0:
+            return self._id
+        if self._closed:
+            raise StateError("this PyBullet client was closed; make a new one to go on")
+        module = self.module
+        if self.gui:
+            _check_display()
+            width, height = self.window
+            number = _connect(module, module.GUI, f"--width={width} --height={height}")
+        else:
+            number = _connect(module, module.DIRECT, "")
+        self._id = number
+        self._prepare()
+        for listener in self.on_connect:
+            listener()
+        return self._id
+
+    def close(self) -> None:
+        """Disconnect. May be called again, and without ever having connected."""
+        if self._id >= 0:
+            number, self._id = self._id, -1
+            if self.module.isConnected(number):
+                self.module.disconnect(number)
+        self._closed = True
+        self.epoch += 1
+        self._unbind()
+
+    def reset(self) -> None:
+        """Empty the world, put the floor back and begin a new epoch; does nothing before the first connection."""
+        if self._id < 0:
+            return
+        self.module.resetSimulation(physicsClientId=self._id)
+        self.epoch += 1
+        self._unlisted = False
+        self._prepare()
+
+    def set_gravity(self, gravity: Sequence[float]) -> None:
+        """Set gravity (3,) in m/s2, world frame, now and for later epochs."""
+        self.gravity = tuple(as_floats(gravity, (3,), "gravity").tolist())
+        if self._id >= 0:
+            self.module.setGravity(*self.gravity, physicsClientId=self._id)
+
+    def set_timestep(self, seconds: float) -> None:
+        """Set how long one `stepSimulation` is."""
+        seconds = as_float(seconds, "timestep", low=1e-9)
+        if seconds != self.timestep:
+            self.timestep = seconds
+            if self._id >= 0:
+                self.module.setTimeStep(seconds, physicsClientId=self._id)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Stop the window from drawing inside the block, which makes spawning in bulk much faster. May be nested."""
+        if not self.gui or self._id < 0:
+            yield
+            return
+        self._quiet_depth += 1
+        try:
+            if self._quiet_depth == 1:
+                self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, 0)
+            yield
+        finally:
+            self._quiet_depth -= 1
+            if self._quiet_depth == 0 and self._id >= 0:
+                self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, 1)
+
+    def note_batch(self) -> None:
+        """Remember that bodies were made in a batch, so that PyBullet's list of bodies is refreshed when asked for."""
+        self._unlisted = True
+
+    # ---- pybullet's functions ----------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in _OWN_CALLS:
+            raise AttributeError(f"use BulletClient.{_OWN_CALLS[name]} in place of pybullet.{name}")
+        value = getattr(self.module, name)
+        if not callable(value) or isinstance(value, type):
+            return value
+        bound = functools.partial(value, physicsClientId=self.connect())
+        if name in _LISTING:
+            bound = functools.partial(self._listed, bound)
+        # Kept on the instance: the next access costs no call.
+        self.__dict__[name] = bound
+        self._bound.append(name)
+        return bound
+
+    def _listed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self._unlisted:
+            self.module.syncBodyInfo(physicsClientId=self._id)
+            self._unlisted = False
+        return function(*args, **kwargs)
+
+    def _prepare(self) -> None:
+        self.module.setGravity(*self.gravity, physicsClientId=self._id)
+        self.module.setTimeStep(self.timestep, physicsClientId=self._id)
+        self.floor_id = NO_BODY
+        if self.floor:
+            self.floor_id = self.module.loadURDF(data_path("plane.urdf"), physicsClientId=self._id)
+
+    def _unbind(self) -> None:
+        for name in self._bound:
+            self.__dict__.pop(name, None)
+        self._bound.clear()
+
+
+def _connect(module: Any, method: int, options: str) -> int:
+    try:
+        number = int(module.connect(method, options=options))
+    except module.error as error:
+        raise StateError(
+            f"PyBullet cannot connect ({error}); a process can have one window and about a thousand worlds without one. "
+            "Close the other one first, or run with gui: false"
+        ) from error
+    if number < 0:
+        raise StateError("PyBullet refused the connection; close worlds that are no longer used")
+    return number
+
+
+def _check_display() -> None:
+    """Raise StateError where PyBullet could not open a window: it would end the whole process instead."""
+    if os.name != "posix" or os.uname().sysname != "Linux":
+        return
+    display = os.environ.get("DISPLAY", "")
+    advice = "start an X server (or Xvfb) and set DISPLAY, or run with gui: false"
+    if not display:
+        raise StateError(f"a window was asked for but DISPLAY is not set; {advice}")
+    host, _, rest = display.rpartition(":")
+    if host not in ("", "unix"):
+        return
+    path = f"/tmp/.X11-unix/X{rest.split('.')[0]}"
+    for address in ("\0" + path, path):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(address)
+                return
+            except OSError:
+                continue
+    raise StateError(f"a window was asked for but no X server answers at DISPLAY={display!r}; {advice}")
+

@@ -1,0 +1,66 @@
+"""Keys pressed in the window, as actions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fleet_sim.bullet.camera import show_view, window_view
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.visualizer import Visualizer
+
+KEYS: dict[str, str] = {
+    " ": "pause",
+    ".": "single_step",
+    "v": "visual_shapes",
+    "c": "collision_shapes",
+    "t": "structure_transparency",
+    "o": "top_down",
+    "=": "zoom_in",
+    "-": "zoom_out",
+}
+"""Action by key."""
+
+RUNNER_ACTIONS = ("pause", "single_step")
+"""Actions that are the runner's to carry out; the others only change what is seen."""
+
+ZOOM = 0.8
+
+
+class Gui:
+    """The window's keyboard. It only exists with `gui: true`; elsewhere no key is ever pressed."""
+
+    def __init__(self, mirror: BulletMirror, visualizer: Visualizer) -> None:
+        self.mirror = mirror
+        self.visualizer = visualizer
+        self._actions: dict[str, Callable[[], None]] = {
+            "visual_shapes": lambda: visualizer.show_visuals(not visualizer.visuals_shown),
+            "collision_shapes": lambda: visualizer.show_collisions(not visualizer.collisions_shown),
+            "structure_transparency": lambda: visualizer.make_structures_transparent(
+                not visualizer.structures_transparent
+            ),
+            "top_down": lambda: show_view(mirror, window_view(mirror).top_down()),
+            "zoom_in": lambda: show_view(mirror, window_view(mirror).zoomed(ZOOM)),
+            "zoom_out": lambda: show_view(mirror, window_view(mirror).zoomed(1.0 / ZOOM)),
+        }
+
+    @property
+    def open(self) -> bool:
+        """Whether the window is there; False after the user closed it."""
+        client = self.mirror.client
+        return client.gui and client.connected and bool(client.module.isConnected(client.id))
+
+    def poll(self) -> list[str]:
+        """Return the actions whose keys went down since the last poll, in a fixed order; none without a window."""
+        if not self.open:
+            return []
+        client = self.mirror.client
+        events = client.getKeyboardEvents()
+        return [action for key, action in KEYS.items() if events.get(ord(key), 0) & client.KEY_WAS_TRIGGERED]
+
+    def apply(self, action: str) -> bool:
+        """Carry out `action` where it is about what is seen; returns False for those of the runner."""
+        run = self._actions.get(action)
+        if run is None:
+            return False
+        run()
+        return True

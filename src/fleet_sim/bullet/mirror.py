@@ -1,0 +1,249 @@
+"""When PyBullet is brought up to date with the columns, and what a query sees at which point of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.bullet.bodies import BulletBodies
+from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError, StateError
+
+POLICIES = ("step", "demand")
+
+
+class BulletMirror:
+    """Keeps one PyBullet world in line with the columns.
+
+    With the policy "demand" nothing is imported, connected, made or written until something asks (`ensure`). With "step" every
+    living row has a body and every changed pose is written in phase 2 of each step. Either way a query sees
+
+    - outside a step, and from phase 2 on: the poses of the columns;
+    - in phase 1: the poses the last step ended with (of entities spawned in this phase: those of the columns).
+
+    Once the raw client id was handed out, and with a window, there are queries that nobody can intercept: the policy is
+    "step" from then on, and poses written outside a step go to PyBullet at once.
+    """
+
+    def __init__(
+        self, world: World, client: BulletClient, policy: str = "demand", *, visuals: bool = True
+    ) -> None:
+        """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
+        if policy not in POLICIES:
+            raise InvalidValueError(f"pose_flush: expected one of {', '.join(POLICIES)}, got {policy!r}")
+        self.world = world
+        self.client = client
+        self.bodies = BulletBodies(world, client, visuals=visuals)
+        self.policy = policy
+        self.handed_out = False
+        self.keeps_previous = False
+        """Whether poses are staged in each step even where no query needs them: interpolation does."""
+        self._in_phase_1 = False
+        self._staged = 0
+        self._staged_position: Floats = np.empty((0, 3))
+        self._staged_orientation: Floats = np.empty((0, 4))
+        self._staged_id = np.empty(0, np.int64)
+        self._unwritten: Bools = np.empty(0, bool)
+        world.on_spawn.append(self._spawned)
+        world.on_remove.append(self.bodies.remove)
+
+    @property
+    def live(self) -> bool:
+        """Whether someone may look at PyBullet without asking through the mirror."""
+        return self.handed_out or self.client.gui
+
+    @property
+    def eager(self) -> bool:
+        """Whether every step writes every changed pose."""
+        return self.policy == "step" or self.live
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def begin_step(self, *, stage: bool = True) -> None:
+        """Begin phase 1: whatever queries PyBullet from here on sees the poses as they are now.
+
+        `stage=False` saves a copy of the poses where no code that could query runs in phase 1.
+        """
+        if self.eager:
+            self._sync(None)
+        if self.keeps_previous or (stage and not self.eager):
+            self._stage()
+        else:
+            self._staged = -1
+        self._in_phase_1 = True
+
+    def flush(self) -> int:
+        """Phase 2: end phase 1, and write all changed poses unless that waits for a demand. Returns how many."""
+        self._in_phase_1 = False
+        return self._sync(None) if self.eager else 0
+
+    def end_step(self) -> None:
+        """End the step, also one that an error broke off: queries see the columns."""
+        self._in_phase_1 = False
+
+    # ---- demand ------------------------------------------------------------------------------------------------------
+
+    def ensure(self, rows: Rows | None = None) -> None:
+        """Bring the bodies of `rows` (all living ones by default) to where a query made now has to see them."""
+        self.client.connect()
+        if not self._in_phase_1:
+            self._sync(rows)
+        elif self.eager:
+            self._create_missing(self.world.rows if rows is None else rows)
+        else:
+            self._sync_staged(rows)
+
+    def body_id(self, row: int) -> int:
+        """Return the PyBullet body of `row`, made and placed where needed; other rows stay untouched."""
+        self.ensure(np.array([row], np.int64))
+        return int(self.bodies.table.body[row])
+
+    def rows_of_bodies(self, bodies: object) -> Rows:
+        """Return the rows that PyBullet `bodies` stand for, -1 for those that are no entity (the floor)."""
+        return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
+
+    def hand_out(self) -> int:
+        """Return the raw client id, to be used in pybullet's own functions.
+
+        Nobody can intercept those calls, so from now on all bodies exist, each step writes all changed poses in phase
+        2, and poses written outside a step are in PyBullet at once.
+        """
+        self.ensure()
+        self.handed_out = True
+        return self.client.id
+
+    def pose_written(self, rows: Rows) -> None:
+        """To be called after poses of `rows` were written outside a step; inside one it does nothing."""
+        if self.live and not self.world.in_step:
+            self._sync(rows)
+
+    # ---- whole world -------------------------------------------------------------------------------------------------
+
+    def adopt(self, row: int, body: int) -> None:
+        """Let `body`, made by the user in this client, stand for `row`: its pose is read into the columns."""
+        self.bodies.adopt(row, body)
+        self.world.touch(np.array([row], np.int64))
+        self.world.bullet_behind[row] = False
+
+    def reset(self) -> None:
+        """Empty PyBullet. Bodies of rows that live on are made again when something needs them."""
+        self.bodies.forget_all()
+        self.client.reset()
+        self.world.bullet_behind[self.world.rows] = True
+        self._staged = -1
+
+    def reconcile(self) -> None:
+        """Fit the bodies to columns that were replaced as a whole, as by a checkpoint: to be called after it."""
+        table, world = self.bodies.table, self.world
+        held = np.flatnonzero(table.body != NO_BODY)
+        misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
+        self.bodies.remove(held[misfit_mask])
+        self.bodies.refresh_masses(held[~misfit_mask])
+        world.bullet_behind[world.rows] = True
+        if self.live:
+            self._sync(None)
+
+    def close(self) -> None:
+        """Leave the world alone from now on, and disconnect."""
+        if self._spawned in self.world.on_spawn:
+            self.world.on_spawn.remove(self._spawned)
+            self.world.on_remove.remove(self.bodies.remove)
+        self.bodies.forget_all()
+        self.client.close()
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def staged_poses(self, rows: Rows) -> tuple[Bools, Floats, Floats]:
+        """Return which of `rows` were alive when the step began, and the base poses they had, (N, 3) and (N, 4).
+
+        Poses of the other rows are those of the columns.
+        """
+        world = self.world
+        positions, orientations = world.position[rows], world.orientation[rows]
+        known_mask = rows < self._staged
+        known_mask[known_mask] = self._staged_id[rows[known_mask]] == world.object_id[rows[known_mask]]
+        known = rows[known_mask]
+        positions[known_mask] = self._staged_position[known]
+        orientations[known_mask] = self._staged_orientation[known]
+        return known_mask, positions, orientations
+
+    def _spawned(self, rows: Rows) -> None:
+        if self.live:
+            self.client.connect()
+            self._create_missing(rows)
+
+    def _stage(self) -> None:
+        world = self.world
+        if len(self._staged_position) < world.capacity:
+            self._staged_position = np.empty((world.capacity, 3))
+            self._staged_orientation = np.empty((world.capacity, 4))
+            self._staged_id = np.empty(world.capacity, np.int64)
+            self._unwritten = np.empty(world.capacity, bool)
+        rows = world.rows
+        top = self._staged = int(rows.max()) + 1 if len(rows) else 0
+        # Whole slices are copied: that is several times faster than picking the rows that are behind.
+        self._staged_position[:top] = world.position[:top]
+        self._staged_orientation[:top] = world.orientation[:top]
+        self._staged_id[:top] = world.object_id[:top]
+        self._unwritten[:top] = world.bullet_behind[:top]
+
+    def _create_missing(self, rows: Rows) -> None:
+        missing = self.bodies.missing(rows)
+        if len(missing):
+            self._create(missing)
+
+    def _create(self, rows: Rows) -> None:
+        world = self.world
+        self.bodies.create(rows, world.position[rows], world.orientation[rows])
+        world.bullet_behind[rows] = False
+
+    def _sync(self, rows: Rows | None) -> int:
+        """Make missing bodies of `rows` and write the poses that are behind; returns how many poses were new."""
+        world, bodies = self.world, self.bodies
+        created = 0
+        if rows is not None or bodies.count < len(world):
+            missing = bodies.missing(world.rows if rows is None else rows)
+            created = len(missing)
+            if created:
+                self._create(missing)
+        if rows is None:
+            behind = np.flatnonzero(world.bullet_behind)
+            # Freed rows keep their marks until they are used again.
+            behind = behind[bodies.table.body[behind] != NO_BODY]
+        else:
+            behind = rows[world.bullet_behind[rows]]
+        if len(behind):
+            bodies.refresh_masses(behind)
+            bodies.write_poses(behind, world.position[behind], world.orientation[behind])
+            world.bullet_behind[behind] = False
+        return created + len(behind)
+
+    def _sync_staged(self, rows: Rows | None) -> None:
+        """As `_sync`, with the poses from the beginning of the step."""
+        if self._staged < 0:
+            raise StateError(
+                "PyBullet was asked in phase 1 of a step that was begun with stage=False; begin it with stage=True"
+            )
+        world, bodies = self.world, self.bodies
+        rows = world.rows if rows is None else rows
+        missing = bodies.missing(rows)
+        if len(missing):
+            known_mask, positions, orientations = self.staged_poses(missing)
+            bodies.create(missing, positions, orientations)
+            self._written(missing, known_mask, positions, orientations)
+        candidates = rows[rows < self._staged]
+        candidates = candidates[self._unwritten[candidates]]
+        if len(candidates):
+            known_mask, positions, orientations = self.staged_poses(candidates)
+            bodies.write_poses(candidates, positions, orientations)
+            self._written(candidates, known_mask, positions, orientations)
+
+    def _written(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:
+        """Note that staged poses were written: rows that have moved since stay behind."""
+        world = self.world
+        self._unwritten[rows[known_mask]] = False
+        same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)
+        world.bullet_behind[rows[same_mask]] = False
+
+

@@ -1,0 +1,80 @@
+"""Bodies from robot description files: URDF, SDF and MJCF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.shapes import check_file
+from fleet_sim.core.schema import UNIT_QUATERNION
+from fleet_sim.core.shapes import BodyShape
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import quaternions
+
+
+class LoadedModel(NamedTuple):
+    """A body, and where its base's centre of mass lies in the base frame."""
+
+    body: int
+    com_position: Floats
+    com_orientation: Floats
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether the centre of mass is not the base frame itself."""
+        return bool(self.com_position.any() or (self.com_orientation != UNIT_QUATERNION).any())
+
+
+def load_model(
+    client: BulletClient, shape: BodyShape, mass: float, position: Floats, orientation: Floats, *, visuals: bool
+) -> LoadedModel:
+    """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
+
+    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it; the model's own masses are kept.
+    Raises InvalidValueError for a missing or unusable file, or one that holds not exactly one model.
+    """
+    path = shape.model_path
+    check_file(path, "model")
+    fixed = shape.fixed_base or mass == 0.0
+    suffix = Path(path).suffix.lower()
+    pose = (position.tolist(), orientation.tolist())
+    try:
+        if suffix == ".sdf":
+            bodies = client.loadSDF(path)
+        elif suffix in (".xml", ".mjcf"):
+            bodies = client.loadMJCF(path)
+        else:
+            flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
+            bodies = (client.loadURDF(path, *pose, useFixedBase=fixed, flags=flags),)
+    except client.module.error as error:
+        raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
+    if len(bodies) != 1:
+        for body in bodies:
+            client.removeBody(body)
+        raise InvalidValueError(
+            f"the model file {path!r} holds {len(bodies)} models; an object or agent is made from exactly one, "
+            "so split the file"
+        )
+    loaded = LoadedModel(int(bodies[0]), *inertial_frame(client, bodies[0]))
+    if suffix in (".sdf", ".xml", ".mjcf"):
+        _place(client, loaded, position, orientation)
+        if fixed:
+            client.changeDynamics(loaded.body, -1, mass=0.0)
+    return loaded
+
+
+def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:
+    """Return the base's centre of mass (3,), (4,) in the base frame."""
+    information = client.getDynamicsInfo(body, -1)
+    return np.array(information[3]), np.array(information[4])
+
+
+def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientation: Floats) -> None:
+    turned = orientation[None]
+    centre = position + quaternions.rotate(turned, loaded.com_position[None])[0]
+    turn = quaternions.multiply(turned, loaded.com_orientation[None])[0]
+    client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())

@@ -1,0 +1,113 @@
+"""Rigid-body physics: dynamic rows are moved by PyBullet and read back, kinematic rows push them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.bullet.client import NO_BODY, SUBSTEP
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.spatial import quaternions
+
+SWEEP_LIMIT = 1.0
+"""Metres per step beyond which a kinematic body was put somewhere else and did not drive there."""
+
+
+class BulletPhysics:
+    """Steps PyBullet's dynamics by the simulation's dt, in substeps short enough to be stable.
+
+    Kinematic rows that moved in this step are given the velocity of that move, so that they push and carry dynamic bodies as a
+    driving robot does, and end exactly at their columns' pose.
+    """
+
+    def __init__(self, mirror: BulletMirror) -> None:
+        self.mirror = mirror
+        self.world = mirror.world
+        self.substep = SUBSTEP
+        mirror.keeps_previous = True
+
+    @property
+    def active(self) -> bool:
+        """Whether any entity is dynamic."""
+        return bool(self.world.dynamic.any())
+
+    def step(self, dt: float) -> int:
+        """Advance dynamic rows by `dt` seconds; to be called after phase 2. Returns how many were read back.
+
+        Dynamic rows whose pose or velocity was written since the last step start from their columns. Does nothing where
+        no entity is dynamic.
+        """
+        if not self.active:
+            return 0
+        mirror = self.mirror
+        mirror.ensure()
+        rows = self._dynamic_rows()
+        client, bodies = mirror.client, mirror.bodies
+        bodies.refresh_masses(self.world.rows)
+        movers = self._start_movers(dt)
+        count = max(1, math.ceil(dt / self.substep - 1e-9))
+        client.set_timestep(dt / count)
+        step = client.stepSimulation
+        for _ in range(count):
+            step()
+        if len(movers):
+            # Writing a pose also stops the body.
+            bodies.write_poses(movers, self.world.position[movers], self.world.orientation[movers])
+        self.read_back(rows)
+        return len(rows)
+
+    def read_back(self, rows: Rows | None = None) -> None:
+        """Copy poses and velocities of dynamic `rows` (all by default) from PyBullet into the columns."""
+        world, bodies = self.world, self.mirror.bodies
+        if rows is None:
+            rows = self._dynamic_rows()
+        if not len(rows):
+            return
+        positions, orientations = bodies.read_poses(rows)
+        moved_mask = (positions != world.position[rows]).any(1) | (orientations != world.orientation[rows]).any(1)
+        moved = rows[moved_mask]
+        world.position[rows] = positions
+        world.orientation[rows] = orientations
+        world.velocity[rows], world.angular_velocity[rows] = bodies.read_velocities(rows)
+        world.touch(moved)
+        world.bullet_behind[rows] = False
+
+    def contact_pairs(self, limit: float = math.inf) -> Rows:
+        """Return the pairs of rows (M, 2) that touch since the last step: smaller row first, sorted, each pair once.
+
+        Only contacts with a distance of at most `limit` metres count (negative: penetration). Contacts with the floor or other bodies
+        that are no entity do not.
+        """
+        client = self.mirror.client
+        if not client.connected:
+            return np.empty((0, 2), np.int64)
+        contacts = client.getContactPoints() or ()
+        bodies = np.array([contact[1:3] for contact in contacts if contact[8] <= limit], np.int64).reshape(-1, 2)
+        pairs = np.sort(self.mirror.rows_of_bodies(bodies), axis=1)
+        return np.unique(pairs[(pairs[:, 0] >= 0) & (pairs[:, 0] != pairs[:, 1])], axis=0)
+
+    def _dynamic_rows(self) -> Rows:
+        rows = np.flatnonzero(self.world.dynamic & self.world.alive)
+        return rows[self.mirror.bodies.table.body[rows] != NO_BODY]
+
+    def _start_movers(self, dt: float) -> Rows:
+        """Put kinematic rows that drove in this step back where it began, with the velocity that leads to its end."""
+        world, bodies = self.world, self.mirror.bodies
+        rows = np.flatnonzero(world.moved & world.alive & ~world.dynamic)
+        known_mask, positions, orientations = self.mirror.staged_poses(rows)
+        travel = world.position[rows] - positions
+        turn = quaternions.to_rotation_vectors(
+            quaternions.multiply(world.orientation[rows], quaternions.conjugate(orientations))
+        )
+        drove_mask = known_mask & _within(travel, SWEEP_LIMIT) & (travel.any(1) | turn.any(1))
+        movers = rows[drove_mask]
+        if len(movers):
+            bodies.write_poses(movers, positions[drove_mask], orientations[drove_mask])
+            bodies.set_velocities(movers, travel[drove_mask] / dt, turn[drove_mask] / dt)
+        return movers
+
+
+def _within(vectors: Floats, limit: float) -> Bools:
+    return np.asarray((vectors * vectors).sum(1) <= limit * limit)

@@ -1,0 +1,155 @@
+"""What PyBullet is asked: its own functions through a handle that is never out of date, and batch questions about rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.models import inertial_frame
+from fleet_sim.core.shapes import BodyShape
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial.shapes import ShapeKind
+
+# Functions that look at no body: they must not cost a flush.
+_PURE_PREFIXES = ("compute", "getQuaternion", "getEuler", "getMatrix", "getAxisAngle", "getDifference")
+_PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "calculateVelocityQuaternion",
+                   "getAPIVersion", "isNumpyEnabled", "isConnected", "getConnectionInfo", "getKeyboardEvents",
+                   "getMouseEvents", "getDebugVisualizerCamera", "resetDebugVisualizerCamera", "setGravity",
+                   "configureDebugVisualizer", "setAdditionalSearchPath", "setTimeStep"})  # fmt: skip
+
+
+class BulletHandle:
+    """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
+
+    Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the last step
+    ended with. Columns stay the truth: a pose written here instead of by `set_pose` is lost at the next write.
+    """
+
+    def __init__(self, mirror: BulletMirror) -> None:
+        self._mirror = mirror
+        self._calls: dict[str, Callable[..., Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._mirror.client, name)
+        if not callable(value) or _is_pure(name):
+            return value
+        call = self._calls.get(name)
+        if call is None:
+            call = self._calls[name] = _Ensured(self._mirror, name)
+        return call
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(dir(self._mirror.client.module)))
+
+
+class _Ensured:
+    """A pybullet function that flushes first."""
+
+    def __init__(self, mirror: BulletMirror, name: str) -> None:
+        self._mirror = mirror
+        self.__name__ = name
+        self.__doc__ = getattr(mirror.client.module, name, None).__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._mirror.ensure()
+        return getattr(self._mirror.client, self.__name__)(*args, **kwargs)
+
+
+class BulletQueries:
+    """Questions about rows; only the rows concerned get bodies and are written."""
+
+    def __init__(self, mirror: BulletMirror) -> None:
+        self.mirror = mirror
+        self.world = mirror.world
+        self._bounds: dict[int, tuple[Floats, Floats]] = {}
+
+    def closest_distances(self, pairs: Rows, limit: float) -> Floats:
+        """Return the distance in m of each pair of rows (M, 2) -> (M,), negative where they overlap.
+
+        Infinite where they are further apart than `limit` or have no collision shape. All links of models count.
+        """
+        pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
+        distances = np.full(len(pairs), np.inf)
+        if not len(pairs):
+            return distances
+        limit = as_float(limit, "limit", low=0.0)
+        self.mirror.ensure(np.unique(pairs))
+        ask = self.mirror.client.getClosestPoints
+        bodies = self.mirror.bodies.table.body[pairs].tolist()
+        for index, (first, second) in enumerate(bodies):
+            points = ask(first, second, limit)
+            if points:
+                distances[index] = min(point[8] for point in points)
+        return distances
+
+    def aabbs(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the world boxes (N, 3), (N, 3) around all links of `rows`; a body without shape is a point."""
+        rows = np.asarray(rows, np.int64)
+        self.mirror.ensure(rows)
+        boxes = [self._aabb(body) for body in self.mirror.bodies.table.body[rows].tolist()]
+        lower = np.array([box[0] for box in boxes], np.float64).reshape(-1, 3)
+        upper = np.array([box[1] for box in boxes], np.float64).reshape(-1, 3)
+        return lower, upper
+
+    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
+        """Return centre and half extents (3,), (3,) of the box in the body frame around what collides of a shape.
+
+        A model counts with all links, its joints at zero. Raises InvalidValueError for unusable files, and for planes,
+        which are unbounded.
+        """
+        known = self._bounds.get(shape_id)
+        if known is None:
+            known = self._bounds[shape_id] = self._measure(self.world.shapes[shape_id])
+        return known[0].copy(), known[1].copy()
+
+    def body_bounds(self, row: int) -> tuple[Floats, Floats]:
+        """Return centre and half extents (3,), (3,) in the body frame of the body `row` has, as it stands.
+
+        For bodies the user made and registered. The body is turned upright for the measurement and put back.
+        """
+        self.mirror.ensure(np.array([row], np.int64))
+        return self._measure_body(int(self.mirror.bodies.table.body[row]))
+
+    def _measure(self, shape: BodyShape) -> tuple[Floats, Floats]:
+        if shape.collision is not None and shape.collision.kind == ShapeKind.PLANE:
+            raise InvalidValueError("a plane is unbounded and has no bounds; ask for those of a finite shape")
+        bodies = self.mirror.bodies
+        body = bodies.create_loose(shape)
+        try:
+            return self._measure_body(body)
+        finally:
+            bodies.remove_loose(body)
+
+    def _measure_body(self, body: int) -> tuple[Floats, Floats]:
+        client = self.mirror.client
+        pose = client.getBasePositionAndOrientation(body)
+        twist = client.getBaseVelocity(body)
+        com_position, com_orientation = inertial_frame(client, body)
+        client.resetBasePositionAndOrientation(body, com_position.tolist(), com_orientation.tolist())
+        lower, upper = (np.array(corner) for corner in self._aabb(body))
+        client.resetBasePositionAndOrientation(body, *pose)
+        client.resetBaseVelocity(body, *twist)
+        return 0.5 * (lower + upper), 0.5 * (upper - lower)
+
+    def _aabb(self, body: int) -> tuple[list[float], list[float]]:
+        client = self.mirror.client
+        boxes = []
+        for link in range(-1, client.getNumJoints(body)):
+            if client.getCollisionShapeData(body, link):
+                boxes.append(client.getAABB(body, link))
+        if not boxes:
+            point = list(client.getBasePositionAndOrientation(body)[0])
+            return point, point
+        lower = [min(box[0][axis] for box in boxes) for axis in range(3)]
+        upper = [max(box[1][axis] for box in boxes) for axis in range(3)]
+        return lower, upper
+
+
+def _is_pure(name: str) -> bool:
+    return name in _PURE or name.startswith(_PURE_PREFIXES)

@@ -1,0 +1,113 @@
+"""PyBullet's visual and collision shapes: one per distinct geometry, shared by all bodies that look alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial.shapes import ShapeKind
+
+NO_SHAPE = -1
+_PLANE_HALF_SIZE = 100.0
+
+
+class ShapeCache:
+    """Shape numbers by geometry, for one client. It forgets them when the client begins a new epoch."""
+
+    def __init__(self, client: BulletClient) -> None:
+        self._client = client
+        self._epoch = client.epoch
+        self._collisions: dict[tuple[Any, ...], int] = {}
+        self._visuals: dict[Geometry, int] = {}
+
+    def collision(self, geometry: Geometry | None) -> int:
+        """Return the collision shape of `geometry`, -1 for none; raises InvalidValueError for an unusable mesh."""
+        self._renew()
+        if geometry is None or geometry.kind == ShapeKind.NONE:
+            return NO_SHAPE
+        # Colour is no part of what collides.
+        key = (geometry.kind, geometry.half_extents, geometry.radius, geometry.height, geometry.mesh_path,
+               geometry.mesh_scale, geometry.position, geometry.orientation)  # fmt: skip
+        shape = self._collisions.get(key)
+        if shape is None:
+            shape = self._collisions[key] = self._make_collision(geometry)
+        return shape
+
+    def visual(self, geometry: Geometry | None) -> int:
+        """Return the visual shape of `geometry`, -1 for none; raises InvalidValueError for an unusable mesh."""
+        self._renew()
+        if geometry is None or geometry.kind == ShapeKind.NONE:
+            return NO_SHAPE
+        shape = self._visuals.get(geometry)
+        if shape is None:
+            shape = self._visuals[geometry] = self._make_visual(geometry)
+        return shape
+
+    def _renew(self) -> None:
+        if self._epoch != self._client.epoch:
+            self._collisions.clear()
+            self._visuals.clear()
+            self._epoch = self._client.epoch
+
+    def _make_collision(self, geometry: Geometry) -> int:
+        client = self._client
+        placed = {"collisionFramePosition": geometry.position, "collisionFrameOrientation": geometry.orientation}
+        arguments = self._dimensions(geometry)
+        if geometry.kind == ShapeKind.PLANE:
+            arguments = {"shapeType": client.GEOM_PLANE, "planeNormal": (0.0, 0.0, 1.0)}
+        elif "length" in arguments:
+            arguments["height"] = arguments.pop("length")
+        try:
+            return int(client.createCollisionShape(**arguments, **placed))
+        except client.module.error as error:
+            raise _unusable(geometry, "collision", error) from error
+
+    def _make_visual(self, geometry: Geometry) -> int:
+        client = self._client
+        arguments = self._dimensions(geometry)
+        position = geometry.position
+        if geometry.kind == ShapeKind.PLANE:
+            # PyBullet cannot draw its plane shape; a thin wide box stands for it.
+            arguments = {"shapeType": client.GEOM_BOX, "halfExtents": (_PLANE_HALF_SIZE, _PLANE_HALF_SIZE, 1e-3)}
+        placed = {"visualFramePosition": position, "visualFrameOrientation": geometry.orientation}
+        try:
+            return int(client.createVisualShape(**arguments, **placed, rgbaColor=geometry.rgba))
+        except client.module.error as error:
+            raise _unusable(geometry, "visual", error) from error
+
+    def _dimensions(self, geometry: Geometry) -> dict[str, Any]:
+        """Return the arguments of createVisualShape that describe the size."""
+        client = self._client
+        kind = geometry.kind
+        if kind == ShapeKind.BOX:
+            return {"shapeType": client.GEOM_BOX, "halfExtents": geometry.half_extents}
+        if kind == ShapeKind.SPHERE:
+            return {"shapeType": client.GEOM_SPHERE, "radius": geometry.radius}
+        if kind == ShapeKind.CYLINDER:
+            return {"shapeType": client.GEOM_CYLINDER, "radius": geometry.radius, "length": geometry.height}
+        if kind == ShapeKind.CAPSULE:
+            return {"shapeType": client.GEOM_CAPSULE, "radius": geometry.radius, "length": geometry.height}
+        if kind == ShapeKind.MESH:
+            check_file(geometry.mesh_path, "mesh")
+            return {"shapeType": client.GEOM_MESH, "fileName": geometry.mesh_path, "meshScale": geometry.mesh_scale}
+        if kind == ShapeKind.PLANE:
+            return {}
+        raise InvalidValueError(f"shape kind {kind!r} has no geometry of its own; allowed: box, sphere, cylinder, "
+                                "capsule, plane, mesh")  # fmt: skip
+
+
+def check_file(path: str, what: str) -> None:
+    """Raise InvalidValueError unless `path` is a file."""
+    if not Path(path).is_file():
+        raise InvalidValueError(f"{what} file {path!r} does not exist; give the path of an existing file")
+
+
+def _unusable(geometry: Geometry, use: str, error: Exception) -> InvalidValueError:
+    name = ShapeKind(geometry.kind).name.lower()
+    source = f" from {geometry.mesh_path!r}" if geometry.mesh_path else ""
+    return InvalidValueError(
+        f"PyBullet cannot make the {use} shape {name}{source}: {error}. Mesh files may be .obj, .stl or .dae"
+    )

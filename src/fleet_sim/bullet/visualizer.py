@@ -1,0 +1,114 @@
+"""What the window shows: shadows, panels, collision shapes, see-through structures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.errors import ConfigError, did_you_mean
+
+TRANSPARENT = 0.3
+
+_DEFAULTS = {
+    "enable_shadows": True,
+    "enable_gui_panel": False,
+    "enable_collision_shapes": False,
+    "enable_structure_transparency": False,
+}
+
+
+class Visualizer:
+    """How the window draws a world. Without a window every change is kept but shows nowhere.
+
+    `structures` are the rows that become see-through together: walls, shelves, floors. Colours of single bodies are those of
+    their shapes at all times; only what is drawn changes.
+    """
+
+    def __init__(self, mirror: BulletMirror) -> None:
+        self.mirror = mirror
+        self.visuals_shown = True
+        self.collisions_shown = False
+        self.structures_transparent = False
+        self._structures: Rows = np.empty(0, np.int64)
+        self._colours: dict[tuple[int, int, int], tuple[float, ...]] = {}
+
+    def configure(self, params: Mapping[str, bool], structures: Rows | None = None) -> None:
+        """Apply `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes`, `enable_structure_transparency`.
+
+        Those not given take their defaults. Raises ConfigError for unknown keys and values that are no bool.
+        """
+        settings = dict(_DEFAULTS)
+        for key, value in params.items():
+            if key not in _DEFAULTS:
+                raise ConfigError(f"unknown key.{did_you_mean(key, _DEFAULTS)}", path=key)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ConfigError(f"expected true or false, got {value!r}", path=key)
+            settings[key] = bool(value)
+        if structures is not None:
+            self._structures = np.asarray(structures, np.int64)
+        client = self.mirror.client
+        if client.gui:
+            # The window's own shortcuts use the same letters as ours.
+            client.configureDebugVisualizer(client.COV_ENABLE_KEYBOARD_SHORTCUTS, 0)
+            client.configureDebugVisualizer(client.COV_ENABLE_SHADOWS, int(settings["enable_shadows"]))
+            client.configureDebugVisualizer(client.COV_ENABLE_GUI, int(settings["enable_gui_panel"]))
+        self.show_collisions(settings["enable_collision_shapes"])
+        self.make_structures_transparent(settings["enable_structure_transparency"])
+
+    def show_collisions(self, shown: bool) -> None:
+        """Draw collision shapes as lines, or bodies as solids again."""
+        self.collisions_shown = shown
+        client = self.mirror.client
+        if client.gui:
+            client.configureDebugVisualizer(client.COV_ENABLE_WIREFRAME, int(shown))
+
+    def show_visuals(self, shown: bool) -> None:
+        """Show or hide the visual shapes of all entities."""
+        self.visuals_shown = shown
+        self._recolour(self.mirror.world.rows)
+
+    def make_structures_transparent(self, transparent: bool) -> None:
+        """Make the structures see-through, or solid again."""
+        self.structures_transparent = transparent
+        self._recolour(self._structures)
+
+    def set_structures(self, rows: Rows) -> None:
+        """Say which rows are structures."""
+        before, self._structures = self._structures, np.asarray(rows, np.int64)
+        self._recolour(np.union1d(before, self._structures))
+
+    def _recolour(self, rows: Rows) -> None:
+        mirror = self.mirror
+        if not mirror.client.gui or not len(rows):
+            return
+        rows = rows[mirror.world.alive[rows]]
+        mirror.ensure(rows)
+        structure_mask = np.isin(rows, self._structures)
+        with mirror.client.quiet():
+            for row, is_structure in zip(rows.tolist(), structure_mask.tolist(), strict=True):
+                alpha = TRANSPARENT if is_structure and self.structures_transparent else 1.0
+                self._fade(row, alpha if self.visuals_shown else 0.0)
+
+    def _fade(self, row: int, alpha: float) -> None:
+        """Draw a body with its own colours, each with `alpha` times its own opacity."""
+        client = self.mirror.client
+        body = int(self.mirror.bodies.table.body[row])
+        if body == NO_BODY:
+            return
+        for shape in client.getVisualShapeData(body):
+            key = (client.epoch, int(self.mirror.world.object_id[row]), int(shape[1]))
+            colour = self._colours.setdefault(key, tuple(shape[7]))
+            client.changeVisualShape(body, shape[1], rgbaColor=(*colour[:3], colour[3] * alpha))
+        if alpha == 1.0:
+            for link in [key for key in self._colours if key[:2] == (client.epoch, int(self.mirror.world.object_id[row]))]:
+                del self._colours[link]
+
+
+def visualizer_keys() -> dict[str, Any]:
+    """Return the settings `Visualizer.configure` knows, with their defaults."""
+    return dict(_DEFAULTS)
