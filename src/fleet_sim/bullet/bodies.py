@@ -113,7 +113,7 @@ class BulletBodies:
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
         """Return new bodies; all but those that fill the gaps of removed ones come from one call."""
         collision = self.shapes.collision(shape.collision)
-        visual = self.shapes.visual(shape.visual) if self.visuals else -1
+        visual = self.shapes.visual(shape.visual if self.visuals else None)
         make = partial(self.client.createMultiBody, mass, collision, visual)
         count = len(positions)
         places, turns = positions.tolist(), orientations.tolist()
@@ -124,10 +124,10 @@ class BulletBodies:
             batch = list(make(batchPositions=places[alone:]))
             self.client.note_batch()
             bodies += self._verified(batch, places[alone:])
-            reset = self.client.resetBasePositionAndOrientation
-            turned = np.flatnonzero((orientations[alone:] != UNIT_QUATERNION).any(1)) + alone
-            for index in turned.tolist():
-                reset(bodies[index], places[index], turns[index])
+        reset = self.client.resetBasePositionAndOrientation
+        turned = np.flatnonzero((orientations[alone:] != UNIT_QUATERNION).any(1)) + alone
+        for index in turned.tolist():
+            reset(bodies[index], places[index], turns[index])
         return bodies
 
     def _verified(self, bodies: list[int], places: list[list[float]]) -> list[int]:
@@ -228,7 +228,7 @@ class BulletBodies:
         if shape.model_path:
             origin, turn = np.zeros(3), np.array(UNIT_QUATERNION)
             return load_model(self.client, shape, 0.0, origin, turn, visuals=False).body
-        return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), -1))
+        return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), self.shapes.visual(None)))
 
     def remove_loose(self, body: int) -> None:
         """Remove a body made by `create_loose`."""

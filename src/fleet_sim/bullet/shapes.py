@@ -13,6 +13,9 @@ from fleet_sim.spatial.shapes import ShapeKind
 NO_SHAPE = -1
 _PLANE_HALF_SIZE = 100.0
 
+# Given no visual shape at all, PyBullet draws what collides, and takes longer for it.
+_INVISIBLE = Geometry(ShapeKind.BOX, half_extents=(1e-4, 1e-4, 1e-4), rgba=(1.0, 1.0, 1.0, 0.0))
+
 
 class ShapeCache:
     """Shape numbers by geometry, for one client. It forgets them when the client begins a new epoch."""
@@ -37,10 +40,13 @@ class ShapeCache:
         return shape
 
     def visual(self, geometry: Geometry | None) -> int:
-        """Return the visual shape of `geometry`, -1 for none; raises InvalidValueError for an unusable mesh."""
+        """Return the visual shape of `geometry`, an invisible one for none.
+
+        Raises InvalidValueError for an unusable mesh.
+        """
         self._renew()
         if geometry is None or geometry.kind == ShapeKind.NONE:
-            return NO_SHAPE
+            geometry = _INVISIBLE
         shape = self._visuals.get(geometry)
         if shape is None:
             shape = self._visuals[geometry] = self._make_visual(geometry)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Rows
-from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.errors import ConfigError, did_you_mean
 
 TRANSPARENT = 0.3
+
+Colour = tuple[int, int, tuple[float, ...]]
+"""Link, index among the link's shapes, rgba."""
 
 _DEFAULTS = {
     "enable_shadows": True,
@@ -35,7 +39,8 @@ class Visualizer:
         self.collisions_shown = False
         self.structures_transparent = False
         self._structures: Rows = np.empty(0, np.int64)
-        self._colours: dict[tuple[int, int, int], tuple[float, ...]] = {}
+        self._colours: dict[tuple[int, int], list[Colour]] = {}
+        """Colours of faded bodies by (epoch, object id)."""
 
     def configure(self, params: Mapping[str, bool], structures: Rows | None = None) -> None:
         """Apply `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes`, `enable_structure_transparency`.
@@ -98,15 +103,27 @@ class Visualizer:
         """Draw a body with its own colours, each with `alpha` times its own opacity."""
         client = self.mirror.client
         body = int(self.mirror.bodies.table.body[row])
-        if body == NO_BODY:
-            return
-        for shape in client.getVisualShapeData(body):
-            key = (client.epoch, int(self.mirror.world.object_id[row]), int(shape[1]))
-            colour = self._colours.setdefault(key, tuple(shape[7]))
-            client.changeVisualShape(body, shape[1], rgbaColor=(*colour[:3], colour[3] * alpha))
+        key = (client.epoch, int(self.mirror.world.object_id[row]))
+        colours = self._colours.get(key)
+        if colours is None:
+            if alpha == 1.0:
+                return
+            colours = self._colours[key] = _colours_of(client, body)
+        for link, index, colour in colours:
+            faded = (*colour[:3], colour[3] * alpha)
+            client.changeVisualShape(body, link, shapeIndex=index, rgbaColor=faded)
         if alpha == 1.0:
-            for link in [key for key in self._colours if key[:2] == (client.epoch, int(self.mirror.world.object_id[row]))]:
-                del self._colours[link]
+            del self._colours[key]
+
+
+def _colours_of(client: BulletClient, body: int) -> list[Colour]:
+    counts: Counter[int] = Counter()
+    colours: list[Colour] = []
+    for shape in client.getVisualShapeData(body):
+        link = int(shape[1])
+        colours.append((link, counts[link], tuple(shape[7])))
+        counts[link] += 1
+    return colours
 
 
 def visualizer_keys() -> dict[str, Any]:
