@@ -1,3 +1,62 @@
-"""fleet_sim: simulate fleets of robots, thousands at a time, with or without ROS 2."""
+"""fleet_sim: simulate fleets of robots, thousands at a time, with or without ROS 2.
+
+Everything public is importable from here; each name is loaded at its first use, so `import fleet_sim` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "actions": (
+        "Action Drop DropAction DropPhase MoveAction MoveTo Pick PickAction PickPhase Until Wait WaitAction "
+        "parse_action_goal register_action"
+    ),
+    "core.checkpoint": "Checkpoint",
+    "core.commands": (
+        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetPoses SetVelocity Stop"
+    ),
+    "core.pipeline": "Phase System",
+    "core.plugins": "AgentPlugin SimPlugin",
+    "core.snapshot": "Snapshot",
+    "core.world": "World",
+    "entities.agent": "Agent",
+    "entities.agent_manager": "AgentManager",
+    "entities.dispatch": "FleetCommandDispatcher",
+    "entities.grid": "GridSpawnParams",
+    "entities.manager": "SimObjectManager",
+    "entities.shape_params": "ShapeParams",
+    "entities.sim_object": "SimObject",
+    "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
+    "errors": (
+        "ConfigError DuplicateNameError FleetSimError InvalidValueError MissingDependencyError StaleHandleError "
+        "StateError UnknownNameError"
+    ),
+    "geometry": "Path Pose",
+    "modes": (
+        "ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection PosePhase "
+        "SpatialHashCellSizeMode"
+    ),
+    "motion.laws": "MotionLaw register_motion_law",
+    "params": "SimulationParams",
+    "runner": "RunReport",
+    "simulation": "MultiRobotSimulationCore",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

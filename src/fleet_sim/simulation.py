@@ -12,11 +12,11 @@ from typing import Any
 
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.arrays import Rows
+from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
-from fleet_sim.bullet.query import BulletHandle
-from fleet_sim.collision.blocking_system import BlockingSystem
+from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.callbacks import CallbackList
@@ -105,11 +105,11 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             gui=params.gui,
             gravity=params.gravity,
             floor=params.enable_floor,
-            width=params.window_width,
-            height=params.window_height,
+            window=(params.window_width, params.window_height),
         )
         self._mirror = BulletMirror(self.world, self._client, params.pose_flush)
-        self.world.bodies = self._mirror
+        self._queries = BulletQueries(self._mirror)
+        self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)
         self._physics = BulletPhysics(self._mirror)
 
@@ -118,7 +118,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         self.inbox = Inbox()
         self.dispatcher = FleetCommandDispatcher(self)
         self.actions = ActionScheduler(world)
-        self.motion = MotionSystem(world)
+        self.motion = MotionSystem()
         broad = BroadPhase(
             mode=params.spatial_hash_cell_size_mode,
             cell_size=params.spatial_hash_cell_size,
@@ -130,11 +130,10 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             margin=params.collision_margin,
             ignore_static=params.ignore_static_collision,
             broad=broad,
-            solve=self.bullet.closest_distances,
+            solve=self._queries.closest_distances,
             contacts=self._physics.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
-        self.blocking = BlockingSystem(world, self.bullet.closest_distances)
         self.snapshots = SnapshotBoard(world)
         self._callbacks = CallbackList(self.clock, self.guard)
         self._plugins = PluginRunner(self.clock, self.guard)
@@ -207,8 +206,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         self.world.hooks.run_controllers(self.world.handles, dt)
 
     def _move(self, dt: float) -> None:
-        arrived = self.motion.run(dt)
-        arrived = self.blocking.run(arrived)
+        arrived = self.motion.run(self.world, dt)
         if len(arrived):
             self.actions.arrived(arrived)
             self._emit_arrivals(arrived)

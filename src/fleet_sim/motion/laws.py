@@ -108,6 +108,11 @@ def motion_law(index: int) -> MotionLaw:
     return law
 
 
-_names: list[str] = [""]
+_names: list[str] = ["immovable"]
 register_motion_law(OmnidirectionalLaw.name, OmnidirectionalLaw())
 register_motion_law(DifferentialLaw.name, DifferentialLaw())
+
+
+def install_laws(world: World) -> None:
+    """Let `world` know the laws by name: those that are registered now and later."""
+    world.law_names = _names

@@ -1,0 +1,27 @@
+"""What handles of entities ask PyBullet for: the BodyBook of a simulation."""
+
+from __future__ import annotations
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.query import BulletQueries
+
+
+class BulletBook:
+    """Answers a world's handles from its mirror and queries."""
+
+    def __init__(self, mirror: BulletMirror, queries: BulletQueries) -> None:
+        self._mirror = mirror
+        self._queries = queries
+
+    def body_id(self, row: int) -> int:
+        """Return the PyBullet body of the entity, made now if it has none yet."""
+        return self._mirror.body_id(row)
+
+    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
+        """Return centre (3,) and half extents (3,) of a shape in its body frame."""
+        return self._queries.local_bounds(shape_id)
+
+    def pose_written(self, rows: Rows) -> None:
+        """Hear that poses of `rows` were written outside a step."""
+        self._mirror.pose_written(rows)
