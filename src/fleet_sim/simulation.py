@@ -16,7 +16,9 @@ from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
+from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.callbacks import CallbackList
@@ -134,6 +136,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             contacts=self._physics.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
+        self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
         self.snapshots = SnapshotBoard(world)
         self._callbacks = CallbackList(self.clock, self.guard)
         self._plugins = PluginRunner(self.clock, self.guard)
@@ -193,7 +196,9 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
 
     def _has_user_code(self) -> bool:
         """Whether code that might query PyBullet runs in phase 1."""
-        return bool(self._callbacks or self._plugins.plugins or self._managers or self.world.hooks or self.inbox)
+        world = self.world
+        own = self._callbacks or self._plugins.plugins or self._managers or world.hooks or self.inbox
+        return bool(own) or bool(world.block_on_collision.any())
 
     def _drain_inbox(self, dt: float) -> None:
         self.inbox.drain(self.dispatcher)
@@ -206,17 +211,19 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         self.world.hooks.run_controllers(self.world.handles, dt)
 
     def _move(self, dt: float) -> None:
-        arrived = self.motion.run(self.world, dt)
-        if len(arrived):
-            self.actions.arrived(arrived)
-            self._emit_arrivals(arrived)
+        self.blocking.before()
+        done, blocked = self.blocking.after(self.motion.advance(self.world, dt))
+        arrived = self.motion.settle(self.world, done)
+        self.actions.arrived(arrived)
+        self._emit_to_agents("arrived", arrived)
+        self._emit_to_agents("blocked", blocked)
 
-    def _emit_arrivals(self, rows: Rows) -> None:
+    def _emit_to_agents(self, event: str, rows: Rows) -> None:
         world = self.world
-        if world.events.has_handlers("arrived") or len(world.entity_events):
+        if len(rows) and (world.events.has_handlers(event) or len(world.entity_events)):
             for row in rows.tolist():
-                world.events.emit("arrived", agent=world.handles[row])
-                world.entity_events.emit(row, "arrived")
+                world.events.emit(event, agent=world.handles[row])
+                world.entity_events.emit(row, event)
 
     def _run_entity_callbacks(self, dt: float) -> None:
         self.world.hooks.run_callbacks(self.world.handles, dt)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
@@ -16,36 +17,9 @@ from fleet_sim.core.clock import Schedule
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.modes import CollisionDetectionMethod, CollisionMode, SpatialHashCellSizeMode
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
-from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
-_STATIC, _DISABLED = CollisionMode.STATIC.code, CollisionMode.DISABLED.code
+_STATIC = CollisionMode.STATIC.code
 NO_PAIRS: Ints = np.empty((0, 2), np.int64)
-
-
-def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
-    """Return the collision shapes of `rows` at their world poses."""
-    positions, orientations = world.position[rows], world.orientation[rows]
-    centred_mask = world.shape_centred[rows]
-    if not centred_mask.all():
-        positions, orientations = positions.copy(), orientations.copy()
-        off = np.flatnonzero(~centred_mask)
-        turn = orientations[off]
-        positions[off] += quaternions.rotate(turn, world.shape_position[rows][off])
-        orientations[off] = quaternions.multiply(turn, world.shape_orientation[rows][off])
-    return ShapeArrays(
-        world.shape_kind[rows], positions, orientations, world.half_extents[rows], world.radius[rows]
-    )
-
-
-def refresh_bounds(world: World) -> Rows:
-    """Compute the AABBs of every row whose pose or shape changed; returns those rows."""
-    rows = np.flatnonzero(world.bounds_behind)
-    if len(rows):
-        world.aabb_lower[rows], world.aabb_upper[rows] = world_aabbs(*shape_arrays(world, rows))
-        world.bounds_behind[rows] = False
-    return rows
 
 
 class CollisionSystem:
@@ -141,13 +115,13 @@ class CollisionSystem:
     def candidates(self, ignore_static: bool | None = None) -> Ints:
         """Return the pairs (M, 2) of rows whose AABBs are within the margin."""
         world = self._world
-        active_mask = self._active_mask()
+        taking_part_mask = active_mask(self._world)
         static_mask = world.collision_mode == _STATIC
         pairs = self.broad.pairs(
             world.aabb_lower,
             world.aabb_upper,
             margin=self.margin,
-            active_mask=active_mask,
+            active_mask=taking_part_mask,
             static_mask=static_mask if static_mask.any() else None,
             ignore_static=self.ignore_static if ignore_static is None else ignore_static,
         )
@@ -198,17 +172,13 @@ class CollisionSystem:
         pairs = self._contacts()
         if not len(pairs):
             return NO_PAIRS
-        active_mask = self._active_mask()
+        taking_part_mask = active_mask(self._world)
         static_mask = self._world.collision_mode == _STATIC
         a, b = pairs[:, 0], pairs[:, 1]
-        kept_mask: Bools = active_mask[a] & active_mask[b]
+        kept_mask: Bools = taking_part_mask[a] & taking_part_mask[b]
         if self.ignore_static:
             kept_mask &= ~(static_mask[a] | static_mask[b])
         return pairs[kept_mask]
-
-    def _active_mask(self) -> Bools:
-        world = self._world
-        return world.alive & (world.collision_mode != _DISABLED) & (world.shape_kind != ShapeKind.NONE)
 
     # ---- entities coming and going -----------------------------------------------------------------------------------
 

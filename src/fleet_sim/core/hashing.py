@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,10 @@ def _mixed(words: Words) -> Words:
 
 def _words(values: AnyArray) -> Words:
     """Return `values` (N, ...) as (N, K) whole words; equal numbers give equal words (-0.0 counts as 0.0)."""
-    flat = values.reshape(len(values), -1)
-    if flat.dtype == np.float64:
-        return (flat + 0.0).view(np.uint64)
-    return flat.astype(np.int64).view(np.uint64)
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    flat = flat + 0.0 if flat.dtype == np.float64 else flat.astype(np.int64)
+    words: Words = flat.view(np.uint64)
+    return words
 
 
 def state_hash(world: World) -> str:
@@ -51,9 +52,8 @@ def state_hash(world: World) -> str:
                 continue
             values = array[rows]
             words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
-            salt = _key(f"{table_name}.{name}")
             for index in range(words.shape[1]):
-                digest = _mixed(digest ^ words[:, index] ^ _mixed(np.array([salt + np.uint64(index)])))
+                digest = _mixed(digest ^ words[:, index] ^ _key(f"{table_name}.{name}.{index}"))
     motion = world.motion
     on_path = motion.path_length[rows] > 0
     points = (motion.path_start[rows] + motion.waypoint[rows])[on_path]

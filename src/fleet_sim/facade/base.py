@@ -7,7 +7,7 @@ from typing import Any
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.clock import Clock
@@ -39,6 +39,7 @@ class SimulationParts:
     bullet: BulletHandle
     _client: BulletClient
     _mirror: BulletMirror
+    _queries: BulletQueries
     _callbacks: CallbackList
     _plugins: PluginRunner
     _managers: dict[str, Any]

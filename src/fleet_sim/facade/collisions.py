@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.collision.system import refresh_bounds
+from fleet_sim.collision.bounds import refresh_bounds
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.facade.base import SimulationParts
 from fleet_sim.modes import SpatialHashCellSizeMode

@@ -23,6 +23,7 @@ from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, 
 from fleet_sim.facade.base import SimulationParts
 from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
 
 
 class PopulationFacade(SimulationParts):
@@ -107,6 +108,10 @@ class PopulationFacade(SimulationParts):
         if mass is not None:
             world.mass[row] = mass
         world.dynamic[row] = world.physics and world.mass[row] > 0.0
+        centre, half_extents = self._queries.body_bounds(row)
+        world.shape_kind[row] = ShapeKind.COMPOUND
+        world.shape_position[row], world.half_extents[row] = centre, half_extents
+        world.shape_centred[row] = not centre.any()
         world.handles[row] = handle
         world.announce(rows)
         return world, row

@@ -27,6 +27,18 @@ class MotionSystem:
 
         An arrived row is idle, at rest, has `reached` set and no path any more.
         """
+        return self.settle(world, self.advance(world, dt))
+
+    def settle(self, world: World, done: Rows) -> Rows:
+        """End the paths of the rows that arrived, and return them."""
+        if len(done):
+            world.waypoints.discard(world.motion, done)
+            world.motion.control[done] = IDLE
+            world.motion.reached[done] = True
+        return done
+
+    def advance(self, world: World, dt: float) -> Rows:
+        """Move agents by one step; return the rows at the end of their paths, in ascending order."""
         motion = world.motion
         rows = np.flatnonzero(motion.control)
         if not len(rows):
@@ -45,10 +57,7 @@ class MotionSystem:
         ended = [part for part in arrived if len(part)]
         if not ended:
             return NO_ROWS
-        done = np.sort(np.concatenate(ended))
-        world.waypoints.discard(motion, done)
-        motion.control[done] = IDLE
-        motion.reached[done] = True
+        done: Rows = np.sort(np.concatenate(ended))
         return done
 
 

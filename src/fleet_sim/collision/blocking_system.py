@@ -1,0 +1,97 @@
+"""Robots that stop in front of what they would hit: what motion did in a step is cut short where something stands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Rows
+from fleet_sim.collision.blocking import PosedDistanceSolver, allowed_fractions
+from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeArrays
+
+_PROGRESS = ("waypoint", "phase", "turning", "reverse")
+
+
+class _Start(NamedTuple):
+    """What rows were like before they moved."""
+
+    rows: Rows
+    shapes: ShapeArrays
+    positions: Floats
+    orientations: Floats
+    progress: list[AnyArray]
+
+
+class BlockingSystem:
+    """Holds rows with `block_on_collision` back where they would touch something, however fast they are.
+
+    A blocked robot stands still and keeps its goal: it goes on when the way is free. Carried objects neither block nor are
+    blocked.
+    """
+
+    def __init__(self, world: World, solve: PosedDistanceSolver) -> None:
+        """`solve` measures pairs without a closed form."""
+        self._world = world
+        self._solve = solve
+        self._start: _Start | None = None
+
+    def before(self) -> None:
+        """Note where the robots that may be blocked are."""
+        world, motion = self._world, self._world.motion
+        rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
+        self._start = None
+        if len(rows):
+            shapes = shape_arrays(world, slice(None))
+            self._start = _Start(
+                rows,
+                # Copies: the columns themselves are about to change.
+                shapes.at(shapes.positions.copy(), shapes.orientations.copy()),
+                world.position[rows],
+                world.orientation[rows],
+                [getattr(motion, name)[rows] for name in _PROGRESS],
+            )
+
+    def after(self, arrived: Rows) -> tuple[Rows, Rows]:
+        """Take back what would go through something; returns (rows that still arrived, rows newly blocked)."""
+        start, world = self._start, self._world
+        if start is None:
+            return arrived, NO_ROWS
+        moved_mask = world.moved[start.rows]
+        movers = start.rows[moved_mask]
+        if not len(movers):
+            return arrived, NO_ROWS
+        ends = shape_arrays(world, movers)
+        fractions, blockers = allowed_fractions(
+            start.shapes,
+            movers,
+            ends.positions,
+            ends.orientations,
+            obstacle_mask=active_mask(world) & (world.parent == NO_ROW),
+            solve=self._solve,
+        )
+        before = world.motion.blocked_by[movers]
+        world.motion.blocked_by[movers] = blockers
+        held_mask = fractions < 1.0
+        if not held_mask.any():
+            return arrived, NO_ROWS
+        held = movers[held_mask]
+        self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
+        newly = held[before[held_mask] != blockers[held_mask]]
+        return np.setdiff1d(arrived, held, assume_unique=True), newly
+
+    def _hold(self, start: _Start, places: Rows, fractions: Floats) -> None:
+        """Let the rows at `places` of `start` make only part of their way, and stand."""
+        world, motion = self._world, self._world.motion
+        rows = start.rows[places]
+        way = world.position[rows] - start.positions[places]
+        world.position[rows] = start.positions[places] + fractions[:, None] * way
+        world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)
+        for name, values in zip(_PROGRESS, start.progress, strict=True):
+            getattr(motion, name)[rows] = values[places]
+        for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
+            column[rows] = 0.0
