@@ -22,4 +22,4 @@ def data_files() -> list[tuple[str, list[str]]]:
     return found
 
 
-setup(license="Apache-2.0", data_files=data_files())
+setup(license="Apache-2.0", python_requires=">=3.10", data_files=data_files())

@@ -38,9 +38,19 @@ def data_file(kind: str, name: str) -> Path:
 
 
 def resolve_config(path: str | Path) -> Path:
-    """Return `path` where it is a file, else the shipped configuration of that name, else `path` as it is."""
+    """Return `path`, or the shipped configuration of that name where there is no such file.
+
+    A plain name that is neither raises ConfigError with the closest names; a path is returned as it is.
+    """
     given = Path(path)
     if given.exists() or given.parent != Path("."):
         return given
-    shipped = [root / "config" / given for root in data_roots()]
-    return next((file for file in shipped if file.is_file()), given)
+    folders = [root / "config" for root in data_roots()]
+    for folder in folders:
+        if (folder / given).is_file():
+            return folder / given
+    known = {file.name for folder in (Path("."), *folders) for file in folder.glob("*.y*ml")}
+    raise ConfigError(
+        f"there is no such file here and no shipped one of that name.{did_you_mean(given.name, known)}",
+        source=str(path),
+    )
