@@ -25,7 +25,7 @@ $(RUN)python:
 	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || { rm -rf $(VENV); \
 	  echo "cannot create $(VENV): install the venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
-$(READY): $(RUN)python pyproject.toml setup.py
+$(READY): $(RUN)python setup.cfg setup.py
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""The files that ROS 2 and the library find in share/fleet_sim; the metadata is in pyproject.toml."""
+"""The files that ROS 2 and the library find in share/fleet_sim; the metadata is in setup.cfg."""
 
 from pathlib import Path
 
@@ -22,4 +22,5 @@ def data_files() -> list[tuple[str, list[str]]]:
     return found
 
 
-setup(license="Apache-2.0", python_requires=">=3.10", data_files=data_files())
+# colcon cannot read python_requires from setup.cfg.
+setup(python_requires=">=3.10", data_files=data_files())
