@@ -31,7 +31,7 @@ def test_package_xml_agrees_with_the_python_package() -> None:
     assert package.findtext("license") in (metadata["License"], metadata["License-Expression"])
     maintainer = package.find("maintainer")
     assert maintainer is not None
-    assert metadata["Author-email"] == f"{maintainer.text} <{maintainer.get('email')}>"
+    assert (maintainer.text, maintainer.get("email")) == (metadata["Author"], metadata["Author-email"])
     assert package.findtext("export/build_type") == "ament_python"
 
 
