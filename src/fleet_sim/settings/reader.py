@@ -51,6 +51,8 @@ class Checked:
     """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
 
     def __post_init__(self) -> None:
+        if not type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            return  # each assignment was checked on its way in
         for name in fields_of(type(self)):
             object.__setattr__(self, name, self._checked(name, getattr(self, name)))
 
@@ -103,7 +105,10 @@ def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
             return rules.reader(value)
         except ValueError as error:
             raise ConfigError(str(error), source=where.source, path=where.path) from error
-    if hint is Any or hint is object:
+    # The common kinds first: spawning reads these by the ten thousand.
+    if hint is float or hint is int:
+        return _convert_scalar(hint, value, rules, where)
+    if hint is Any or hint is object or type(value) is hint:
         return value
     origin = get_origin(hint)
     if is_union(hint):

@@ -27,7 +27,7 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
 
     A number without a fraction counts as whole, however it is written.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+    if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
         return None
     try:
         number = float(value)
