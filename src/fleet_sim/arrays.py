@@ -36,9 +36,7 @@ def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
     ):
         wanted = "(" + ", ".join("N" if want is None else str(want) for want in shape) + ")"
-        raise InvalidValueError(
-            f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {value!r}"
-        )
+        raise InvalidValueError(f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {value!r}")
     if not np.isfinite(array).all():
         raise InvalidValueError(f"{what}: every number must be finite, got {value!r}")
     return array

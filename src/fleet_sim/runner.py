@@ -196,5 +196,3 @@ class Runner(SimulationParts):
     def serve_window(self) -> bool:
         """Handle the window's keys; returns whether it is still open. The view defines it."""
         return True
-
-

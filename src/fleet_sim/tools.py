@@ -24,8 +24,12 @@ def calculate_offset_pose(target: Pose, current: Pose, offset: float, keep_heigh
 
 def world_to_grid(position: Sequence[float], spacing: Sequence[float], offset: Sequence[float]) -> tuple[int, int, int]:
     """Return the cell nearest to `position`; an axis with spacing 0 has the single cell 0."""
-    point, step, origin = (as_floats(v, (3,), n) for v, n in ((position, "position"), (spacing, "spacing"), (offset, "offset")))
-    x, y, z = (round((p - o) / s) if s else 0 for p, s, o in zip(point.tolist(), step.tolist(), origin.tolist(), strict=True))
+    point, step, origin = (
+        as_floats(v, (3,), n) for v, n in ((position, "position"), (spacing, "spacing"), (offset, "offset"))
+    )
+    x, y, z = (
+        round((p - o) / s) if s else 0 for p, s, o in zip(point.tolist(), step.tolist(), origin.tolist(), strict=True)
+    )
     return x, y, z
 
 

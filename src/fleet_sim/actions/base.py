@@ -92,7 +92,9 @@ class Action:
         """Return how long the action has run, in s of simulation time; 0 before it starts."""
         if self.start_time is None:
             return 0.0
-        end = self.end_time if self.end_time is not None else (self._now() if self._now is not None else self.start_time)
+        end = (
+            self.end_time if self.end_time is not None else (self._now() if self._now is not None else self.start_time)
+        )
         return end - self.start_time
 
     # ---- running -----------------------------------------------------------------------------------------------------

@@ -39,7 +39,9 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
     try:
         params = json.loads(action_params or "{}") if isinstance(action_params, str) else dict(action_params)
     except json.JSONDecodeError as error:
-        raise InvalidValueError(f"action {action_type!r}: parameters are not valid JSON ({error}): {action_params!r}") from error
+        raise InvalidValueError(
+            f"action {action_type!r}: parameters are not valid JSON ({error}): {action_params!r}"
+        ) from error
     if not isinstance(params, dict):
         raise InvalidValueError(f"action {action_type!r}: expected an object of parameters, got {params!r}")
     for key in _POSES:

@@ -30,9 +30,7 @@ def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
         turn = orientations[off]
         positions[off] += quaternions.rotate(turn, world.shape_position[rows][off])
         orientations[off] = quaternions.multiply(turn, world.shape_orientation[rows][off])
-    return ShapeArrays(
-        world.shape_kind[rows], positions, orientations, world.half_extents[rows], world.radius[rows]
-    )
+    return ShapeArrays(world.shape_kind[rows], positions, orientations, world.half_extents[rows], world.radius[rows])
 
 
 def refresh_bounds(world: World) -> Rows:

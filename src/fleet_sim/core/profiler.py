@@ -51,8 +51,6 @@ class Profiler:
         stats.update(self._own)
         return stats
 
-
-
     def summary(self) -> str:
         """Return the last step's total and its costliest systems in one line."""
         costly = sorted(self._pipeline.times.items(), key=lambda item: -item[1])[:5]

@@ -91,7 +91,9 @@ class MotionColumns(ColumnTable):
     tolerance: Floats = column(float, unit="m", writer="set_path", doc="0: arrive exactly")
     phase: Bytes = column(np.uint8, writer="motion", doc="code of a PosePhase (differential drive)")
     reverse: Bools = column(bool, writer="motion", doc="drives tail first at present (differential drive)")
-    turning: Bools = column(bool, writer="motion", doc="still has to turn: to the last waypoint's orientation, or to rest")
+    turning: Bools = column(
+        bool, writer="motion", doc="still has to turn: to the last waypoint's orientation, or to rest"
+    )
     reached: Bools = column(bool, writer="set_path, motion", doc="the last goal given was reached")
 
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 
@@ -33,8 +31,8 @@ def take_snapshot(world: World) -> Snapshot:
     """Return the state of `world` as it is now."""
     rows = world.rows
 
-    def frozen(column: Floats | Ints | Bools) -> Floats:
-        copy = np.asarray(column)[rows]
+    def frozen(column: AnyArray) -> AnyArray:
+        copy = column[rows]
         copy.flags.writeable = False
         return copy
 
@@ -42,8 +40,8 @@ def take_snapshot(world: World) -> Snapshot:
         tick=world.clock.tick,
         time=world.clock.time,
         names=tuple(world.label(row) for row in rows.tolist()),
-        object_ids=frozen(world.object_id),  # type: ignore[arg-type]
-        agent_mask=frozen(world.kind == KIND_AGENT),  # type: ignore[arg-type]
+        object_ids=frozen(world.object_id),
+        agent_mask=frozen(world.kind == KIND_AGENT),
         positions=frozen(world.position),
         orientations=frozen(world.orientation),
         velocities=frozen(world.velocity),

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.core.plugins import AgentPlugin
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.core.steering import POSE
 from fleet_sim.entities import drive
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
@@ -119,7 +120,10 @@ class Agent(SimObject):
         After `timeout` s of simulation time (None: the agent's own, 0: never) the robot slows down to a stop.
         """
         self.require_mobile()
-        linear, angular = as_floats((vx, vy, vz), (3,), "linear velocity"), as_floats((wx, wy, wz), (3,), "angular velocity")
+        linear, angular = (
+            as_floats((vx, vy, vz), (3,), "linear velocity"),
+            as_floats((wx, wy, wz), (3,), "angular velocity"),
+        )
         self._world.actions.cancel(self.row, "a velocity was commanded")
         drive.start_velocities(self._world, np.array([self.row]), linear, angular, timeout)
 
@@ -169,7 +173,7 @@ class Agent(SimObject):
         """The path being followed, or None."""
         world, row = self._world, self.row
         span = world.waypoints.of(world.motion, row)
-        if span.start == span.stop or world.motion.control[row] != drive.POSE:
+        if span.start == span.stop or world.motion.control[row] != POSE:
             return None
         points, turns = world.waypoints.position[span].tolist(), world.waypoints.orientation[span].tolist()
         return Path([Pose(point, turn) for point, turn in zip(points, turns, strict=True)])

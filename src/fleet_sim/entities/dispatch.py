@@ -107,9 +107,7 @@ class FleetCommandDispatcher:
         to.keep(good_mask, "velocity is not finite")
         self._pre_empt(to, "a velocity was commanded")
         if len(to.rows):
-            drive.start_velocities(
-                self._world, to.rows, linear[good_mask], angular[good_mask], command.timeout
-            )
+            drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], command.timeout)
         return self._ack(command, to)
 
     @_apply.register
@@ -250,5 +248,3 @@ def _shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
     if array.shape != shape:
         raise InvalidValueError(f"{what}: expected shape {shape}, got {array.shape}")
     return array
-
-

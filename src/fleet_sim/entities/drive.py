@@ -55,9 +55,7 @@ def _turned_to(current: Floats, goals: Floats) -> Floats:
     return quaternions.multiply(quaternions.from_yaws(turn), current)
 
 
-def start_velocities(
-    world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None
-) -> None:
+def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
     """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
 
     `timeout` in s: None takes each robot's own; 0 holds the command until the next one.

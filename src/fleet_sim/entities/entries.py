@@ -87,9 +87,7 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
         if not isinstance(item, Mapping):
             raise ConfigError(f"must be a mapping, got {item!r}", source=source, path=where)
         entry = read_spawn_params(kind, item, source, where)
-        params = cls.params_class(
-            **{field.name: getattr(entry, field.name) for field in fields(cls.params_class)}
-        )
+        params = cls.params_class(**{field.name: getattr(entry, field.name) for field in fields(cls.params_class)})
         if entry.shape is not None:
             params.visual_shape = params.visual_shape or entry.shape
             params.collision_shape = params.collision_shape or entry.shape
@@ -101,9 +99,7 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
     turn = np.array(params.initial_pose.orientation)
     if entry.grid is None:
         return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])
-    grid = GridSpawnParams.from_count(
-        entry.grid.count, entry.grid.columns, entry.grid.spacing, entry.grid.offset
-    )
+    grid = GridSpawnParams.from_count(entry.grid.count, entry.grid.columns, entry.grid.spacing, entry.grid.offset)
     points = grid.positions(np.arange(entry.grid.count)) + np.array(params.initial_pose.position)
     names = [f"{entry.name}_{index}" for index in range(len(points))]
     return spawn_many(world, cls, params, points, np.tile(turn, (len(points), 1)), names)

@@ -33,7 +33,9 @@ class GridSpawnParams:
         for axis in "xyz":
             low, high = getattr(self, f"{axis}_min"), getattr(self, f"{axis}_max")
             if not isinstance(low, int) or not isinstance(high, int) or low > high:
-                raise InvalidValueError(f"grid: {axis}_min and {axis}_max must be whole numbers, min <= max, got {low!r}, {high!r}")
+                raise InvalidValueError(
+                    f"grid: {axis}_min and {axis}_max must be whole numbers, min <= max, got {low!r}, {high!r}"
+                )
 
     @classmethod
     def from_count(

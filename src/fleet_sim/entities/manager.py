@@ -24,9 +24,7 @@ class BaseManager(Generic[Handle]):
 
     default_class: ClassVar[type[SimObject]] = SimObject
 
-    def __init__(
-        self, sim_core: Any = None, object_class: type[Handle] | None = None, name: str | None = None
-    ) -> None:
+    def __init__(self, sim_core: Any = None, object_class: type[Handle] | None = None, name: str | None = None) -> None:
         """Manage entities of `object_class` in the simulation `sim_core`, which may also be set later."""
         self.name = name
         self.object_class: type[Handle] = object_class or self.default_class  # type: ignore[assignment]
@@ -155,7 +153,9 @@ class BaseManager(Generic[Handle]):
         """Fill `num_objects` cells each with a type drawn by its probability; what is missing to 1 leaves cells empty."""
         weights = [weight for _, weight in spawn_params_list]
         if not weights or min(weights) < 0.0 or sum(weights) > 1.0 + 1e-9:
-            raise InvalidValueError(f"spawn_grid_mixed: probabilities of at least 0 that add up to at most 1, got {weights}")
+            raise InvalidValueError(
+                f"spawn_grid_mixed: probabilities of at least 0 that add up to at most 1, got {weights}"
+            )
         cells = self._cells(num_objects, grid_params, ordered=False)
         drawn = self.world.random.stream("grid types").random(num_objects)
         types = np.searchsorted(np.cumsum(weights), drawn, side="right")
@@ -179,7 +179,9 @@ class BaseManager(Generic[Handle]):
 
     def _cells(self, count: int, grid: GridSpawnParams, *, ordered: bool) -> Ints:
         if not 0 <= count <= grid.total_cells:
-            raise InvalidValueError(f"{count} objects do not fit on a grid of {grid.total_cells} cells; enlarge its ranges")
+            raise InvalidValueError(
+                f"{count} objects do not fit on a grid of {grid.total_cells} cells; enlarge its ranges"
+            )
         if ordered:
             return np.arange(count)
         return self.world.random.stream("grid cells").permutation(grid.total_cells)[:count].astype(np.int64)

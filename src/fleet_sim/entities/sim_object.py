@@ -263,7 +263,9 @@ class SimObject:
         """
         row = self.row
         if joint_type != JOINT_FIXED:
-            raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}")
+            raise InvalidValueError(
+                f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
+            )
         if parent_link_index != -1:
             raise InvalidValueError(f"parent_link_index: {self!r} has only its base link (-1), got {parent_link_index}")
         child, world = obj.row, self._world

@@ -49,7 +49,9 @@ class ControllerParams(Checked):
     max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: 2.")
     max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: 5.")
     max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit; null: 3.")
-    max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit; null: 10.")
+    max_angular_accel: Limit | None = setting(
+        None, above=0, unit="rad/s^2", doc="Turning acceleration limit; null: 10."
+    )
     cmd_vel_timeout: float | None = setting(None, low=0, unit="s", doc="After which a velocity command ends; 0: never.")
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
     default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")

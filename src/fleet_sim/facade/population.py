@@ -227,5 +227,3 @@ def _class_for(params: object) -> type[SimObject]:
     if isinstance(params, SimObjectSpawnParams):
         return SimObject
     raise InvalidValueError(f"expected SimObjectSpawnParams or AgentSpawnParams, got {params!r}")
-
-
