@@ -20,11 +20,11 @@ PACKAGE = Path(__file__).parents[1] / "src" / "fleet_sim"
 # within a group none: those meet in columns, commands and events.
 CHAIN, GROUP = "chain", "group"
 LAYERS: list[tuple[str, list[str]]] = [
-    (CHAIN, ["errors", "arrays", "modes", "settings", "scenario", "paths", "spatial", "geometry", "params"]),
+    (CHAIN, ["errors", "arrays", "memory", "modes", "settings", "scenario", "paths", "spatial", "geometry", "tools", "params"]),
     (GROUP, ["core"]),
     (GROUP, ["bullet", "models", "kinematics", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["runner", "simulation"]),
+    (CHAIN, ["facade", "runner", "simulation"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer", "record", "cli"]),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet_sim import modes
+from fleet_sim.errors import UnknownNameError
 
 VALUES = {
     modes.MotionMode: "omnidirectional|differential",
@@ -23,3 +24,20 @@ def test_values_and_codes(mode: type[modes.Mode], values: str) -> None:
     assert [str(member) for member in mode] == values.split("|")
     assert [member.code for member in mode] == list(range(len(mode)))
     assert all(mode(member.value) is member and member == member.value for member in mode)
+
+
+@pytest.mark.parametrize("mode", VALUES)
+def test_codes_and_names_lead_back_to_their_member(mode: type[modes.Mode]) -> None:
+    for code, member in enumerate(mode):
+        assert mode.from_code(code) is member
+        assert mode.parse(member) is mode.parse(member.value) is mode.parse(member.name) is member
+
+
+@pytest.mark.parametrize("mode", VALUES)
+def test_unknown_values_are_refused_with_a_suggestion(mode: type[modes.Mode]) -> None:
+    first = next(iter(mode)).value
+    with pytest.raises(UnknownNameError, match=f"Did you mean '{first}'"):
+        mode.parse(first + "x")
+    for code in (-1, 99):
+        with pytest.raises(UnknownNameError):
+            mode.from_code(code)

@@ -1,11 +1,16 @@
 """The named choices users write in code and config files, each equal to its string value.
 
-The lowest layer: columns store the small integer `code` of a choice, files and messages its string value.
+Columns store the small integer `code` of a choice, files and messages its string value.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import TypeVar
+
+from fleet_sim.errors import unknown_name
+
+ModeT = TypeVar("ModeT", bound="Mode")
 
 
 class Mode(str, Enum):
@@ -18,6 +23,24 @@ class Mode(str, Enum):
     def code(self) -> int:
         """The integer that columns store for this choice: its place in the order of definition."""
         return list(type(self)).index(self)
+
+    @classmethod
+    def from_code(cls: type[ModeT], code: int) -> ModeT:
+        """Return the choice that a column stores as `code`; raises UnknownNameError."""
+        members = list(cls)
+        if not 0 <= code < len(members):
+            raise unknown_name(f"{cls.__name__} code", code, map(str, range(len(members))))
+        return members[code]
+
+    @classmethod
+    def parse(cls: type[ModeT], value: object) -> ModeT:
+        """Return the choice with this value or name, in any case; raises UnknownNameError with the closest one."""
+        if isinstance(value, cls):
+            return value
+        try:
+            return cls(str(value).lower())
+        except ValueError:
+            raise unknown_name(cls.__name__, value, [member.value for member in cls]) from None
 
 
 class MotionMode(Mode):

@@ -33,7 +33,7 @@ class MoveAction(Action):
         self.path = path if isinstance(path, Path) else Path(list(path))
         self.auto_approach = auto_approach
         self.final_orientation_align = final_orientation_align
-        self.direction = None if direction is None else MovementDirection(direction)
+        self.direction = None if direction is None else MovementDirection.parse(direction)
         self.tolerance = as_float(tolerance, "tolerance in m", low=0.0)
 
     def start(self, agent: Agent) -> Until | None:

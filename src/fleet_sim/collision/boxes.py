@@ -17,9 +17,9 @@ FAR = 1e12
 class Boxes:
     """N boxes; the upper corners already hold the margin.
 
-    Two boxes pair when, on every axis, the lower corner of each is <= the (inflated) upper corner of the other.
-    `plane` (N, 4) is lower x, lower y, upper x, upper y: gathering a row of four numbers costs no more than gathering
-    one number. `lower_z` and `upper_z` (N,) decide only what x and y leave over.
+    Two boxes pair when, on every axis, the lower corner of each is <= the (inflated) upper corner of the
+    other. `plane` (N, 4) is lower x, lower y, upper x, upper y: gathering a row of four numbers costs no more
+    than gathering one number. `lower_z` and `upper_z` (N,) decide only what x and y leave over.
     """
 
     def __init__(self, plane: Floats, lower_z: Floats, upper_z: Floats) -> None:
@@ -97,15 +97,19 @@ class Boxes:
         return np.maximum(self.plane[:, 2] - self.plane[:, 0], self.plane[:, 3] - self.plane[:, 1])
 
 
-def touching(a: Boxes, first: Rows, b: Boxes, second: Rows) -> RowPairs:
-    """Return those (first, second) of candidates (M,) whose box first[k] of `a` pairs with box second[k] of `b`."""
-    one, other = a.plane.take(first, axis=0), b.plane.take(second, axis=0)
+def near_in_plane(a: Floats, first: Rows, b: Floats, second: Rows) -> RowPairs:
+    """Return the candidates (M,) whose row first[k] of plane `a` pairs in x and y with second[k] of `b`."""
+    one, other = a.take(first, axis=0), b.take(second, axis=0)
     mask = other[:, 0] <= one[:, 2]
     mask &= other[:, 1] <= one[:, 3]
     mask &= one[:, 0] <= other[:, 2]
     mask &= one[:, 1] <= other[:, 3]
     left = np.flatnonzero(mask)
-    first, second = first.take(left), second.take(left)
+    return first.take(left), second.take(left)
+
+
+def near_in_height(a: Boxes, first: Rows, b: Boxes, second: Rows) -> RowPairs:
+    """Return the candidates (M,) whose box first[k] of `a` pairs in height with second[k] of `b`."""
     if a is b and a.one_floor:
         return first, second
     mask = b.lower_z.take(second) <= a.upper_z.take(first)

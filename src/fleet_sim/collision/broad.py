@@ -1,8 +1,8 @@
 """The broad phase: which boxes are within the margin of each other.
 
 Two boxes pair when on each axis the gap between them is at most the margin: `lower_a <= upper_b + margin` and
-`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The answer is that of comparing
-all with all; the grid only decides how long it takes.
+`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The answer is that of
+comparing all with all; the grid only decides how long it takes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.boxes import Boxes
 from fleet_sim.collision.levels import BoxIndex
-from fleet_sim.collision.modes import SpatialHashCellSizeMode
+from fleet_sim.modes import SpatialHashCellSizeMode
 from fleet_sim.collision.tables import radix_order
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.memory import keep_freed_memory
@@ -23,7 +23,9 @@ DEFAULT_MULTI_CELL_THRESHOLD = 1.5
 
 def auto_cell_size(lower: Floats, upper: Floats) -> float:
     """Return twice the median of the boxes' largest finite extents, at least 0.5 m; 0.5 m without boxes."""
-    extents = np.maximum(np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2])
+    extents = np.maximum(
+        np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2]
+    )
     finite = extents if np.isfinite(extents.sum()) else extents[np.isfinite(extents)]
     return max(2.0 * float(np.median(finite)), MIN_AUTO_CELL_SIZE) if len(finite) else MIN_AUTO_CELL_SIZE
 
@@ -42,8 +44,8 @@ def candidate_pairs(
     """Return the pairs of rows whose boxes are within `margin`: (M, 2), i < j, each once, sorted.
 
     lower, upper (N, 3) are box corners, infinite for planes; a row with NaN pairs with nothing. Rows outside
-    `active_mask` are left out. Two static rows never pair; a static and another row pair unless `ignore_static`.
-    `cell_size` None takes `auto_cell_size` of the rows that take part.
+    `active_mask` are left out. Two static rows never pair; a static and another row pair unless
+    `ignore_static`. `cell_size` None takes `auto_cell_size` of the rows that take part.
     """
     phase = BroadPhase(
         mode=SpatialHashCellSizeMode.AUTO_ADAPTIVE if cell_size is None else SpatialHashCellSizeMode.CONSTANT,
@@ -51,14 +53,19 @@ def candidate_pairs(
         multi_cell_threshold=multi_cell_threshold,
     )
     return phase.pairs(
-        lower, upper, margin=margin, active_mask=active_mask, static_mask=static_mask, ignore_static=ignore_static
+        lower,
+        upper,
+        margin=margin,
+        active_mask=active_mask,
+        static_mask=static_mask,
+        ignore_static=ignore_static,
     )
 
 
 def cross_pairs(
     lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0
 ) -> Ints:
-    """Return the pairs (a row, b row) of boxes within `margin` between two sets: (M, 2), sorted, each once."""
+    """Return the pairs (a row, b row) within `margin` between two sets of boxes: (M, 2), sorted, unique."""
     if not len(lower_a) or not len(lower_b):
         return np.empty((0, 2), np.int64)
     index = BoxIndex(Boxes.from_corners(lower_b, upper_b, margin), auto_cell_size(lower_b, upper_b))
@@ -69,8 +76,9 @@ def cross_pairs(
 class BroadPhase:
     """`candidate_pairs` with a memory: its cell size, by mode, and the index of what never moves.
 
-    CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it sees. AUTO_ADAPTIVE
-    computes it again whenever the number of rows taking part changes. The cell size never changes the answer.
+    CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it sees.
+    AUTO_ADAPTIVE computes it again whenever the number of rows taking part changes. The cell size never
+    changes the answer.
     """
 
     def __init__(
@@ -82,7 +90,9 @@ class BroadPhase:
     ) -> None:
         """Raises InvalidValueError for CONSTANT without a positive cell size, or a threshold below 1."""
         if not (np.isfinite(multi_cell_threshold) and multi_cell_threshold >= 1.0):
-            raise InvalidValueError(f"multi_cell_threshold: expected a finite number >= 1, got {multi_cell_threshold!r}")
+            raise InvalidValueError(
+                f"multi_cell_threshold: expected a finite number >= 1, got {multi_cell_threshold!r}"
+            )
         keep_freed_memory()
         self._threshold = float(multi_cell_threshold)
         self._static_key: tuple[int, float] | None = None
@@ -105,12 +115,15 @@ class BroadPhase:
     ) -> float | None:
         """Change where the cell size comes from and return it; an automatic one is found at the next check.
 
-        Raises InvalidValueError for CONSTANT without a positive cell size, UnknownNameError for an unknown mode.
+        Raises InvalidValueError for CONSTANT without a positive cell size, UnknownNameError for an unknown
+        mode.
         """
         mode = SpatialHashCellSizeMode.parse(mode)
         constant = mode == SpatialHashCellSizeMode.CONSTANT
         if constant and (cell_size is None or not np.isfinite(cell_size) or cell_size <= 0.0):
-            raise InvalidValueError(f"cell_size: mode 'constant' needs a finite number > 0 in metres, got {cell_size!r}")
+            raise InvalidValueError(
+                f"cell_size: mode 'constant' needs a finite number > 0 in metres, got {cell_size!r}"
+            )
         self._mode = mode
         self._cell_size = float(cell_size) if constant and cell_size is not None else None
         self._sized_count = -1
@@ -130,8 +143,8 @@ class BroadPhase:
     ) -> Ints:
         """Return what `candidate_pairs` returns.
 
-        With `static_version` the index of static rows is kept until that number or the margin changes: the caller
-        changes it whenever a static row appears, disappears or moves.
+        With `static_version` the index of static rows is kept until that number or the margin changes: the
+        caller changes it whenever a static row appears, disappears or moves.
         """
         moving_mask = active_mask
         if static_mask is not None:
@@ -148,9 +161,9 @@ class BroadPhase:
         if static_mask is not None and not ignore_static:
             self._index_static(lower, upper, margin, active_mask, static_mask, static_version)
             if self._static_index is not None and self._static_rows is not None:
-                movers, statics = self._static_index.cross_pairs(boxes)
+                movers, standing = self._static_index.cross_pairs(boxes)
                 first = np.concatenate((first, movers if rows is None else rows.take(movers)))
-                second = np.concatenate((second, self._static_rows.take(statics)))
+                second = np.concatenate((second, self._static_rows.take(standing)))
         return _sorted_pairs(np.minimum(first, second), np.maximum(first, second))
 
     def _current_cell_size(self, lower: Floats, upper: Floats) -> float:

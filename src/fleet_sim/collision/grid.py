@@ -1,9 +1,9 @@
 """A uniform grid over boxes of similar size, built by sorting.
 
-Each box is filed once, under the cell of its lower corner. Cells are strips along x: a strip is one cell high (and, in
-a layered grid, one cell deep), its cells are half as wide. Boxes are sorted by strip and, in it, by cell, so all boxes
-of one strip that can touch a given box are one contiguous range, and each pair is met from one side only:
-the box filed earlier looks ahead in its own strip and into the strips that follow.
+Each box is filed once, under the cell of its lower corner. Cells are strips along x: a strip is one cell high
+(and, in a layered grid, one cell deep), its cells are half as wide. Boxes are sorted by strip and, in it, by
+cell, so all boxes of one strip that can touch a given box are one contiguous range, and each pair is met from
+one side only: the box filed earlier looks ahead in its own strip and into the strips that follow.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.boxes import FAR, Boxes, RowPairs, one_against_all, touching
+from fleet_sim.collision.boxes import FAR, Boxes, RowPairs, near_in_height, near_in_plane, one_against_all
 from fleet_sim.collision.tables import DenseTable, SparseTable
 
-# Cell indices stay below this, far above any useful scene: what lies farther out shares the last cell, which costs
-# time and never a pair, since neighbours stay neighbours.
+# Cell indices stay below this, far above any useful scene: what lies farther out shares the last cell, which
+# costs time and never a pair, since neighbours stay neighbours.
 _LAST_CELL = 1 << 30
 _SPARSE_LAYER = 1 << 31
 # The dense table may have this many cells per box, and always this many.
 _CELLS_PER_BOX = 8
 _MIN_CELLS = 16384
-# Candidates are tested in blocks of this many, so that memory follows the pairs found, not the pairs looked at.
+# Candidates are tested in blocks of this many: memory follows the pairs found, not the pairs looked at.
 _BLOCK = 1 << 20
 # Covers the rounding of a width computed from corners.
 _SLACK = 1.000001
@@ -32,9 +32,9 @@ _SLACK = 1.000001
 class Grid:
     """All pairs among boxes of similar size, and between them and any other boxes.
 
-    `cell` is the least size of a cell; it grows to hold the largest box. `layered` grids also cut along z, which pays
-    where many boxes stand above each other. At least one box must be given; corners must be nearer than `FAR` along
-    x and y, and along z in a layered grid.
+    `cell` is the least size of a cell; it grows to hold the largest box. `layered` grids also cut along z,
+    which pays where many boxes stand above each other. At least one box must be given; corners must be nearer
+    than `FAR` along x and y, and along z in a layered grid.
     """
 
     def __init__(self, boxes: Boxes, cell: float, *, layered: bool = False) -> None:
@@ -55,14 +55,15 @@ class Grid:
     def own_pairs(self) -> RowPairs:
         """Return each pair of touching boxes once, as indices (first, second), in no special order."""
         firsts, seconds = [], []
-        boxes, order = self._sorted, self._table.order
+        plane, order = self._sorted_plane, self._table.order
         for first, second in _expanded(self._begins, self._counts):
             # The ranges of all boxes, strip looked at after strip looked at: back to the box.
             for cut in first.searchsorted(self._range_cuts):
-                first[cut:] -= len(boxes)
-            first, second = touching(boxes, first, boxes, second)
-            firsts.append(order.take(first))
-            seconds.append(order.take(second))
+                first[cut:] -= len(plane)
+            first, second = near_in_plane(plane, first, plane, second)
+            first, second = near_in_height(self._boxes, order.take(first), self._boxes, order.take(second))
+            firsts.append(first)
+            seconds.append(second)
         return _joined(firsts), _joined(seconds)
 
     def cross_pairs(self, queries: Boxes) -> RowPairs:
@@ -76,12 +77,14 @@ class Grid:
         firsts, seconds = [], []
         for owner, step in _expanded(np.zeros_like(strip_counts), np.where(wide_mask, 0, strip_counts)):
             across = rows.take(owner)
-            strips = (first_z.take(owner) + step // across) * self._layer + first_y.take(owner) + step % across
+            strips: Ints = first_z.take(owner) + step // across
+            strips *= self._layer
+            strips += first_y.take(owner) + step % across
             for query, member in self._in_strips(queries, owner, strips):
                 firsts.append(query)
                 seconds.append(member)
-        for row in np.flatnonzero(wide_mask):
-            members = one_against_all(queries, int(row), self._boxes)
+        for row in np.flatnonzero(wide_mask).tolist():
+            members = one_against_all(queries, row, self._boxes)
             firsts.append(np.full(len(members), row))
             seconds.append(members)
         return _joined(firsts), _joined(seconds)
@@ -91,11 +94,11 @@ class Grid:
         first_x, last_x = self._query_cells(queries, 0)
         begins, ends = self._table.ranges(strips, first_x.take(owner), last_x.take(owner))
         for entry, member in _expanded(begins, np.maximum(ends - begins, 0)):
-            query, member = touching(queries, owner.take(entry), self._sorted, member)
-            yield query, self._table.order.take(member)
+            query, member = near_in_plane(queries.plane, owner.take(entry), self._sorted_plane, member)
+            yield near_in_height(queries, query, self._boxes, self._table.order.take(member))
 
     def _build(self, cell: float) -> None:
-        """File the boxes: densely, else densely with larger cells if that keeps candidates few, else sparsely."""
+        """File the boxes densely, with larger cells if need be and candidates stay few, else sparsely."""
         budget = _CELLS_PER_BOX * len(self._boxes) + _MIN_CELLS
         self._set_cells(cell)
         if self._cell_count() <= budget:
@@ -138,11 +141,13 @@ class Grid:
         first -= self._low[axis]
         for values in (first, last):
             values *= self._scales[axis]
-            np.clip(values, 0.0, self._last[axis], out=values)
+            # Unlike np.clip these turn NaN, which touches nothing, into a cell.
+            np.fmax(values, 0.0, out=values)
+            np.fmin(values, self._last[axis], out=values)
         return first.astype(np.int64), last.astype(np.int64)
 
     def _reach(self, axis: int) -> float:
-        """Return how far below a lower corner another box's may lie and still touch, safe against rounding."""
+        """Return how far below a lower corner that of a touching box may lie, with room for rounding."""
         return self._widths[axis] * _SLACK + 1e-15 * max(abs(self._low[axis]), abs(self._high[axis]))
 
     def _file(self, *, dense: bool) -> None:
@@ -163,7 +168,7 @@ class Grid:
             self._table = DenseTable(strips, cells, last_cells, back=back, **size)
         else:
             self._table = SparseTable(strips, cells, last_cells, back=back)
-        self._sorted = boxes.take(self._table.order)
+        self._sorted_plane = boxes.plane.take(self._table.order, axis=0)
         self._look_ahead()
 
     def _look_ahead(self) -> None:
@@ -189,7 +194,7 @@ def layers_pay(boxes: Boxes, cell: float) -> bool:
 
 
 def _expanded(begins: Ints, counts: Ints) -> Iterator[RowPairs]:
-    """Yield blocks (k, member): k = 0, 1, ... with each member begins[k], begins[k] + 1, ... of its counts[k]."""
+    """Yield blocks (k, member): every k with each of its counts[k] members from begins[k] on."""
     ends = counts.cumsum()
     total = int(ends[-1]) if len(ends) else 0
     cut, done = 0, 0

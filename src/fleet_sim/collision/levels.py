@@ -1,7 +1,7 @@
 """Boxes of very different sizes in one index: a grid per size, from small to large.
 
-One long wall among ten thousand robots would make every cell as large as the wall. Here boxes that are much larger
-than a cell move up to a coarser level, and look down into the finer ones.
+One long wall among ten thousand robots would make every cell as large as the wall. Here boxes that are much
+larger than a cell move up to a coarser level, and look down into the finer ones.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _CROWDED = 8
 class BoxIndex:
     """Finds the touching pairs among boxes, and between them and other boxes, whatever their sizes.
 
-    `cell` is the cell size of the finest level; a box whose extent in the plane (with the margin) is larger than
-    `multi_cell_threshold` cells belongs to a coarser level. Boxes may be infinite; boxes with NaN pair with nothing.
+    `cell` is the cell size of the finest level; a box whose extent in the plane (with the margin) is larger
+    than `multi_cell_threshold` cells belongs to a coarser level. Boxes may be infinite; boxes with NaN pair
+    with nothing.
     """
 
     def __init__(self, boxes: Boxes, cell: float, multi_cell_threshold: float = 1.5) -> None:
@@ -114,7 +115,7 @@ class BoxIndex:
 
 
 def best_grid(boxes: Boxes, cell: float) -> Grid:
-    """Return a flat grid, or a layered one where the boxes pile up so that a flat one looks at too many pairs."""
+    """Return a flat grid, or a layered one where boxes pile up and a flat one looks at too many pairs."""
     flat = Grid(boxes, cell)
     if flat.candidate_count <= _CROWDED * len(boxes) or not layers_pay(boxes, cell):
         return flat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Ints, Rows
+from fleet_sim.arrays import Bools, Ints, Rows
 
 _SHIFT = 32
 _LOW_BITS = 0xFFFFFFFF
@@ -13,8 +13,8 @@ _LOW_BITS = 0xFFFFFFFF
 class PairSet:
     """The current pairs of rows (i < j), and the differences from one update to the next.
 
-    A pair starts once and ends once, however often it is reported in between. A row that is given to a new entity
-    starts without pairs as long as `remove_rows` was called when the old one went.
+    A pair starts once and ends once, however often it is reported in between. A row that is given to a new
+    entity starts without pairs as long as `remove_rows` was called when the old one went.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def _keys(pairs: Ints) -> Ints:
     keys = (low << _SHIFT) | np.maximum(pairs[:, 0], pairs[:, 1])
     if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
         keys = np.unique(keys)
-    return keys
+    return np.asarray(keys, np.int64)
 
 
 def _pairs(keys: Ints) -> Ints:
@@ -74,9 +74,9 @@ def _pairs(keys: Ints) -> Ints:
     return out
 
 
-def _contained_mask(keys: Ints, others: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _contained_mask(keys: Ints, others: Ints) -> Bools:
     """Return which sorted `keys` are among the sorted `others`."""
     if not len(others):
         return np.zeros(len(keys), bool)
     places = np.minimum(np.searchsorted(others, keys), len(others) - 1)
-    return others[places] == keys
+    return np.asarray(others[places] == keys)

@@ -15,9 +15,10 @@ Ranges = tuple[Ints, Ints]
 class DenseTable:
     """A table of all cells: one lookup per question, memory per cell.
 
-    `strips`, `cells` and `last_cells` (N,) file each box under its strip and cell and say in which cell it ends;
-    there are `width` cells in a strip and `strip_count` strips, the last of them empty. `back` is how many cells
-    below its own a box looks in other strips; so many empty cells begin each strip, which saves clipping.
+    `strips`, `cells` and `last_cells` (N,) file each box under its strip and cell and say in which cell it
+    ends; there are `width` cells in a strip and `strip_count` strips, the last of them empty. `back` is how
+    many cells below its own a box looks in other strips; so many empty cells begin each strip, which saves
+    clipping.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class DenseTable:
         return self._ends.take(self._last_ids)
 
     def look_ahead(self, step: int) -> Ranges:
-        """Return, for each sorted box, begin and end of the cells it can touch in the strip `step` strips on."""
+        """Return, for each sorted box, begin and end of the cells it can touch `step` strips on."""
         shift = step * self._width
         return self._starts.take(self._ids + (shift - self._back)), self._ends.take(self._last_ids + shift)
 
@@ -69,7 +70,7 @@ class SparseTable:
         return self.ranges(self._strips, self._last, self._last)[1]
 
     def look_ahead(self, step: int) -> Ranges:
-        """Return, for each sorted box, begin and end of the cells it can touch in the strip `step` strips on."""
+        """Return, for each sorted box, begin and end of the cells it can touch `step` strips on."""
         return self.ranges(self._strips + step, np.maximum(self._cells - self._back, 0), self._last)
 
     def ranges(self, strips: Ints, first_cells: Ints, last_cells: Ints) -> Ranges:

@@ -100,7 +100,7 @@ class Agent(SimObject):
             np.array([len(waypoints)]),
             positions,
             orientations,
-            direction=None if direction is None else MovementDirection(direction),
+            direction=None if direction is None else MovementDirection.parse(direction),
             align_final=final_orientation_align,
             tolerance=tolerance,
         )
@@ -160,7 +160,7 @@ class Agent(SimObject):
     @property
     def controller_mode(self) -> ControllerMode:
         """What the base follows at present."""
-        return list(ControllerMode)[self._world.motion.control[self.row]]
+        return ControllerMode.from_code(self._world.motion.control[self.row])
 
     @property
     def goal_pose(self) -> Pose | None:

@@ -230,7 +230,7 @@ class SimObject:
     @property
     def collision_mode(self) -> CollisionMode:
         """How the entity takes part in collision checks."""
-        return list(CollisionMode)[self._world.collision_mode[self.row]]
+        return CollisionMode.from_code(self._world.collision_mode[self.row])
 
     def set_collision_mode(self, mode: CollisionMode | str) -> None:
         """Change how the entity takes part in collision checks, from the next check on.
@@ -238,7 +238,7 @@ class SimObject:
         Going to DISABLED ends its collisions.
         """
         row = self.row
-        self._world.collision_mode[row] = CollisionMode(mode).code
+        self._world.collision_mode[row] = CollisionMode.parse(mode).code
         self._world.bounds_behind[row] = True
 
     @property

@@ -46,7 +46,7 @@ class Template:
 def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
     mass = as_float(params.mass, "mass in kg", low=0.0)
-    mode = CollisionMode(params.collision_mode)
+    mode = CollisionMode.parse(params.collision_mode)
     blocking = params.block_on_collision
     body: dict[str, Any] = {
         "kind": KIND_AGENT if isinstance(params, AgentSpawnParams) else KIND_OBJECT,
@@ -141,7 +141,7 @@ def _motion_columns(world: World, params: AgentSpawnParams, settings: Controller
         raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
     columns: dict[str, Any] = {
         "law": 0 if params.use_fixed_base else laws.index(mode),
-        "default_direction": MovementDirection(settings.default_direction or MovementDirection.FORWARD).code,
+        "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
         "planar": bool(settings.navigation_2d),
         "command_timeout": as_float(settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0),
     }

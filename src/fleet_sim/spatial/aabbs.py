@@ -1,7 +1,7 @@
 """World boxes around posed shapes.
 
-Only additions, products, square roots and comparisons of single components are used, so the bits of a row do not
-depend on what is computed with it.
+Only additions, products, square roots and comparisons of single components are used, so the bits of a row do
+not depend on what is computed with it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ def world_aabbs(
 ) -> tuple[Floats, Floats]:
     """Return the corners (lower, upper), (N, 3) each, of the world boxes around N shapes.
 
-    The boxes are the smallest ones for boxes, spheres, cylinders and capsules; for meshes and compounds they hold the
-    turned box around the shape. A plane reaches without end sideways and below, and up to its own height when it is
-    level; a tilted plane has no end at all. A row without a shape is the point of its position.
-    The arguments are the columns of `ShapeArrays`.
+    The boxes are the smallest ones for boxes, spheres, cylinders and capsules; for meshes and compounds they
+    hold the turned box around the shape. A plane reaches without end sideways and below, and up to its own
+    height when it is level; a tilted plane has no end at all. A row without a shape is the point of its
+    position. The arguments are the columns of `ShapeArrays`.
     """
     count = len(kinds)
     x, y, z, w = np.ascontiguousarray(orientations.T)
-    reach = _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
+    reach = (
+        _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
+    )
     if count and (kinds != ShapeKind.BOX).any():
         for kind in _ROUND_KINDS:
             rows = np.flatnonzero(kinds == kind)

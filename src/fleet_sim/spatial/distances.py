@@ -1,12 +1,14 @@
 """Signed distances between posed shapes, in closed form.
 
-Outside each other the distance is the Euclidean one between the surfaces. Overlapping shapes have a distance below
-zero: minus the shortest way apart among the directions the formula knows (for upright shapes and spheres, all of them
-that matter). Along a straight motion without turning the distance is a convex function of time.
+Outside each other the distance is the Euclidean one between the surfaces. Overlapping shapes have a distance
+below zero: minus the shortest way apart among the directions the formula knows (for upright shapes and
+spheres, all of them that matter). Along a straight motion without turning the distance is a convex function
+of time.
 
-Closed forms exist for upright shapes (turned about z only, or upside down) among each other, spheres with everything,
-capsules with capsules, and planes with everything; all others are undecided and left to a general solver.
-Only additions, products, divisions, square roots and comparisons are used: a result has the same bits alone and in a batch.
+Closed forms exist for upright shapes (turned about z only, or upside down) among each other, spheres with
+everything, capsules with capsules, and planes with everything; all others are undecided and left to a general
+solver. Only additions, products, divisions, square roots and comparisons are used: a result has the same bits
+alone and in a batch.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ Law: TypeAlias = Callable[[ShapeArrays, ShapeArrays], Floats]
 
 # x^2 + y^2 of a quaternion below this is a tilt of less than 1e-7 rad, below a micrometre on ten metres.
 _UPRIGHT = 1e-15
+_SIGNS_X = np.array([[-1.0], [-1.0], [1.0], [1.0]])
+_SIGNS_Y = np.array([[-1.0], [1.0], [-1.0], [1.0]])
 _SOLID_KINDS = (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
 
 
@@ -35,22 +39,27 @@ def upright_mask(shapes: ShapeArrays) -> Bools:
     return np.asarray(mask | (shapes.kinds == ShapeKind.SPHERE))
 
 
-def pair_distances(pairs: Ints, shapes: ShapeArrays) -> tuple[Floats, Bools]:
+def pair_distances(pairs: Ints, shapes: ShapeArrays, *, reach: float = np.inf) -> tuple[Floats, Bools]:
     """Return (distances, undecided_mask), (M,) each, of the shapes of `pairs` (M, 2) of rows.
 
-    The distance is NaN where undecided, and infinite where a row has no shape or both are planes.
+    The distance is NaN where undecided, and infinite where a row has no shape or both are planes. Distances
+    above `reach` need not be exact: any number above `reach` and at most the true distance may stand for
+    them.
     """
-    return distances_between(shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1]))
+    return distances_between(shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1]), reach=reach)
 
 
-def distances_between(a: ShapeArrays, b: ShapeArrays) -> tuple[Floats, Bools]:
+def distances_between(a: ShapeArrays, b: ShapeArrays, *, reach: float = np.inf) -> tuple[Floats, Bools]:
     """Return (distances, undecided_mask), (M,) each, of shape a[k] and shape b[k]; see `pair_distances`."""
+    solid_a, solid_b = _solid_mask(a), _solid_mask(b)
+    both = upright_mask(a)
+    both &= upright_mask(b)
+    both &= solid_a
+    both &= solid_b
+    if both.all():
+        return _upright_distances(a, b, reach), ~both
     distances = np.full(len(a.kinds), np.nan)
     open_mask = np.ones(len(distances), bool)
-    solid_a, solid_b = _solid_mask(a), _solid_mask(b)
-    both = upright_mask(a) & upright_mask(b) & solid_a & solid_b
-    if both.all():
-        return _upright_distances(a, b), ~both
 
     def settle(mask: Bools, first: ShapeArrays, second: ShapeArrays, law: Law) -> None:
         rows = np.flatnonzero(mask & open_mask)
@@ -62,7 +71,7 @@ def distances_between(a: ShapeArrays, b: ShapeArrays) -> tuple[Floats, Bools]:
     nothing = (a.kinds == ShapeKind.NONE) | (b.kinds == ShapeKind.NONE) | (plane_a & plane_b)
     distances[nothing] = np.inf
     open_mask[nothing] = False
-    settle(both, a, b, _upright_distances)
+    settle(both, a, b, lambda first, second: _upright_distances(first, second, reach))
     settle(plane_a & solid_b, a, b, _plane_distances)
     settle(plane_b & solid_a, b, a, _plane_distances)
     settle((a.kinds == ShapeKind.SPHERE) & solid_b, a, b, _sphere_distances)
@@ -81,23 +90,31 @@ def _columns(array: Floats) -> list[Floats]:
 
 def _signed(outside: list[Floats]) -> Floats:
     """Return the signed distance to a product of intervals, given how far outside each one a point lies."""
-    square = sum(np.maximum(part, 0.0) ** 2 for part in outside)
-    inner = outside[0]
+    inner, square = outside[0], np.maximum(outside[0], 0.0) ** 2
     for part in outside[1:]:
         inner = np.maximum(inner, part)
-    return np.asarray(np.sqrt(square) + np.minimum(inner, 0.0))
+        square += np.maximum(part, 0.0) ** 2
+    distances = np.sqrt(square)
+    distances += np.minimum(inner, 0.0)
+    return np.asarray(distances)
 
 
-def _upright_distances(a: ShapeArrays, b: ShapeArrays) -> Floats:
-    """Every upright shape is a rectangle widened by a flat radius, stretched along z, then rounded by a ball."""
+def _upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float) -> Floats:
+    """Upright shapes are rectangles widened by a flat radius, stretched along z, rounded by a ball."""
     ax, ay, az = _columns(a.positions)
     bx, by, bz = _columns(b.positions)
-    flat = _rectangle_distances(a, b, bx - ax, by - ay)
-    flat -= np.where(a.kinds == ShapeKind.CYLINDER, a.radii, 0.0)
-    flat -= np.where(b.kinds == ShapeKind.CYLINDER, b.radii, 0.0)
     round_a, round_b = _ball_radii(a), _ball_radii(b)
-    gap = np.abs(bz - az) - (a.half_extents[:, 2] - round_a) - (b.half_extents[:, 2] - round_b)
-    return _signed([flat, gap]) - round_a - round_b
+    rounds = round_a + round_b
+    gap = np.abs(bz - az)
+    gap -= a.half_extents[:, 2] - round_a
+    gap -= b.half_extents[:, 2] - round_b
+    widths = np.where(a.kinds == ShapeKind.CYLINDER, a.radii, 0.0)
+    widths += np.where(b.kinds == ShapeKind.CYLINDER, b.radii, 0.0)
+    flat = _rectangle_distances(a, b, (bx - ax, by - ay), widths + (rounds + reach))
+    flat -= widths
+    distances = _signed([flat, gap])
+    distances -= rounds
+    return distances
 
 
 def _ball_radii(shapes: ShapeArrays) -> Floats:
@@ -112,8 +129,14 @@ def _headings(shapes: ShapeArrays, box_mask: Bools) -> tuple[Floats, Floats]:
     return np.where(box_mask, cosine, 1.0), np.where(box_mask, sine, 0.0)
 
 
-def _rectangle_distances(a: ShapeArrays, b: ShapeArrays, dx: Floats, dy: Floats) -> Floats:
-    """Return signed distances in the plane between the rectangles of boxes; other shapes are points."""
+def _rectangle_distances(
+    a: ShapeArrays, b: ShapeArrays, offset: tuple[Floats, Floats], reaches: Floats
+) -> Floats:
+    """Return signed distances in the plane between the rectangles of boxes; other shapes are points.
+
+    Above `reaches` (M,) the widest gap along a side is given instead, which is no more than the distance.
+    """
+    dx, dy = offset
     box_a, box_b = a.kinds == ShapeKind.BOX, b.kinds == ShapeKind.BOX
     half_a = [np.where(box_a, a.half_extents[:, axis], 0.0) for axis in range(2)]
     half_b = [np.where(box_b, b.half_extents[:, axis], 0.0) for axis in range(2)]
@@ -131,7 +154,9 @@ def _rectangle_distances(a: ShapeArrays, b: ShapeArrays, dx: Floats, dy: Floats)
         np.abs(a_in_b[1]) - half_b[1] - (turn_y * half_a[0] + turn_x * half_a[1]),
     ):
         np.maximum(distances, other, out=distances)
-    apart = np.flatnonzero((distances > 0.0) | ~(box_a & box_b))
+    # Rectangles that overlap are as deep as the side with the least overlap says; those apart need their
+    # corners.
+    apart = np.flatnonzero((distances > 0.0) & (distances <= reaches))
     if len(apart):
         turn = (cosine[apart], sine[apart])
         back = (turn[0], -turn[1])
@@ -140,7 +165,7 @@ def _rectangle_distances(a: ShapeArrays, b: ShapeArrays, dx: Floats, dy: Floats)
         distances[apart] = np.minimum(
             _corner_distances(half_a, half_b, b_in_a, turn), _corner_distances(half_b, half_a, a_in_b, back)
         )
-    return distances
+    return np.asarray(distances)
 
 
 def _corner_distances(
@@ -150,12 +175,9 @@ def _corner_distances(
     cosine, sine = turn
     along = (cosine * other_half[0], sine * other_half[0])
     across = (-sine * other_half[1], cosine * other_half[1])
-    least = np.full(len(cosine), np.inf)
-    for sign_x in (-1.0, 1.0):
-        for sign_y in (-1.0, 1.0):
-            corner = [centre[axis] + sign_x * along[axis] + sign_y * across[axis] for axis in range(2)]
-            np.minimum(least, _signed([np.abs(corner[axis]) - half[axis] for axis in range(2)]), out=least)
-    return least
+    x = centre[0] + _SIGNS_X * along[0] + _SIGNS_Y * across[0]
+    y = centre[1] + _SIGNS_X * along[1] + _SIGNS_Y * across[1]
+    return np.asarray(np.minimum.reduce(_signed([np.abs(x) - half[0], np.abs(y) - half[1]])))
 
 
 def _seen_from(shapes: ShapeArrays, vectors: Floats) -> Vector:
@@ -181,7 +203,7 @@ def _plane_distances(planes: ShapeArrays, b: ShapeArrays) -> Floats:
     reach = np.where(b.kinds == ShapeKind.CYLINDER, across + np.abs(z) * half_z, reach)
     reach = np.where(b.kinds == ShapeKind.SPHERE, b.radii, reach)
     reach = np.where(b.kinds == ShapeKind.CAPSULE, np.abs(z) * (half_z - b.radii) + b.radii, reach)
-    return heights - reach
+    return np.asarray(heights - reach)
 
 
 def _sphere_distances(spheres: ShapeArrays, b: ShapeArrays) -> Floats:
@@ -212,4 +234,4 @@ def _capsule_distances(a: ShapeArrays, b: ShapeArrays) -> Floats:
 
 
 def _dot(a: Sequence[Floats], b: Sequence[Floats]) -> Floats:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])

@@ -37,7 +37,8 @@ class ShapeKind(IntEnum):
 class ShapeArrays(NamedTuple):
     """The posed shapes of N rows: world poses of the shape centres and the numbers of this module.
 
-    kinds (N,) integers; positions (N, 3) and orientations (N, 4) xyzw in the world; half_extents (N, 3); radii (N,).
+    kinds (N,) integers; positions (N, 3) and orientations (N, 4) xyzw in the world; half_extents (N, 3);
+    radii (N,).
     """
 
     kinds: AnyArray
@@ -48,7 +49,7 @@ class ShapeArrays(NamedTuple):
 
     def take(self, rows: Rows) -> ShapeArrays:
         """Return the shapes of `rows`, in that order, as copies."""
-        return ShapeArrays(*(column[rows] for column in self))
+        return ShapeArrays(*(column.take(rows, axis=0) for column in self))
 
     def at(self, positions: Floats, orientations: Floats) -> ShapeArrays:
         """Return the same shapes at other poses."""

@@ -1,0 +1,259 @@
+"""How far bodies may move before they touch something: swept, so that nothing is jumped over.
+
+Each mover goes from its present pose to its next one in a straight line, turning evenly. Everything else,
+other movers included, stands at its present pose, so the answer does not depend on any order; two movers that
+approach each other may therefore end up closer than the skin by what both moved in one step, and are then
+held by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.broad import cross_pairs
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.distances import distances_between, upright_mask
+from fleet_sim.spatial.quaternions import slerp
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
+
+# Given pairs (K, 2) of (mover row, obstacle row), poses of the movers (K, 3) and (K, 4), and a distance,
+# return signed distances (K,) to the obstacles at their present poses; anything above the given distance may
+# be infinite.
+PosedDistanceSolver: TypeAlias = Callable[[Ints, Floats, Floats, float], Floats]
+
+DEFAULT_SKIN = 1e-3
+# How exactly the moment of contact is found, as a distance.
+_EXACT = 1e-7
+# How much closer a body already in contact may get over a whole step: rounding, not motion.
+_CREEP = 1e-9
+_MAX_ROUNDS = 200
+# Long against rounding, short against anything that could be jumped over; in metres.
+_FIRST_STEP = 1e-4
+# A turning body near another is looked at again after this part of its smallest half extent, or of its whole
+# way if that is longer, which bounds the work.
+_STRIDE = 0.25
+_LEAST_STRIDE = 1e-5
+
+
+def allowed_fractions(
+    shapes: ShapeArrays,
+    movers: Rows,
+    end_positions: Floats,
+    end_orientations: Floats,
+    *,
+    obstacle_mask: Bools | None = None,
+    skin: float = DEFAULT_SKIN,
+    solve: PosedDistanceSolver | None = None,
+) -> tuple[Floats, Rows]:
+    """Return (fractions, blockers), (M,) each: the part of its motion each mover may make, and what stops it.
+
+    `shapes` are all N rows at their present poses; `movers` (M,) rows, each once, go to `end_positions` (M,
+    3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block; a mover never
+    blocks itself. A mover stops `skin` metres short of contact; one that is nearer already may move along or
+    away but not closer. The blocker is the row that stops the mover first (the lowest row if several do), or
+    -1 with fraction 1.
+
+    Motions without turning, and of shapes round about z turning about z, are exact. A turning box is followed
+    in strides of a quarter of its smallest half extent and may cut a corner by less than that. Pairs without
+    a closed form (tilted boxes, meshes) are measured by `solve`; without it they do not block.
+    Raises InvalidValueError when `skin` is not a finite number >= 0.
+    """
+    if not (np.isfinite(skin) and skin >= 0.0):
+        raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
+    fractions, blockers = np.ones(len(movers)), np.full(len(movers), -1, np.int64)
+    obstacles = np.arange(len(shapes.kinds)) if obstacle_mask is None else np.flatnonzero(obstacle_mask)
+    pairs = _swept_pairs(shapes, movers, end_positions, end_orientations, obstacles, skin)
+    if not len(pairs):
+        return fractions, blockers
+    places, others = pairs[:, 0], obstacles[pairs[:, 1]]
+    sweep = _Sweep(
+        start=shapes.take(movers[places]),
+        end_positions=end_positions[places],
+        end_orientations=end_orientations[places],
+        obstacles=shapes.take(others),
+        rows=np.stack((movers[places], others), axis=1),
+        solve=solve,
+    )
+    times = _contact_times(sweep, skin)
+    stopped = _first_of_each(places, times)
+    fractions[places[stopped]] = times[stopped]
+    blockers[places[stopped]] = others[stopped]
+    return fractions, blockers
+
+
+def _first_of_each(places: Rows, times: Floats) -> Rows:
+    """Return the index of the earliest contact before time 1 of each place, the first listed among equals."""
+    contacts = np.flatnonzero(times < 1.0)
+    order = contacts[np.lexsort((times[contacts], places[contacts]))]
+    first_mask = np.ones(len(order), bool)
+    first_mask[1:] = places[order[1:]] != places[order[:-1]]
+    return np.asarray(order[first_mask])
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """K pairs of a mover on its way and an obstacle that stands."""
+
+    start: ShapeArrays
+    end_positions: Floats
+    end_orientations: Floats
+    obstacles: ShapeArrays
+    rows: Ints
+    solve: PosedDistanceSolver | None
+
+    def take(self, places: Rows) -> _Sweep:
+        """Return the pairs at `places`."""
+        return _Sweep(
+            self.start.take(places),
+            self.end_positions[places],
+            self.end_orientations[places],
+            self.obstacles.take(places),
+            self.rows[places],
+            self.solve,
+        )
+
+    def distances(self, times: Floats, reach: float) -> Floats:
+        """Return signed distances (K,), each mover at its own time; beyond `reach` they may be infinite."""
+        start = self.start
+        positions = start.positions + (self.end_positions - start.positions) * times[:, None]
+        orientations = start.orientations
+        turning = np.flatnonzero((self.end_orientations != orientations).any(axis=1))
+        if len(turning):
+            orientations = orientations.copy()
+            orientations[turning] = slerp(
+                start.orientations[turning], self.end_orientations[turning], times[turning]
+            )
+        distances, open_mask = distances_between(
+            start.at(positions, orientations), self.obstacles, reach=reach
+        )
+        rest = np.flatnonzero(open_mask)
+        if len(rest):
+            distances[rest] = np.inf
+            if self.solve is not None:
+                distances[rest] = self.solve(self.rows[rest], positions[rest], orientations[rest], reach)
+        return distances
+
+    def travels(self) -> Floats:
+        """Return the farthest (K,) any point of each mover can move."""
+        start, half = self.start, self.start.half_extents
+        shift = self.end_positions - start.positions
+        length = np.sqrt(shift[:, 0] ** 2 + shift[:, 1] ** 2 + shift[:, 2] ** 2)
+        radius = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)
+        products = start.orientations * self.end_orientations
+        same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
+        return np.asarray(length + 2.0 * np.arccos(np.minimum(same, 1.0)) * radius)
+
+    def convex_mask(self) -> Bools:
+        """Return where (K,) the distance is convex in time: convex shapes, and no turn that shows."""
+        start, obstacle = self.start, self.obstacles
+        convex = (start.kinds <= ShapeKind.PLANE) & (obstacle.kinds <= ShapeKind.PLANE)
+        still = (start.orientations == self.end_orientations).all(axis=1)
+        round_mask = (start.kinds == ShapeKind.CYLINDER) | (start.kinds == ShapeKind.CAPSULE)
+        upright = upright_mask(start) & upright_mask(start.at(self.end_positions, self.end_orientations))
+        return np.asarray(convex & (still | (start.kinds == ShapeKind.SPHERE) | (round_mask & upright)))
+
+
+def _swept_pairs(
+    shapes: ShapeArrays,
+    movers: Rows,
+    end_positions: Floats,
+    end_orientations: Floats,
+    obstacles: Rows,
+    skin: float,
+) -> Ints:
+    """Return pairs (place in movers, place in obstacles) whose boxes meet on the way, sorted."""
+    if not len(movers) or not len(obstacles):
+        return np.empty((0, 2), np.int64)
+    lower, upper = world_aabbs(*shapes)
+    start = shapes.take(movers)
+    end_lower, end_upper = world_aabbs(*start.at(end_positions, end_orientations))
+    swept_lower, swept_upper = np.minimum(lower[movers], end_lower), np.maximum(upper[movers], end_upper)
+    turning = np.flatnonzero((start.orientations != end_orientations).any(axis=1))
+    if len(turning):
+        # On its way round a turning shape stays within the ball around it.
+        half = start.half_extents[turning]
+        ball = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)[:, None]
+        ends = start.positions[turning], end_positions[turning]
+        swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*ends) - ball)
+        swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*ends) + ball)
+    pairs = cross_pairs(swept_lower, swept_upper, lower[obstacles], upper[obstacles], margin=skin)
+    return np.asarray(pairs[movers[pairs[:, 0]] != obstacles[pairs[:, 1]]])
+
+
+def _contact_times(sweep: _Sweep, skin: float) -> Floats:
+    """Return the time (K,) of each pair's first contact, 1 where there is none."""
+    travels = sweep.travels()
+    times = np.ones(len(travels))
+    reach = skin + 2.0 * float(travels.max())
+    gaps = sweep.distances(np.zeros(len(travels)), reach)
+    # Contact begins at the skin, or, for a pair that is nearer already, when it gets any nearer.
+    limits = np.minimum(skin, gaps - _CREEP)
+    near = np.flatnonzero((gaps - limits <= travels) & (travels > 0.0))
+    convex_mask = sweep.convex_mask()[near]
+    for rows, search in ((near[convex_mask], _convex_times), (near[~convex_mask], _turning_times)):
+        if len(rows):
+            times[rows] = search(sweep.take(rows), travels[rows], gaps[rows], limits[rows], reach)
+    # In contact from the start and not moving away: not even the creep.
+    times[(gaps <= skin) & (times * travels < _EXACT)] = 0.0
+    return times
+
+
+def _convex_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
+    """Walk the secants of a convex function from the left: they never pass its first zero."""
+    times = np.ones(len(travels))
+    live = np.arange(len(travels))
+    before, before_gap = np.zeros(len(live)), gaps - limits
+    sure = np.minimum(before_gap / travels, 1.0)
+    # A first step that is long against rounding; who touches within it is held where nothing can have
+    # happened yet.
+    now = np.maximum(sure, np.minimum(_FIRST_STEP / travels, 1.0))
+    for round_number in range(_MAX_ROUNDS):
+        gap = sweep.take(live).distances(now, reach) - limits[live]
+        slopes = (gap - before_gap) / (now - before)
+        falling = slopes < 0.0
+        following = np.where(falling, now - gap / np.where(falling, slopes, -1.0), np.inf)
+        passed = gap < (0.0 if round_number == 0 else -_EXACT)
+        touching = passed | ((gap <= _EXACT) & (following < 1.0))
+        ended = touching | (following >= 1.0) | (now >= 1.0)
+        times[live[ended]] = np.where(passed, np.maximum(before, np.minimum(sure[live], now)), now)[ended]
+        times[live[ended & ~touching]] = 1.0
+        keep = np.flatnonzero(~ended)
+        live, before, before_gap, now = live[keep], now[keep], gap[keep], following[keep]
+        if not len(live):
+            break
+    times[live] = now
+    return times
+
+
+def _turning_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
+    """Advance by the gap or a stride, whichever is longer; from too close, halve back to the contact."""
+    times = np.ones(len(travels))
+    strides = np.maximum(_STRIDE * sweep.start.half_extents.min(axis=1) / travels, _LEAST_STRIDE)
+    safe, ahead = np.zeros(len(travels)), np.ones(len(travels))
+    hit_mask = np.zeros(len(travels), bool)
+    live = np.arange(len(travels))
+    gap = gaps - limits
+    while len(live):
+        following = np.minimum(safe[live] + np.maximum(gap / travels[live], strides[live]), 1.0)
+        gap = sweep.take(live).distances(following, reach) - limits[live]
+        hit = gap < 0.0
+        hit_mask[live[hit]] = True
+        ahead[live[hit]] = following[hit]
+        safe[live[~hit]] = following[~hit]
+        keep = np.flatnonzero(~hit & (following < 1.0))
+        live, gap = live[keep], gap[keep]
+    hits = np.flatnonzero(hit_mask)
+    times[hits] = safe[hits]
+    while len(hits := hits[(ahead[hits] - safe[hits]) * travels[hits] > _EXACT]):
+        middle = 0.5 * (safe[hits] + ahead[hits])
+        clear_mask = sweep.take(hits).distances(middle, reach) >= limits[hits]
+        safe[hits[clear_mask]] = middle[clear_mask]
+        ahead[hits[~clear_mask]] = middle[~clear_mask]
+        times[hits] = safe[hits]
+    return times
