@@ -98,7 +98,13 @@ def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats
 
 
 def within_axis_accels(
-    world: World, rows: Rows, before: Floats, after: Floats, norm_accels: Floats, axis_accels: Floats, dt: float
+    world: World,
+    rows: Rows,
+    before: Floats,
+    after: Floats,
+    norm_accels: Floats,
+    axis_accels: Floats,
+    dt: float,
 ) -> Floats:
     """Return world velocities `after` (3, N) of `rows`, moved back towards `before` where an axis changes too fast."""
     frames = gather_quaternions(world.orientation, rows)

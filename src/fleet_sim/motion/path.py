@@ -139,7 +139,9 @@ def cross_waypoints(
         return
     before = position[:, at] - step.displacements[:, at]
     lasts = motion.path_start[rows[at]] + motion.path_length[rows[at]] - 1
-    passed, travels, speeds = _passed(world, headed[at], lasts, step.along[at], step.distances[at], limits[at], accels[at], dt)
+    passed, travels, speeds = _passed(
+        world, headed[at], lasts, step.along[at], step.distances[at], limits[at], accels[at], dt
+    )
     over_mask = passed >= 0
     directions = step.directions[:, at]
     start = before.copy()
@@ -158,7 +160,14 @@ def cross_waypoints(
 
 
 def _passed(
-    world: World, headed: Ints, lasts: Ints, along: Floats, distances: Floats, limits: Floats, accels: Floats, dt: float
+    world: World,
+    headed: Ints,
+    lasts: Ints,
+    along: Floats,
+    distances: Floats,
+    limits: Floats,
+    accels: Floats,
+    dt: float,
 ) -> tuple[Ints, Floats, Floats]:
     """Return how many waypoints are passed less one, the way driven since the last of them, and the new speeds.
 

@@ -97,7 +97,9 @@ def _helix(turns: Floats, shifts: Floats) -> Floats:
     safe = np.where(small_mask, 1.0, angles)
     half_sines = np.sin(0.5 * safe)
     first = np.where(
-        small_mask, 0.5 - squares * (1.0 / 24.0 - squares / 720.0), 2.0 * half_sines * half_sines / (safe * safe)
+        small_mask,
+        0.5 - squares * (1.0 / 24.0 - squares / 720.0),
+        2.0 * half_sines * half_sines / (safe * safe),
     )
     second = np.where(
         small_mask,

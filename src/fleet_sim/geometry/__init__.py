@@ -1,0 +1,6 @@
+"""Poses and paths: the values users pass in and get back."""
+
+from fleet_sim.geometry.path import Path
+from fleet_sim.geometry.pose import Pose
+
+__all__ = ["Path", "Pose"]

@@ -1,0 +1,111 @@
+"""The differential law."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleet_sim.modes import MovementDirection, PosePhase
+from fleet_sim.spatial.quaternions import from_eulers, from_yaws, to_eulers, yaws
+from test.motion.fleet import DIFFERENTIAL, Fleet
+
+FORWARD, BACKWARD, AUTO = (direction.code for direction in MovementDirection)
+
+
+def test_turn_drive_turn_takes_the_sum_of_three_trapezoids() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send([0.0, 10.0, 0.0], yaws=0.0)
+    assert fleet.finish() <= 73
+    assert fleet.world.position[0].tolist() == [0.0, 10.0, 0.0]
+    assert fleet.world.orientation[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_phases() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send([0.0, 10.0, 0.0])
+    fleet.step()
+    assert fleet.motion.phase[0] == PosePhase.ROTATE.code
+    assert not fleet.world.position[0].any()
+    fleet.step(10)
+    assert fleet.motion.phase[0] == PosePhase.FORWARD.code
+
+
+def test_straight_ahead_needs_no_turn() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send([10.0, 0.0, 0.0])
+    assert fleet.finish() == 54
+
+
+@pytest.mark.parametrize(
+    ("direction", "goal", "heading"),
+    [
+        (FORWARD, [-2.0, 0.0, 0.0], np.pi),
+        (BACKWARD, [-2.0, 0.0, 0.0], 0.0),
+        (BACKWARD, [2.0, 0.0, 0.0], np.pi),
+        (AUTO, [-2.0, 0.1, 0.0], np.arctan2(-0.1, 2.0)),
+        (AUTO, [2.0, 0.1, 0.0], np.arctan2(0.1, 2.0)),
+    ],
+)
+def test_directions(direction: int, goal: list[float], heading: float) -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send(goal, align_final=False, direction=direction)
+    fleet.finish()
+    assert fleet.world.position[0].tolist() == goal
+    off = yaws(fleet.world.orientation[:1])[0] - heading
+    assert abs(np.sin(off)) < 1e-9 and np.cos(off) > 0
+
+
+def test_climbs_in_a_straight_line_and_keeps_roll_and_pitch() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.world.orientation[0] = from_eulers(np.array([[0.1, -0.2, 0.0]]))[0]
+    fleet.send([0.0, 4.0, 2.0], align_final=False)
+    fleet.finish()
+    roll, pitch, yaw = to_eulers(fleet.world.orientation[:1])[0]
+    assert fleet.world.position[0].tolist() == [0.0, 4.0, 2.0]
+    assert (roll, pitch) == pytest.approx((0.1, -0.2))
+    assert yaw == pytest.approx(np.pi / 2)
+    x, y, z = np.array(fleet.record.positions)[:, 0].T
+    assert np.abs(z - y / 2).max() < 1e-12
+
+
+def test_a_goal_above_needs_no_heading() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send([0.0, 0.0, 1.0], align_final=False)
+    fleet.finish()
+    assert fleet.world.orientation[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_corners_are_turned_standing() -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    fleet.send([[2.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
+    fleet.finish()
+    turning_mask = fleet.record.spin_speeds()[1:-1, 0] > 0
+    assert turning_mask.any()
+    assert not fleet.record.speeds()[1:-1, 0][turning_mask].any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    goals=st.lists(
+        st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)), min_size=2, max_size=5
+    ),
+    direction=st.sampled_from([FORWARD, BACKWARD, AUTO]),
+)
+def test_new_goals_in_motion_respect_limits_and_never_slip(
+    goals: list[tuple[float, float, float, int]], direction: int
+) -> None:
+    fleet = Fleet(DIFFERENTIAL)
+    for x, y, yaw, steps in goals:
+        fleet.send([x, y, 0.0], yaws=yaw, direction=direction)
+        fleet.step(steps)
+    fleet.finish()
+    record = fleet.record
+    assert fleet.world.position[0].tolist() == [goals[-1][0], goals[-1][1], 0.0]
+    assert fleet.world.orientation[0].tolist() == from_yaws(np.array([goals[-1][2]]))[0].tolist()
+    assert record.speeds().max() <= 2.0 * (1 + 1e-9)
+    assert np.abs(np.diff(record.speeds(), axis=0)).max() <= 0.5 * (1 + 1e-8)
+    assert record.spin_speeds().max() <= 3.0 * (1 + 1e-9)
+    assert record.spin_changes().max() <= 1.0 * (1 + 1e-8)
+    for velocity, orientation in zip(record.velocities, record.orientations, strict=True):
+        yaw = yaws(orientation)[0]
+        assert abs(velocity[0, 1] * np.cos(yaw) - velocity[0, 0] * np.sin(yaw)) < 1e-8
