@@ -32,7 +32,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     braking: Floats | float = 1.0
     passing = bool(np.any(exits))
     if passing:
-        exits = aligned_exits(np.asarray(exits), directions, velocity)
+        exits = aligned_exits(world, rows, np.asarray(exits), directions, velocity)
         braking = pool.braking.take(headed)
     else:
         exits = 0.0

@@ -12,13 +12,15 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion.limits import UNLIMITED, linear_any_way
-from fleet_sim.motion.profile import SLACK, Approach, next_speeds
+from fleet_sim.motion.profile import Approach, next_speeds
 from fleet_sim.spatial.components import dot, gather, vector_index
 
 STRAIGHT = 1e-9
 """Directions that differ by less (rad) are one straight line."""
 COINCIDENT = 1e-12
 """Waypoints closer together (m) are one point."""
+TOUCH = 1e-9
+"""A step that ends this close (m) before a waypoint has passed it: from there it would give no direction."""
 
 
 def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> None:
@@ -109,11 +111,19 @@ def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) 
     return np.where(shortest < (single + accels * dt) * dt, shared, single)
 
 
-def aligned_exits(exits: Floats, directions: Floats, velocities: Floats) -> Floats:
-    """Return pass speeds (N,), 0 where the robot does not move along its segment yet: it has to come to it first."""
+def aligned_exits(world: World, rows: Rows, exits: Floats, directions: Floats, velocities: Floats) -> Floats:
+    """Return pass speeds (N,), 0 where the robot does not move along its segment yet: it has to come to it first.
+
+    Such a robot meets the first corner at another angle than planned, so its path is prepared again in the next step.
+    """
     along = dot(velocities, directions)
     squares = dot(velocities, velocities)
-    return np.where((squares - along * along <= 1e-6 * squares) & (along >= 0.0), exits, 0.0)
+    astray_mask = (squares - along * along > 1e-6 * squares) | (along < 0.0)
+    astray_mask &= exits > 0.0
+    if not astray_mask.any():
+        return exits
+    world.motion.path_fresh[rows[astray_mask]] = True
+    return np.where(astray_mask, 0.0, exits)
 
 
 def cross_waypoints(
@@ -133,8 +143,9 @@ def cross_waypoints(
     """
     motion, pool = world.motion, world.waypoints
     reach = 0.5 * dt * (step.along + step.speeds)
-    slowest = step.along - accels * dt
-    at = np.flatnonzero((exits > 0.0) & (reach >= step.distances) & (slowest <= exits * SLACK))
+    slowest = step.along - accels * (world.waypoints.braking[headed] * dt)
+    slow_mask = slowest <= exits * (1.0 + 1e-6)
+    at = np.flatnonzero((exits > 0.0) & (reach + TOUCH >= step.distances) & slow_mask)
     if not len(at):
         return
     before = position[:, at] - step.displacements[:, at]
@@ -182,7 +193,7 @@ def _passed(
     while len(going):
         onto = headed[going] + passed[going] + 1
         capped = np.minimum(speeds[going], pool.pass_speed[onto])
-        beyond_mask = (0.5 * dt * (along[going] + capped) >= ends[going]) & (onto < lasts[going])
+        beyond_mask = (0.5 * dt * (along[going] + capped) + TOUCH >= ends[going]) & (onto < lasts[going])
         ending, onto = going[~beyond_mask], onto[~beyond_mask]
         feasible = next_speeds(
             along[ending],
