@@ -32,6 +32,7 @@ class Gui:
     def __init__(self, mirror: BulletMirror, visualizer: Visualizer) -> None:
         self.mirror = mirror
         self.visualizer = visualizer
+        self._held: set[int] = set()
         self._actions: dict[str, Callable[[], None]] = {
             "visual_shapes": lambda: visualizer.show_visuals(not visualizer.visuals_shown),
             "collision_shapes": lambda: visualizer.show_collisions(not visualizer.collisions_shown),
@@ -55,7 +56,18 @@ class Gui:
             return []
         client = self.mirror.client
         events = client.getKeyboardEvents()
-        return [action for key, action in KEYS.items() if events.get(ord(key), 0) & client.KEY_WAS_TRIGGERED]
+        return [action for key, action in KEYS.items() if self._went_down(ord(key), events.get(ord(key), 0))]
+
+    def _went_down(self, key: int, state: int) -> bool:
+        """Return whether `key` was pressed; a short tap may be reported as released alone."""
+        client = self.mirror.client
+        released = bool(state & client.KEY_WAS_RELEASED)
+        pressed = bool(state & client.KEY_WAS_TRIGGERED) or (released and key not in self._held)
+        if released:
+            self._held.discard(key)
+        elif pressed:
+            self._held.add(key)
+        return pressed
 
     def apply(self, action: str) -> bool:
         """Carry out `action` where it is about what is seen; returns False for those of the runner."""

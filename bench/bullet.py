@@ -1,0 +1,122 @@
+"""What the PyBullet view costs: bodies, pose writes, staging, physics and pictures.
+
+Run with `python bench/bullet.py`; all times are the lowest of several runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.bullet.camera import CameraView, render
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.physics import BulletPhysics
+from fleet_sim.bullet.query import BulletQueries
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.world import World
+from fleet_sim.spatial.shapes import ShapeKind
+
+ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15))
+
+
+def make(count: int, policy: str = "demand") -> tuple[World, BulletMirror, Rows]:
+    """Return a world of `count` box robots on a square grid, one per m2, without bodies yet."""
+    world = World(Clock(0.1))
+    mirror = BulletMirror(world, BulletClient(floor=True), policy)
+    mirror.client.connect()
+    rows = world.allocate([None] * count)
+    side = int(np.ceil(np.sqrt(count)))
+    world.position[rows] = np.stack([rows % side, rows // side, np.full(count, 0.15)], axis=1)
+    world.shape_id[rows] = world.shapes.intern(BodyShape(ROBOT, ROBOT))
+    world.announce(rows)
+    return world, mirror, rows
+
+
+def clock(work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 15) -> float:
+    """Return the lowest time of `work` in seconds; `before` runs ahead of each one, unmeasured."""
+    best = np.inf
+    for _ in range(repeats):
+        before()
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def resident_kb() -> float:
+    """Return the process's resident memory in kB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4.096
+
+
+def bodies(count: int) -> None:
+    """Print what making, staging, writing and removing bodies costs at `count` robots."""
+    world, mirror, rows = make(count)
+    memory = resident_kb()
+    first = clock(mirror.ensure, repeats=1)
+    memory = (resident_kb() - memory) / count
+    again = clock(mirror.ensure, mirror.reset, repeats=3)
+    movers = rows[np.random.default_rng(0).permutation(count)[: count // 2]]
+
+    def drive() -> None:
+        world.position[movers, 0] += 0.02
+        world.touch(movers)
+
+    flush = clock(mirror.ensure, drive)
+    stage = clock(mirror.begin_step, mirror.end_step)
+    mirror.end_step()
+    asked = clock(lambda: mirror.body_id(int(movers[0])), drive)
+    removal = clock(lambda: world.release(rows), repeats=1)
+    print(
+        f"{count:>8} {first * 1e3:>10.1f} {again * 1e6 / count:>9.1f} {memory:>7.1f} {removal * 1e6 / count:>9.1f} "
+        f"{flush * 1e3:>10.3f} {flush * 1e6 / len(movers):>9.2f} {stage * 1e6:>9.1f} {asked * 1e6:>9.1f}"
+    )
+    mirror.close()
+
+
+def questions() -> None:
+    """Print what physics, distances and pictures cost."""
+    world, mirror, rows = make(1000)
+    queries = BulletQueries(mirror)
+    pairs = np.stack([rows[:-1], rows[1:]], axis=1)[:500]
+    mirror.ensure()
+    print(f"closest_distances, 500 pairs:              {clock(lambda: queries.closest_distances(pairs, 1.0)) * 1e3:.2f} ms")
+    for size in ((320, 240), (640, 480)):
+        seconds = clock(lambda size=size: render(mirror, *size, CameraView(distance=20.0)), repeats=5)  # type: ignore[misc]
+        print(f"picture of 1,000 robots, {size[0]}x{size[1]}:          {seconds * 1e3:.1f} ms")
+    physics = BulletPhysics(mirror)
+    world.dynamic[rows[:500]] = True
+    world.mass[rows[:500]] = 1.0
+    movers = rows[500:750]
+
+    def drive() -> None:
+        world.moved[:] = False
+        mirror.begin_step()
+        world.position[movers, 0] += 0.01
+        world.touch(movers)
+        mirror.flush()
+
+    drive()
+    physics.step(0.1)
+    dt = clock(lambda: physics.step(0.1), drive, repeats=3)
+    print(f"physics step 0.1 s, 500 dynamic, 250 drive: {dt * 1e3:.1f} ms (read back {clock(physics.read_back) * 1e3:.2f} ms)")
+    mirror.close()
+
+
+def main() -> None:
+    """Print the tables."""
+    print(f"{'':>8} {'spawn':>10} {'us per':>9} {'kB per':>7} {'removal':>9} {'flush half':>10} {'us per':>9} {'staging':>9} {'one body':>9}")
+    print(f"{'robots':>8} {'ms':>10} {'body':>9} {'body':>7} {'us each':>9} {'ms':>10} {'pose':>9} {'us':>9} {'us':>9}")
+    for count in (100, 1_000, 10_000):
+        bodies(count)
+    print()
+    questions()
+
+
+if __name__ == "__main__":
+    main()
