@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BOX, Scene
+from bullet_scene import BOX, Scene
 
 from fleet_sim.bullet.camera import CameraView, render
 from fleet_sim.bullet.client import data_path

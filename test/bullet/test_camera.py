@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Scene
+from bullet_scene import Scene
 
 from fleet_sim.bullet.camera import CameraView, render, setup_camera, view_from_config
 from fleet_sim.core.shapes import BodyShape, Geometry

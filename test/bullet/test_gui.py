@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Scene
+from bullet_scene import Scene
 
 from fleet_sim.bullet.gui import KEYS, Gui
 from fleet_sim.bullet.visualizer import Visualizer
@@ -64,7 +64,12 @@ class Window:
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
-        self.environment = {**os.environ, "DISPLAY": screen.display, "LIBGL_ALWAYS_SOFTWARE": "1"}
+        self.environment = {
+            **os.environ,
+            "DISPLAY": screen.display,
+            "LIBGL_ALWAYS_SOFTWARE": "1",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
         self.process = subprocess.Popen(
             [sys.executable, str(PROGRAM)],
             stdin=subprocess.PIPE,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Scene
+from bullet_scene import Scene
 
 from fleet_sim.bullet.client import data_path
 from fleet_sim.bullet.query import BulletHandle, BulletQueries

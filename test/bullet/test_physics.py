@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Scene
+from bullet_scene import Scene
 
 from fleet_sim.bullet.client import data_path
 from fleet_sim.bullet.physics import BulletPhysics

@@ -6,7 +6,7 @@ import faulthandler
 import sys
 
 import numpy as np
-from conftest import Scene
+from bullet_scene import Scene
 
 from fleet_sim.bullet.camera import setup_camera, window_view
 from fleet_sim.bullet.client import BulletClient
