@@ -11,6 +11,8 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Floats, Rows
 from fleet_sim.spatial.shapes import ShapeKind
 
+_BOX = np.uint8(ShapeKind.BOX)
+_PLANE = np.uint8(ShapeKind.PLANE)
 _ROUND_KINDS = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
 
 
@@ -29,7 +31,7 @@ def world_aabbs(
     reach = (
         _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
     )
-    if count and (kinds != ShapeKind.BOX).any():
+    if count and (kinds != _BOX).any():
         for kind in _ROUND_KINDS:
             rows = np.flatnonzero(kinds == kind)
             if len(rows):
@@ -39,7 +41,7 @@ def world_aabbs(
     for axis in range(3):
         np.subtract(positions[:, axis], reach[axis], out=lower[:, axis])
         np.add(positions[:, axis], reach[axis], out=upper[:, axis])
-    planes = np.flatnonzero(kinds == ShapeKind.PLANE)
+    planes = np.flatnonzero(kinds == _PLANE)
     if len(planes):
         level = planes[(x[planes] == 0.0) & (y[planes] == 0.0)]
         upper[level, 2] = positions[level, 2]
