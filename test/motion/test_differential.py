@@ -87,7 +87,9 @@ def test_corners_are_turned_standing() -> None:
 @settings(max_examples=50, deadline=None)
 @given(
     goals=st.lists(
-        st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)), min_size=2, max_size=5
+        st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)),
+        min_size=2,
+        max_size=5,
     ),
     direction=st.sampled_from([FORWARD, BACKWARD, AUTO]),
 )

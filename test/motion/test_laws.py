@@ -6,7 +6,13 @@ import pytest
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, UnknownNameError
-from fleet_sim.motion.laws import MotionLaw, motion_law, motion_law_index, motion_law_names, register_motion_law
+from fleet_sim.motion.laws import (
+    MotionLaw,
+    motion_law,
+    motion_law_index,
+    motion_law_names,
+    register_motion_law,
+)
 from test.motion.fleet import Fleet
 
 
@@ -17,7 +23,9 @@ class Jump:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         motion = world.motion
-        world.position[rows] = world.waypoints.position[motion.path_start[rows] + motion.path_length[rows] - 1]
+        world.position[rows] = world.waypoints.position[
+            motion.path_start[rows] + motion.path_length[rows] - 1
+        ]
         world.touch(rows)
         return rows
 

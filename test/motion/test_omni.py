@@ -20,7 +20,12 @@ def test_arrives_with_the_bits_of_the_goal_and_at_rest() -> None:
     world = fleet.world
     assert world.position[0].tolist() == goal
     assert world.orientation[0].tolist() == from_yaws(np.array([2.5]))[0].tolist()
-    for column in (world.velocity, world.angular_velocity, fleet.motion.body_linear, fleet.motion.body_angular):
+    for column in (
+        world.velocity,
+        world.angular_velocity,
+        fleet.motion.body_linear,
+        fleet.motion.body_angular,
+    ):
         assert not column[0].any()
     assert fleet.motion.reached[0] and not fleet.motion.control[0] and not fleet.motion.path_length[0]
 
@@ -61,7 +66,9 @@ def test_full_3d_orientation() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(goals=st.lists(st.tuples(point, st.floats(-3.1, 3.1), st.integers(1, 12)), min_size=2, max_size=5))
-def test_new_goals_in_motion_respect_every_limit(goals: list[tuple[tuple[float, float, float], float, int]]) -> None:
+def test_new_goals_in_motion_respect_every_limit(
+    goals: list[tuple[tuple[float, float, float], float, int]],
+) -> None:
     fleet = Fleet()
     for goal, yaw, steps in goals:
         fleet.send(goal, yaws=yaw)
@@ -77,7 +84,9 @@ def test_new_goals_in_motion_respect_every_limit(goals: list[tuple[tuple[float, 
 
 @settings(max_examples=40, deadline=None)
 @given(goals=st.lists(st.tuples(point, st.floats(-3.1, 3.1), st.integers(3, 12)), min_size=1, max_size=3))
-def test_axis_limits_hold_in_the_body_frame(goals: list[tuple[tuple[float, float, float], float, int]]) -> None:
+def test_axis_limits_hold_in_the_body_frame(
+    goals: list[tuple[tuple[float, float, float], float, int]],
+) -> None:
     axes = np.array([[1.5, 0.5, 0.8]])
     fleet = Fleet(linear_speed=axes, linear_accel=np.array([[5.0, 2.0, 3.0]]))
     for goal, yaw, steps in goals:

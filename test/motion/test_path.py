@@ -29,7 +29,9 @@ def test_a_circle_is_driven_round_without_stopping(count: int) -> None:
     steps = fleet.finish()
     assert steps < 130
     assert fleet.record.speeds()[5:-6].min() > 0.6
-    assert np.allclose(np.linalg.norm(fleet.record.positions[1:], axis=2), 2.0, atol=2.0 * (1 - np.cos(np.pi / count)) + 1e-9)
+    assert np.allclose(
+        np.linalg.norm(fleet.record.positions[1:], axis=2), 2.0, atol=2.0 * (1 - np.cos(np.pi / count)) + 1e-9
+    )
 
 
 @settings(max_examples=40, deadline=None)

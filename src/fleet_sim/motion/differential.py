@@ -28,7 +28,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """
     motion = world.motion
     fresh_mask = motion.path_fresh.take(rows)
-    if fresh_mask.any():
+    if np.count_nonzero(fresh_mask):
         fresh = rows[fresh_mask]
         prepare_paths(world, fresh, dt, cut_corners=False)
         motion.turning[fresh] = False
@@ -36,14 +36,16 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     turning_mask = motion.turning.take(rows)
     phase_mask = motion.phase.take(rows) == FORWARD
     arrived = NO_ROWS
-    if turning_mask.any():
+    if np.count_nonzero(turning_mask):
         arrived = _turn_to_final(world, rows[turning_mask], dt)
     rotate_mask = ~phase_mask & ~turning_mask
-    if rotate_mask.any():
+    if np.count_nonzero(rotate_mask):
         _rotate(world, rows[rotate_mask], dt)
     forward_mask = phase_mask & ~turning_mask
-    if forward_mask.any():
-        stopped = drive(world, rows if forward_mask.all() else rows[forward_mask], dt)
+    if np.count_nonzero(forward_mask):
+        stopped = drive(
+            world, rows if np.count_nonzero(forward_mask) == len(rows) else rows[forward_mask], dt
+        )
         if len(stopped):
             arrived = np.concatenate((arrived, _stopped(world, stopped)))
     return arrived

@@ -66,7 +66,7 @@ class DifferentialLaw:
 def by_control(world: World, rows: Rows) -> tuple[Rows, Rows]:
     """Return the rows that follow a velocity command, and those that follow a path."""
     commanded_mask = world.motion.control.take(rows) == VELOCITY
-    if not commanded_mask.any():
+    if not np.count_nonzero(commanded_mask):
         return NO_ROWS, rows
     return np.compress(commanded_mask, rows), np.compress(~commanded_mask, rows)
 

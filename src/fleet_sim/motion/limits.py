@@ -57,7 +57,7 @@ def linear(world: World, rows: Rows, directions: Floats) -> tuple[Floats, Floats
     motion = world.motion
     speed, accel = motion.linear_limit.take(rows), motion.linear_accel.take(rows)
     limited_mask = motion.axis_limited.take(rows)
-    if not limited_mask.any():
+    if not np.count_nonzero(limited_mask):
         return speed, accel
     at = np.flatnonzero(limited_mask)
     some = rows[at]
@@ -77,7 +77,7 @@ def angular(world: World, rows: Rows, axes: Floats) -> tuple[Floats, Floats]:
     motion = world.motion
     speed, accel = motion.angular_limit.take(rows), motion.angular_accel.take(rows)
     limited_mask = motion.axis_limited.take(rows)
-    if not limited_mask.any():
+    if not np.count_nonzero(limited_mask):
         return speed, accel
     at = np.flatnonzero(limited_mask)
     some = rows[at]

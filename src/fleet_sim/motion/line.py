@@ -30,7 +30,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     speed_limits, accels = limits.linear(world, rows, directions)
     exits: Floats | float = pool.pass_speed.take(headed)
     braking: Floats | float = 1.0
-    passing = bool(np.any(exits))
+    passing = np.count_nonzero(exits) > 0
     if passing:
         exits = aligned_exits(world, rows, np.asarray(exits), directions, velocity)
         braking = pool.braking.take(headed)
@@ -46,15 +46,16 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     scatter(world.velocity, index, step.velocities)
     body = to_body(gather_quaternions(world.orientation, rows), step.velocities)
     scatter(motion.body_linear, index, body)
-    moved_mask = dot(step.displacements, step.displacements) > 0.0
-    world.touch(rows if moved_mask.all() else rows[moved_mask])
+    if np.count_nonzero(distances) < len(rows):
+        rows = rows[dot(step.displacements, step.displacements) > 0.0]
+    world.touch(rows)
     return stopped
 
 
 def _respect_axes(world: World, rows: Rows, velocity: Floats, step: Approach, dt: float) -> None:
     motion = world.motion
     limited_mask = motion.axis_limited.take(rows)
-    if not limited_mask.any():
+    if not np.count_nonzero(limited_mask):
         return
     at = np.flatnonzero(limited_mask)
     some = rows[at]
@@ -86,7 +87,7 @@ def _stop(
     near_mask = step.distances <= np.maximum(stopping_reach(speed_limits, accels, dt), tolerances)
     if not isinstance(exits, float):
         near_mask &= exits == 0.0
-    if not near_mask.any():
+    if not np.count_nonzero(near_mask):
         return NO_ROWS
     near = np.flatnonzero(near_mask)
     deltas, velocities = delta[:, near], velocity[:, near]

@@ -21,10 +21,10 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """
     motion = world.motion
     fresh_mask = motion.path_fresh.take(rows)
-    if fresh_mask.any():
+    if np.count_nonzero(fresh_mask):
         _prepare(world, rows[fresh_mask], dt)
     turning_mask = motion.turning.take(rows)
-    if turning_mask.any():
+    if np.count_nonzero(turning_mask):
         _turn(world, rows[turning_mask], dt)
     stopped = drive(world, rows, dt)
     return _arrived(world, stopped) if len(stopped) else NO_ROWS

@@ -86,7 +86,7 @@ def approach(
     sizes = dot(change, change)
     most = accels * dt
     over_mask = sizes > most * most * SLACK
-    if over_mask.any():
+    if np.count_nonzero(over_mask):
         at = np.flatnonzero(over_mask)
         share = most[at] / np.sqrt(sizes[at])
         wanted[:, at] = velocities[:, at] + change[:, at] * share

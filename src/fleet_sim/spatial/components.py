@@ -12,7 +12,6 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 
 _VECTOR: Ints = np.array([[0], [1], [2]])
-_QUATERNION: Ints = np.array([[0], [1], [2], [0], [1], [3]])
 
 
 def vector_index(rows: Rows) -> Ints:
@@ -32,7 +31,12 @@ def scatter(column: Floats, index: Ints, values: Floats) -> None:
 
 def gather_quaternions(column: Floats, rows: Rows) -> Floats:
     """Return the quaternions of `rows` as (x, y, z, x, y, w), shape (6, N)."""
-    return column.reshape(-1).take(rows * 4 + _QUATERNION)
+    parts = column.take(rows, axis=0).T
+    out = np.empty((6, len(rows)))
+    out[:3] = parts[:3]
+    out[3:5] = out[:2]
+    out[5] = parts[3]
+    return out
 
 
 def dot(a: Floats, b: Floats) -> Floats:
