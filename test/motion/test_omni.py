@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet_sim.spatial.quaternions import from_eulers, from_yaws, rotate, conjugate
+from fleet_sim.spatial.quaternions import conjugate, from_eulers, from_yaws, rotate
 from test.motion.fleet import Fleet
 
 coordinate = st.floats(-5.0, 5.0)

@@ -31,7 +31,7 @@ class Path:
                     f"path: every waypoint must be a Pose, got {waypoint!r}; Path.from_positions takes positions"
                 )
 
-    # ---- constructors ------------------------------------------------------------------------------------------------
+    # ---- constructors -------------------------------------------------------------------------------------
 
     @classmethod
     def from_positions(
@@ -117,7 +117,7 @@ class Path:
         turn = middle.orientation
         return cls(Pose(middle.compose(Pose((x, y, 0.0))).position, turn) for x, y in points)
 
-    # ---- as a list -----------------------------------------------------------------------------------------------------
+    # ---- as a list ----------------------------------------------------------------------------------------
 
     def append(self, other: Path) -> Path:
         """Add the waypoints of `other` at the end of this path, and return this path."""
@@ -156,7 +156,7 @@ class Path:
         """Return the length in m of the line through all waypoints."""
         return math.fsum(a.distance_to(b) for a, b in zip(self.waypoints, self.waypoints[1:], strict=False))
 
-    # ---- drawing -------------------------------------------------------------------------------------------------------
+    # ---- drawing ------------------------------------------------------------------------------------------
 
     def visualize(
         self,

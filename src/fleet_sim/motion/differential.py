@@ -23,8 +23,8 @@ AHEAD = 1e-9
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows` one step along their paths; return those that have arrived and are at rest.
 
-    Lines may climb; the heading is the yaw, roll and pitch stay as they are until the final orientation is taken. Arrived
-    rows have exactly the position asked for, and the orientation where `align_final` says so.
+    Lines may climb; the heading is the yaw, roll and pitch stay as they are until the final orientation is taken.
+    Arrived rows have exactly the position asked for, and the orientation where `align_final` says so.
     """
     motion = world.motion
     fresh_mask = motion.path_fresh.take(rows)
@@ -122,7 +122,7 @@ def _begin_rest(world: World, rows: Rows) -> None:
 def _turn_to_final(world: World, rows: Rows, dt: float) -> Rows:
     motion = world.motion
     last = motion.path_start[rows] + motion.path_length[rows] - 1
-    done = rows[turn_to(world, rows, world.waypoints.orientation[last], dt)]
+    done: Rows = rows[turn_to(world, rows, world.waypoints.orientation[last], dt)]
     motion.turning[done] = False
     return done
 
@@ -140,4 +140,5 @@ def _stopped(world: World, stopped: Rows) -> Rows:
     same = world.waypoints.orientation[goal] == world.orientation[ended]
     done_mask = ~motion.align_final[ended] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
     motion.turning[ended[~done_mask]] = True
-    return ended[done_mask]
+    done: Rows = ended[done_mask]
+    return done

@@ -15,8 +15,9 @@ from fleet_sim.spatial.components import dot, gather, gather_quaternions, scatte
 def drive(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows` one step towards the waypoints they head for; return those that came to rest on theirs.
 
-    A robot at rest has exactly the waypoint's position. Waypoints with a pass speed are driven through, the rest of the step
-    on the next segment. Writes position, velocity, body_linear and waypoint; the orientations are those of the step's end.
+    A robot at rest has exactly the waypoint's position. Waypoints with a pass speed are driven through, the rest of
+    the step on the next segment. Writes position, velocity, body_linear and waypoint; the orientations are those of
+    the step's end.
     """
     motion, pool = world.motion, world.waypoints
     headed = motion.path_start.take(rows)
@@ -107,7 +108,8 @@ def _stop(
         step.displacements[:, close] = velocity[:, close] * (0.5 * dt)
         step.velocities[:, close] = 0.0
         stopped_mask = exact_mask | close_mask
-    return rows[near[stopped_mask]]
+    at_rest: Rows = rows[near[stopped_mask]]
+    return at_rest
 
 
 def _close_enough(

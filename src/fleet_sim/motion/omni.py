@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
 from fleet_sim.motion.line import drive
@@ -38,12 +38,13 @@ def _prepare(world: World, rows: Rows, dt: float) -> None:
     motion.turning[rows] = spinning_mask | ~_oriented(world, rows)
 
 
-def _oriented(world: World, rows: Rows) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _oriented(world: World, rows: Rows) -> Bools:
     """Return where the last waypoint's orientation is met, or not asked for."""
     motion = world.motion
     last = motion.path_start[rows] + motion.path_length[rows] - 1
     same = world.waypoints.orientation[last] == world.orientation[rows]
-    return ~motion.align_final[rows] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
+    met_mask: Bools = ~motion.align_final[rows] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
+    return met_mask
 
 
 def _turn(world: World, rows: Rows, dt: float) -> None:
@@ -62,7 +63,7 @@ def _turn(world: World, rows: Rows, dt: float) -> None:
         motion.turning[resting[done_mask & ~motion.align_final[resting]]] = False
 
 
-def _slow_enough(world: World, rows: Rows) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _slow_enough(world: World, rows: Rows) -> Bools:
     """Return where a robot may turn: with axis limits not before its speed is allowed whichever way it faces."""
     motion = world.motion
     slow_mask = np.ones(len(rows), bool)
@@ -83,4 +84,5 @@ def _arrived(world: World, stopped: Rows) -> Rows:
     ended = ended[~motion.turning[ended]]
     oriented_mask = _oriented(world, ended)
     motion.turning[ended[~oriented_mask]] = True
-    return ended[oriented_mask]
+    done: Rows = ended[oriented_mask]
+    return done

@@ -1,8 +1,8 @@
 """Paths: how fast waypoints may be passed, and passing several of them within one step.
 
-A corner turns the velocity at once, so it is passed slowly enough that the change stays within what the acceleration limit
-allows in a step. Half of the limit is kept for corners, half for changing speed near them. Waypoints on a straight
-line cost nothing.
+A corner turns the velocity at once, so it is passed slowly enough that the change stays within what the acceleration
+limit allows in a step. Half of the limit is kept for corners, half for changing speed near them. Waypoints on a
+straight line cost nothing.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _segments(world: World, rows: Rows, at: Ints, first_mask: Bools) -> tuple[Fl
 def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) -> Floats:
     """Return the speeds (N,) at which corners may be passed.
 
-    `chords` (N,) is the distance between the unit directions before and after, `shortest` the shorter segment. Where several
-    corners may fall into one step they share what a single one may use.
+    `chords` (N,) is the distance between the unit directions before and after, `shortest` the shorter segment.
+    Where several corners may fall into one step they share what a single one may use.
     """
     single = accels * (0.5 * dt) / np.maximum(chords, STRAIGHT)
     shared = np.minimum(0.5 * single, np.sqrt(0.5 * single * shortest / dt))

@@ -1,9 +1,9 @@
 """The trapezoidal speed profile as state feedback: from speed and distance to the speed one step later.
 
-Within a step speed changes linearly, so a step of `dt` covers `(v + v') / 2 * dt`. Accelerating, cruising and braking
-follow the ideal trapezoid exactly. A step in which the ideal would change from one to the other part-way keeps one slope
-instead; together with rounding up to whole steps a move from rest to rest ends at most two steps after the ideal. The end
-itself is met exactly: the robot stops in the step in which it can.
+Within a step speed changes linearly, so a step of `dt` covers `(v + v') / 2 * dt`. Accelerating, cruising and
+braking follow the ideal trapezoid exactly. A step in which the ideal would change from one to the other part-way
+keeps one slope instead; a move from rest to rest so ends at most two steps after the ideal time rounded up to whole
+steps. The end itself is met exactly: the robot stops in the step in which it can.
 """
 
 from __future__ import annotations

@@ -107,4 +107,5 @@ def _helix(turns: Floats, shifts: Floats) -> Floats:
         (safe - np.sin(safe)) / (safe * safe * safe),
     )
     across = cross(turns, shifts)
-    return shifts + first * across + second * cross(turns, across)
+    moved: Floats = shifts + first * across + second * cross(turns, across)
+    return moved

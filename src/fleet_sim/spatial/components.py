@@ -42,7 +42,7 @@ def gather_quaternions(column: Floats, rows: Rows) -> Floats:
 def dot(a: Floats, b: Floats) -> Floats:
     """Return the scalar products (N,) of vectors (3, N)."""
     products = a * b
-    out = products[0] + products[1]
+    out: Floats = products[0] + products[1]
     out += products[2]
     return out
 
@@ -62,7 +62,7 @@ def to_body(quaternions: Floats, vectors: Floats) -> Floats:
     """Return world `vectors` (3, N) in the frames turned by `quaternions` (6, N)."""
     twice = _cross(quaternions, cyclic(vectors))
     twice += twice
-    out = vectors - quaternions[5] * twice
+    out: Floats = vectors - quaternions[5] * twice
     out += _cross(quaternions, cyclic(twice))
     return out
 
@@ -71,7 +71,7 @@ def to_world(quaternions: Floats, vectors: Floats) -> Floats:
     """Return `vectors` (3, N) of the frames turned by `quaternions` (6, N) in the world frame."""
     twice = _cross(quaternions, cyclic(vectors))
     twice += twice
-    out = vectors + quaternions[5] * twice
+    out: Floats = vectors + quaternions[5] * twice
     out += _cross(quaternions, cyclic(twice))
     return out
 
