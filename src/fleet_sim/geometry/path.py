@@ -174,8 +174,8 @@ class Path:
     ) -> list[int]:
         """Draw the path and return the ids of what was drawn.
 
-        `sim` is the simulation to draw in, or anything with PyBullet's `addUserDebugLine`. `show_waypoints` shows axes and points;
-        `lifetime` is in s, 0 for ever.
+        `sim` is the simulation to draw in, or anything with PyBullet's `addUserDebugLine`.
+        `show_waypoints` shows axes and points; `lifetime` is in s, 0 for ever.
         """
         ids = []
         if show_lines:
