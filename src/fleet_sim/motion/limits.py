@@ -94,7 +94,8 @@ def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats
     squares = out * out
     sizes = np.sqrt(squares[0] + squares[1] + squares[2])
     over_mask = sizes > norm_limits
-    return np.where(over_mask, out * (norm_limits / np.where(over_mask, sizes, 1.0)), out)
+    factors = np.where(over_mask, norm_limits, 1.0) / np.where(over_mask, sizes, 1.0)
+    return np.where(over_mask, out * factors, out)
 
 
 def within_axis_accels(
