@@ -93,5 +93,5 @@ class BlockingSystem:
         world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)
         for name, values in zip(_PROGRESS, start.progress, strict=True):
             getattr(motion, name)[rows] = values[places]
-        for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
-            column[rows] = 0.0
+        motion.path_fresh[rows] = True
+        world.rest(rows)

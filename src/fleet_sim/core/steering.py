@@ -92,5 +92,4 @@ def halt(world: World, rows: Rows) -> None:
     motion.control[rows] = IDLE
     motion.command_expiry[rows] = -1
     motion.turning[rows] = False
-    for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
-        column[rows] = 0.0
+    world.rest(rows)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, AnyArray, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
@@ -242,6 +242,20 @@ class World(BodyColumns):
         for listener in self.on_spawn:
             listener(back)
         self.touch(self.rows)
+
+    def place(self, rows: Rows, positions: Floats, orientations: Floats, *, preserve_velocity: bool = True) -> None:
+        """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there."""
+        self.position[rows] = positions
+        self.orientation[rows] = orientations
+        self.motion.path_fresh[rows] = True
+        if not preserve_velocity:
+            self.rest(rows)
+        self.touch(rows)
+
+    def rest(self, rows: Rows) -> None:
+        """Take all velocity from `rows`; commands and goals stay."""
+        for column in (self.velocity, self.angular_velocity, self.motion.body_linear, self.motion.body_angular):
+            column[rows] = 0.0
 
     # ---- names and ids -----------------------------------------------------------------------------------------------
 

@@ -130,9 +130,7 @@ class FleetCommandDispatcher:
         to = Recipients(world, command.names, self._refuse_carried)
         points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
         if len(to.rows):
-            world.position[to.rows] = points
-            world.orientation[to.rows] = turns
-            world.touch(to.rows)
+            world.place(to.rows, points, turns)
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)

@@ -194,15 +194,12 @@ class SimObject:
         if world.parent[row] != NO_ROW:
             holder = world.label(int(world.parent[row]))
             raise StateError(f"{world.label(row)!r} is attached to {holder!r} and follows it; detach it first")
-        if not preserve_velocity:
-            world.velocity[row] = 0.0
-            world.angular_velocity[row] = 0.0
-        if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
-            return False
-        world.position[row] = point
-        world.orientation[row] = turn
         rows = np.array([row])
-        world.touch(rows)
+        if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
+            if not preserve_velocity:
+                world.rest(rows)
+            return False
+        world.place(rows, point, turn, preserve_velocity=preserve_velocity)
         if not world.in_step:
             attachments.follow_rows(world, rows)
         return True

@@ -152,12 +152,7 @@ class PopulationFacade(SimulationParts):
         carried = rows[world.parent[rows] != NO_ROW]
         if len(carried):
             raise StateError(f"{world.label(int(carried[0]))!r} is attached and follows its carrier; detach it first")
-        world.position[rows] = points
-        world.orientation[rows] = turns
-        if not preserve_velocity:
-            world.velocity[rows] = 0.0
-            world.angular_velocity[rows] = 0.0
-        world.touch(rows)
+        world.place(rows, points, turns, preserve_velocity=preserve_velocity)
         if not world.in_step:
             attachments.follow_rows(world, rows)
 

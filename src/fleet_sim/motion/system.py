@@ -6,13 +6,13 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bytes, Rows
 from fleet_sim.core.world import World
+from fleet_sim.memory import keep_freed_memory
 from fleet_sim.modes import ControllerMode
 from fleet_sim.motion.laws import motion_law
 
 IDLE = ControllerMode.IDLE.code
 CHUNK = 8192
 """Rows given to a law at once: what it works on stays in the processor's cache."""
-KEPT_BYTES = 8 << 20
 
 
 class MotionSystem:
@@ -24,9 +24,7 @@ class MotionSystem:
     name = "motion"
 
     def __init__(self) -> None:
-        # Freeing one large block teaches the C library to keep blocks up to this size, rather than to give every
-        # temporary array back to the system and fault its pages in again.
-        np.empty(KEPT_BYTES, np.uint8)
+        keep_freed_memory()
 
     def run(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows that arrived in it, in ascending order.
