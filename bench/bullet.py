@@ -23,6 +23,8 @@ from fleet_sim.core.world import World
 from fleet_sim.spatial.shapes import ShapeKind
 
 ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15))
+HEADS = ("", "spawn", "a body", "a body", "removal", "flush half", "a pose", "staging", "one body")
+UNITS = ("robots", "ms", "us", "kB", "us", "ms", "us", "us", "us")
 
 
 def make(count: int, policy: str = "demand") -> tuple[World, BulletMirror, Rows]:
@@ -72,10 +74,9 @@ def bodies(count: int) -> None:
     mirror.end_step()
     asked = clock(lambda: mirror.body_id(int(movers[0])), drive)
     removal = clock(lambda: world.release(rows), repeats=1)
-    print(
-        f"{count:>8} {first * 1e3:>10.1f} {again * 1e6 / count:>9.1f} {memory:>7.1f} {removal * 1e6 / count:>9.1f} "
-        f"{flush * 1e3:>10.3f} {flush * 1e6 / len(movers):>9.2f} {stage * 1e6:>9.1f} {asked * 1e6:>9.1f}"
-    )
+    figures = (first * 1e3, again * 1e6 / count, memory, removal * 1e6 / count,
+               flush * 1e3, flush * 1e6 / len(movers), stage * 1e6, asked * 1e6)  # fmt: skip
+    print(f"{count:>10} " + " ".join(f"{figure:>10.2f}" for figure in figures))
     mirror.close()
 
 
@@ -85,7 +86,8 @@ def questions() -> None:
     queries = BulletQueries(mirror)
     pairs = np.stack([rows[:-1], rows[1:]], axis=1)[:500]
     mirror.ensure()
-    print(f"closest_distances, 500 pairs:              {clock(lambda: queries.closest_distances(pairs, 1.0)) * 1e3:.2f} ms")
+    distances = clock(lambda: queries.closest_distances(pairs, 1.0))
+    print(f"closest_distances, 500 pairs:              {distances * 1e3:.2f} ms")
     for size in ((320, 240), (640, 480)):
         seconds = clock(lambda size=size: render(mirror, *size, CameraView(distance=20.0)), repeats=5)  # type: ignore[misc]
         print(f"picture of 1,000 robots, {size[0]}x{size[1]}:          {seconds * 1e3:.1f} ms")
@@ -104,14 +106,15 @@ def questions() -> None:
     drive()
     physics.step(0.1)
     dt = clock(lambda: physics.step(0.1), drive, repeats=3)
-    print(f"physics step 0.1 s, 500 dynamic, 250 drive: {dt * 1e3:.1f} ms (read back {clock(physics.read_back) * 1e3:.2f} ms)")
+    back = clock(physics.read_back)
+    print(f"physics step 0.1 s, 500 dynamic, 250 drive: {dt * 1e3:.1f} ms (read back {back * 1e3:.2f} ms)")
     mirror.close()
 
 
 def main() -> None:
     """Print the tables."""
-    print(f"{'':>8} {'spawn':>10} {'us per':>9} {'kB per':>7} {'removal':>9} {'flush half':>10} {'us per':>9} {'staging':>9} {'one body':>9}")
-    print(f"{'robots':>8} {'ms':>10} {'body':>9} {'body':>7} {'us each':>9} {'ms':>10} {'pose':>9} {'us':>9} {'us':>9}")
+    for heads in (HEADS, UNITS):
+        print(" ".join(f"{head:>10}" for head in heads))
     for count in (100, 1_000, 10_000):
         bodies(count)
     print()

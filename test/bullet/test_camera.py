@@ -24,7 +24,8 @@ def test_a_picture_shows_colours_distances_and_rows(scene: Scene) -> None:
     red = int(scene.spawn([-1.0, 0.0, 0.0], RED)[0])
     blue = int(scene.spawn([1.0, 0.0, 0.5], BLUE)[0])
     picture = render(scene.mirror, 120, 80, CameraView(distance=6.0, pitch=-89.9), near=0.1, far=100.0)
-    assert picture.rgb.shape == (80, 120, 3) and picture.rgb.dtype == np.uint8
+    assert picture.rgb.shape == (80, 120, 3)
+    assert picture.rgb.dtype == np.uint8
     assert picture.depth.shape == picture.rows.shape == (80, 120)
     assert set(np.unique(picture.rows).tolist()) == {-2, red, blue}
     # Seen from above with yaw 0, x points to the right.

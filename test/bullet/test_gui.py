@@ -99,7 +99,6 @@ class Window:
         subprocess.run(["xdotool", "key", key], check=True, env=self.environment, stderr=subprocess.DEVNULL)
         return self.ask("action")
 
-
     def await_red(self, low: float, high: float) -> float:
         """Wait until the share of red pixels on the screen is in [low, high], and return it."""
         for _ in range(300):
@@ -124,9 +123,10 @@ def window(screen: Screen) -> Iterator[Window]:
     """Return a window with a red robot and a grey wall in it."""
     window = Window(screen)
     yield window
-    if window.process.poll() is None:
-        window.process.kill()
-    window.process.wait(30)
+    # Leaving the context closes the pipes and waits.
+    with window.process:
+        if window.process.poll() is None:
+            window.process.kill()
 
 
 def test_a_window_opens_takes_keys_and_closes(window: Window) -> None:

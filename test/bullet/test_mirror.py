@@ -11,6 +11,7 @@ import pytest
 from bullet_scene import Scene
 
 from fleet_sim.bullet.client import data_path
+from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.errors import InvalidValueError, StateError
@@ -203,7 +204,9 @@ def test_closest_distances(scene: Scene) -> None:
 
 
 def test_local_bounds_of_meshes_and_models(scene: Scene) -> None:
-    mesh = Geometry(ShapeKind.MESH, mesh_path=data_path("cube.obj"), mesh_scale=(1.0, 2.0, 3.0), position=(0.0, 0.0, 1.0))
+    mesh = Geometry(
+        ShapeKind.MESH, mesh_path=data_path("cube.obj"), mesh_scale=(1.0, 2.0, 3.0), position=(0.0, 0.0, 1.0)
+    )
     queries = BulletQueries(scene.mirror)
     centre, half_extents = queries.local_bounds(scene.world.shapes.intern(BodyShape(None, mesh)))
     np.testing.assert_allclose(centre, [0.0, 0.0, 1.0], atol=1e-6)
@@ -226,3 +229,23 @@ def test_the_handle_is_lazy_too() -> None:
     BulletHandle(scene.mirror)
     assert not scene.client.connected
     assert "fleet_sim.bullet.client" in sys.modules
+
+
+def test_rendering_can_be_switched_before_there_is_a_window(scene: Scene) -> None:
+    BulletHandle(scene.mirror).set_rendering(False)
+    with scene.client.quiet():
+        BulletHandle(scene.mirror).set_rendering(True)
+    assert not scene.client.connected
+
+
+def test_staging_is_saved_where_nothing_asks(scene: Scene) -> None:
+    """With physics at hand, poses are only staged for it while something is dynamic."""
+    BulletPhysics(scene.mirror)
+    row = scene.spawn([1.0, 0.0, 0.0])
+    scene.mirror.begin_step(stage=False)
+    assert not scene.mirror.staged_poses(row)[0].any()
+    scene.mirror.end_step()
+    scene.world.dynamic[row] = True
+    scene.mirror.begin_step(stage=False)
+    assert scene.mirror.staged_poses(row)[0].all()
+    scene.mirror.end_step()

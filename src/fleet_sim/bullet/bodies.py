@@ -33,9 +33,7 @@ class BulletColumns(ColumnTable):
     model: Bools = column(bool, writer="bodies", doc="loaded from a model file", hashed=False)
     offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
     com_position: Floats = column(float, (3,), unit="m", frame="base", writer="bodies", hashed=False)
-    com_orientation: Floats = column(
-        float, (4,), default=UNIT_QUATERNION, frame="base", writer="bodies", hashed=False
-    )
+    com_orientation: Floats = column(float, (4,), default=UNIT_QUATERNION, frame="base", writer="bodies", hashed=False)
 
     def copy_arrays(self) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
         """Return nothing: a checkpoint holds no bodies."""
@@ -48,8 +46,8 @@ class BulletColumns(ColumnTable):
 class BulletBodies:
     """The bodies of one world in one client, by row.
 
-    Poses are those of the base frame, which is the link frame of a model's base: where the model's centre of mass lies elsewhere, PyBullet
-    is given and asked for the pose of that, and the columns never notice.
+    Poses are those of the base frame, which is the link frame of a model's base: where the model's centre of mass lies
+    elsewhere, PyBullet is given and asked for the pose of that, and the columns never notice.
     """
 
     def __init__(self, world: World, client: BulletClient, *, visuals: bool = True) -> None:
@@ -133,21 +131,16 @@ class BulletBodies:
     def _verified(self, bodies: list[int], places: list[list[float]]) -> list[int]:
         """Return the true ids of a batch of bodies made at `places`.
 
-        PyBullet reports a batch as consecutive ids that end with the last one. That is wrong where ids of removed bodies were free: they are
-        used first. Our own removals never leave such gaps to a batch, but a user may have removed bodies.
+        PyBullet reports a batch as consecutive ids that end with the last one. That is wrong where ids of removed
+        bodies were free: they are used first. Our own removals never leave such gaps to a batch, but a user may have
+        removed bodies.
         """
         wrong = [
-            index
-            for index, (body, place) in enumerate(zip(bodies, places, strict=True))
-            if self._place(body) != place
+            index for index, (body, place) in enumerate(zip(bodies, places, strict=True)) if self._place(body) != place
         ]
         if wrong:
             known = set(bodies) | {self.client.floor_id}
-            others = [
-                body
-                for body in range(bodies[-1])
-                if body not in known and self.rows_of_bodies([body])[0] < 0
-            ]
+            others = [body for body in range(bodies[-1]) if body not in known and self.rows_of_bodies([body])[0] < 0]
             for index in wrong:
                 bodies[index] = next(body for body in others if self._place(body) == places[index])
                 others.remove(bodies[index])
@@ -263,7 +256,7 @@ class BulletBodies:
     # ---- poses -------------------------------------------------------------------------------------------------------
 
     def write_poses(self, rows: Rows, positions: Floats, orientations: Floats) -> None:
-        """Put the bodies of `rows` at base poses (N, 3), (N, 4); dynamic ones take the velocities of the columns too."""
+        """Put the bodies of `rows` at base poses (N, 3), (N, 4); dynamic ones take the columns' velocities too."""
         table, client = self.table, self.client
         if self.with_offset:
             positions, orientations = self._to_com(rows, positions, orientations)

@@ -28,7 +28,8 @@ Bounds = tuple[Floats, Floats]
 class CameraView:
     """A camera that looks at `target` (m, world) from `distance` m away; angles in degrees, as PyBullet has them.
 
-    Yaw 0 looks along +y and grows counter-clockwise; pitch -90 looks straight down. `fov` is the vertical opening angle.
+    Yaw 0 looks along +y and grows counter-clockwise; pitch -90 looks straight down. `fov` is the vertical opening
+    angle.
     """
 
     distance: float = 10.0
@@ -49,8 +50,8 @@ class CameraView:
 class Picture(NamedTuple):
     """What a camera saw, all of height x width.
 
-    `rgb` (H, W, 3) uint8; `depth` (H, W) in m along the viewing axis, infinite where there is nothing; `rows` (H, W): row of the
-    entity in each pixel, -1 for the floor and bodies that are no entity, -2 for nothing.
+    `rgb` (H, W, 3) uint8; `depth` (H, W) in m along the viewing axis, infinite where there is nothing; `rows` (H, W):
+    row of the entity in each pixel, -1 for the floor and bodies that are no entity, -2 for nothing.
     """
 
     rgb: Bytes
@@ -62,8 +63,8 @@ def view_from_config(config: Mapping[str, Any], bounds: Bounds | None) -> Camera
     """Return the view a camera section asks for.
 
     `camera_mode` "auto" (default) fits `bounds`, the lower and upper corner (3,), (3,) of the scene, seen as
-    `camera_view_type` "perspective" (default) or "top_down" says; `camera_auto_scale` is the share of the picture the scene
-    takes. "manual" takes `camera_distance`, `camera_yaw`, `camera_pitch`, `camera_target`. Raises ConfigError.
+    `camera_view_type` "perspective" (default) or "top_down" says; `camera_auto_scale` is the share of the picture the
+    scene takes. "manual" takes `camera_distance`, `camera_yaw`, `camera_pitch`, `camera_target`. Raises ConfigError.
     """
     for key in config:
         if key not in _KEYS:
@@ -120,8 +121,9 @@ def render(
 ) -> Picture:
     """Take a picture of the whole world with TinyRenderer, which needs no GPU and no window.
 
-    `view` is a CameraView, or a camera's world pose: position (3,) and orientation (4,) of the optical frame (z forward, x right, y
-    down), with the opening angle of a CameraView's default. `near` and `far` in m bound what is seen. Raises InvalidValueError.
+    `view` is a CameraView, or a camera's world pose: position (3,) and orientation (4,) of the optical frame (z
+    forward, x right, y down), with the opening angle of a CameraView's default. `near` and `far` in m bound what is
+    seen. Raises InvalidValueError.
     """
     for name, size in (("width", width), ("height", height)):
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 1 <= size <= 8192:

@@ -43,7 +43,8 @@ class BulletClient:
     """A PyBullet world of its own. Nothing is imported or connected before it is first used.
 
     Every function and constant of pybullet is an attribute: functions go to this world, so `client.getAABB(body)` needs
-    no `physicsClientId`. `epoch` grows whenever the world is emptied: ids of shapes and bodies are valid within one epoch only.
+    no `physicsClientId`. `epoch` grows whenever the world is emptied: ids of shapes and bodies are valid within one
+    epoch only.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class BulletClient:
         self._unlisted = False
         self._bound: list[str] = []
         self._quiet_depth = 0
+        self._rendering = True
+        self._draws = True
 
     # ---- connection --------------------------------------------------------------------------------------------------
 
@@ -106,6 +109,7 @@ class BulletClient:
         else:
             number = _connect(module, module.DIRECT, "")
         self._id = number
+        self._apply_rendering()
         self._prepare()
         for listener in self.on_connect:
             listener()
@@ -147,18 +151,24 @@ class BulletClient:
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Stop the window from drawing inside the block, which makes spawning in bulk much faster. May be nested."""
-        if not self.gui or self._id < 0:
-            yield
-            return
         self._quiet_depth += 1
+        self._apply_rendering()
         try:
-            if self._quiet_depth == 1:
-                self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, 0)
             yield
         finally:
             self._quiet_depth -= 1
-            if self._quiet_depth == 0 and self._id >= 0:
-                self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, 1)
+            self._apply_rendering()
+
+    def set_rendering(self, on: bool) -> None:
+        """Let the window draw, or stop until told otherwise; without a window, or before it opens, this only counts."""
+        self._rendering = bool(on)
+        self._apply_rendering()
+
+    def _apply_rendering(self) -> None:
+        draws = self._rendering and self._quiet_depth == 0
+        if self.gui and self._id >= 0 and draws != self._draws:
+            self._draws = draws
+            self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, int(draws))
 
     def note_batch(self) -> None:
         """Remember that bodies were made in a batch, so that PyBullet's list of bodies is refreshed when asked for."""
@@ -206,7 +216,7 @@ def _connect(module: Any, method: int, options: str) -> int:
         number = int(module.connect(method, options=options))
     except module.error as error:
         raise StateError(
-            f"PyBullet cannot connect ({error}); a process can have one window and about a thousand worlds without one. "
+            f"PyBullet cannot connect ({error}); a process can have one window and about a thousand worlds without. "
             "Close the other one first, or run with gui: false"
         ) from error
     if number < 0:
@@ -229,7 +239,6 @@ def _check_display() -> None:
     if _listened_on(path) or _answers(path):
         return
     raise StateError(f"a window was asked for but no X server answers at DISPLAY={display!r}; {advice}")
-
 
 
 def _listened_on(path: str) -> bool:

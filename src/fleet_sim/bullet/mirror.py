@@ -16,8 +16,9 @@ POLICIES = ("step", "demand")
 class BulletMirror:
     """Keeps one PyBullet world in line with the columns.
 
-    With the policy "demand" nothing is imported, connected, made or written until something asks (`ensure`). With "step" every
-    living row has a body and every changed pose is written in phase 2 of each step. Either way a query sees
+    With the policy "demand" nothing is imported, connected, made or written until something asks (`ensure`). With
+    "step" every living row has a body and every changed pose is written in phase 2 of each step. Either way a query
+    sees
 
     - outside a step, and from phase 2 on: the poses of the columns;
     - in phase 1: the poses the last step ended with (of entities spawned in this phase: those of the columns).
@@ -26,9 +27,7 @@ class BulletMirror:
     "step" from then on, and poses written outside a step go to PyBullet at once.
     """
 
-    def __init__(
-        self, world: World, client: BulletClient, policy: str = "demand", *, visuals: bool = True
-    ) -> None:
+    def __init__(self, world: World, client: BulletClient, policy: str = "demand", *, visuals: bool = True) -> None:
         """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
         if policy not in POLICIES:
             raise InvalidValueError(f"pose_flush: expected one of {', '.join(POLICIES)}, got {policy!r}")
@@ -38,7 +37,7 @@ class BulletMirror:
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False
-        """Whether poses are staged in each step even where no query needs them: interpolation does."""
+        """Whether poses are staged in each step with dynamic rows even where no query needs them: physics does."""
         self._in_phase_1 = False
         self._staged = 0
         self._staged_position: Floats = np.empty((0, 3))
@@ -67,7 +66,7 @@ class BulletMirror:
         """
         if self.eager:
             self._sync(None)
-        if self.keeps_previous or (stage and not self.eager):
+        if stage or (self.keeps_previous and self.world.dynamic.any()):
             self._stage()
         else:
             self._staged = -1
@@ -245,5 +244,3 @@ class BulletMirror:
         self._unwritten[rows[known_mask]] = False
         same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)
         world.bullet_behind[rows[same_mask]] = False
-
-

@@ -34,8 +34,8 @@ def load_model(
 ) -> LoadedModel:
     """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
 
-    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it; the model's own masses are kept.
-    Raises InvalidValueError for a missing or unusable file, or one that holds not exactly one model.
+    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it; the model's own masses are
+    kept. Raises InvalidValueError for a missing or unusable file, or one that holds not exactly one model.
     """
     path = shape.model_path
     check_file(path, "model")

@@ -18,8 +18,8 @@ SWEEP_LIMIT = 1.0
 class BulletPhysics:
     """Steps PyBullet's dynamics by the simulation's dt, in substeps short enough to be stable.
 
-    Kinematic rows that moved in this step are given the velocity of that move, so that they push and carry dynamic bodies as a
-    driving robot does, and end exactly at their columns' pose.
+    Kinematic rows that moved in this step are given the velocity of that move, so that they push and carry dynamic
+    bodies as a driving robot does, and end exactly at their columns' pose.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -77,8 +77,8 @@ class BulletPhysics:
     def contact_pairs(self, limit: float = math.inf) -> Rows:
         """Return the pairs of rows (M, 2) that touch since the last step: smaller row first, sorted, each pair once.
 
-        Only contacts with a distance of at most `limit` metres count (negative: penetration). Contacts with the floor or other bodies
-        that are no entity do not.
+        Only contacts with a distance of at most `limit` metres count (negative: penetration). Contacts with the floor
+        or other bodies that are no entity do not.
         """
         client = self.mirror.client
         if not client.connected:

@@ -18,8 +18,8 @@ class PosedQueries:
     def distances(self, pairs: Rows, positions: Floats, orientations: Floats, limit: float) -> Floats:
         """Return the distance in m (K,) of each pair (K, 2), the first row's shape being at the pose given.
 
-        `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is where queries see it.
-        Infinite beyond `limit`.
+        `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is where queries
+        see it. Infinite beyond `limit`.
         """
         mirror, bodies = self._mirror, self._mirror.bodies
         movers = pairs[:, 0]

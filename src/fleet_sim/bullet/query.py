@@ -1,4 +1,4 @@
-"""What PyBullet is asked: its own functions through a handle that is never out of date, and batch questions about rows."""
+"""What PyBullet is asked: its own functions, through a handle that is never out of date, and questions about rows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "cal
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
 
-    Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the last step
-    ended with. Columns stay the truth: a pose written here instead of by `set_pose` is lost at the next write.
+    Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the
+    last step ended with. Columns stay the truth: a pose written here instead of by `set_pose` is lost at the next
+    write.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -43,6 +44,10 @@ class BulletHandle:
         if call is None:
             call = self._calls[name] = _Ensured(self._mirror, name)
         return call
+
+    def set_rendering(self, on: bool) -> None:
+        """Let the window draw, or stop until told otherwise; without a window nothing happens."""
+        self._mirror.client.set_rendering(on)
 
     def __dir__(self) -> list[str]:
         return sorted(set(dir(self._mirror.client.module)))
@@ -139,10 +144,8 @@ class BulletQueries:
 
     def _aabb(self, body: int) -> tuple[list[float], list[float]]:
         client = self.mirror.client
-        boxes = []
-        for link in range(-1, client.getNumJoints(body)):
-            if client.getCollisionShapeData(body, link):
-                boxes.append(client.getAABB(body, link))
+        links = [link for link in range(-1, client.getNumJoints(body)) if client.getCollisionShapeData(body, link)]
+        boxes = [client.getAABB(body, link) for link in links]
         if not boxes:
             point = list(client.getBasePositionAndOrientation(body)[0])
             return point, point

@@ -29,8 +29,8 @@ _DEFAULTS = {
 class Visualizer:
     """How the window draws a world. Without a window every change is kept but shows nowhere.
 
-    `structures` are the rows that become see-through together: walls, shelves, floors. Colours of single bodies are those of
-    their shapes at all times; only what is drawn changes.
+    `structures` are the rows that become see-through together: walls, shelves, floors. Colours of single bodies are
+    those of their shapes at all times; only what is drawn changes.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
