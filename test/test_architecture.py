@@ -20,7 +20,22 @@ PACKAGE = Path(__file__).parents[1] / "src" / "fleet_sim"
 # within a group none: those meet in columns, commands and events.
 CHAIN, GROUP = "chain", "group"
 LAYERS: list[tuple[str, list[str]]] = [
-    (CHAIN, ["errors", "arrays", "memory", "modes", "settings", "scenario", "paths", "spatial", "geometry", "tools", "params"]),
+    (
+        CHAIN,
+        [
+            "errors",
+            "arrays",
+            "memory",
+            "modes",
+            "settings",
+            "scenario",
+            "paths",
+            "spatial",
+            "geometry",
+            "tools",
+            "params",
+        ],
+    ),
     (GROUP, ["core"]),
     (GROUP, ["bullet", "models", "kinematics", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
@@ -82,18 +97,14 @@ def test_imports_point_one_way(module: Path) -> None:
             assert target in allowed, f"{module}:{line}: {part} must not import {target}"
         else:
             # The package re-exports names for its users; inside, that would be a way around the order.
-            assert outermost, (
-                f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
-            )
+            assert outermost, f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_foreign_modules_stay_in_their_part(module: Path) -> None:
     for line, name in imports_of(module):
         owners = RESERVED.get(name.split(".")[0])
-        assert owners is None or part_of(module) in owners, (
-            f"{module}:{line}: only {owners} may import {name}"
-        )
+        assert owners is None or part_of(module) in owners, f"{module}:{line}: only {owners} may import {name}"
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:

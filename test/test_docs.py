@@ -15,9 +15,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding=
 
 
 def blocks(path: Path, language: str) -> list[str]:
-    return re.findall(
-        rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 SCRIPTS = [path for path in DOCUMENTS if blocks(path, "python")]
@@ -35,8 +33,6 @@ def test_python_in_documents_runs(path: Path, tmp_path: Path) -> None:
 def test_links_and_make_targets_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        assert "://" in link or link.startswith("mailto:") or (path.parent / link).exists(), (
-            f"{path.name}: {link}"
-        )
+        assert "://" in link or link.startswith("mailto:") or (path.parent / link).exists(), f"{path.name}: {link}"
     for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
         assert target in TARGETS, f"{path.name}: make {target}"

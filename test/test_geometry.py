@@ -133,7 +133,7 @@ class Pen:
     def __init__(self) -> None:
         self.lines: list[tuple[object, ...]] = []
 
-    def addUserDebugLine(self, *line: object, lineWidth: float, lifeTime: float) -> int:  # noqa: N802, N803
+    def addUserDebugLine(self, *line: object, lineWidth: float, lifeTime: float) -> int:
         self.lines.append((*line, lineWidth, lifeTime))
         return len(self.lines) - 1
 

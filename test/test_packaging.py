@@ -36,24 +36,18 @@ def test_package_xml_agrees_with_the_python_package() -> None:
 
 
 def test_the_changelog_has_this_version_or_is_ahead() -> None:
-    headings = re.findall(
-        r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    headings = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert headings[0] in ("Unreleased", fleet_sim.__version__)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "AMENT_PREFIX_PATH")
-    }
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "AMENT_PREFIX_PATH")}
 
     def run(*command: object) -> str:
         words = [str(word) for word in command]
-        done = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -69,9 +63,7 @@ def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
     assert found == share / "fleet_sim" / "config" / "demo.yaml"
     assert (share / "fleet_sim" / "package.xml").is_file()
     assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim").is_file()
-    script = (
-        "import fleet_sim, pathlib; print(pathlib.Path(fleet_sim.__file__).with_name('py.typed').is_file())"
-    )
+    script = "import fleet_sim, pathlib; print(pathlib.Path(fleet_sim.__file__).with_name('py.typed').is_file())"
     assert run(prefix / "bin" / "python", "-c", script) == "True\n"
     installed = {path.name for path in (share.parent / "lib").glob("python*/site-packages/*")}
     assert not {"pocket_ros", "fleet_sim_msgs", "test"} & installed

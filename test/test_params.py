@@ -66,9 +66,7 @@ def test_names_and_defaults() -> None:
     ("physics", "method"),
     [(False, CollisionDetectionMethod.CLOSEST_POINTS), (True, CollisionDetectionMethod.HYBRID)],
 )
-def test_the_detection_method_follows_physics_unless_given(
-    physics: bool, method: CollisionDetectionMethod
-) -> None:
+def test_the_detection_method_follows_physics_unless_given(physics: bool, method: CollisionDetectionMethod) -> None:
     assert SimulationParams(physics=physics).collision_detection_method is method
     given = SimulationParams.from_dict({"physics": physics, "collision_detection_method": "contact_points"})
     assert given.collision_detection_method is CollisionDetectionMethod.CONTACT_POINTS
@@ -113,9 +111,7 @@ def test_ranges_are_checked_in_every_way_to_set_a_value(name: str, value: object
 
 
 def test_an_unknown_setting_is_an_error() -> None:
-    with pytest.raises(
-        ConfigError, match=r"fleet.yaml: simulation.timstep: unknown key. Did you mean 'timestep'"
-    ):
+    with pytest.raises(ConfigError, match=r"fleet.yaml: simulation.timstep: unknown key. Did you mean 'timestep'"):
         SimulationParams.from_dict({"simulation": {"timstep": 0.1}}, source="fleet.yaml")
     with pytest.raises(UnknownNameError, match="Did you mean 'timestep'"):
         setattr(SimulationParams(), "timstep", 0.1)  # noqa: B010 (the type checker knows it is wrong)
@@ -140,16 +136,9 @@ def test_what_is_no_mapping_is_an_error(config: Any) -> None:
 
 def test_a_constant_cell_size_must_be_given() -> None:
     constant = SpatialHashCellSizeMode.CONSTANT
-    assert (
-        SimulationParams(
-            spatial_hash_cell_size_mode=constant, spatial_hash_cell_size=2
-        ).spatial_hash_cell_size
-        == 2
-    )
+    assert SimulationParams(spatial_hash_cell_size_mode=constant, spatial_hash_cell_size=2).spatial_hash_cell_size == 2
     with pytest.raises(ConfigError, match=r"f.yaml: simulation.spatial_hash_cell_size: must be given"):
-        SimulationParams.from_dict(
-            {"simulation": {"spatial_hash_cell_size_mode": "constant"}}, source="f.yaml"
-        )
+        SimulationParams.from_dict({"simulation": {"spatial_hash_cell_size_mode": "constant"}}, source="f.yaml")
 
 
 def test_files(tmp_path: Path) -> None:

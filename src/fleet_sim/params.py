@@ -21,9 +21,7 @@ class CameraParams(Checked):
     """Where the camera of the window stands: found from what is in the world (auto), or given (manual)."""
 
     camera_mode: Literal["auto", "manual"] = setting("auto", doc="auto frames what is in the world.")
-    camera_view_type: Literal["top_down", "perspective"] = setting(
-        "top_down", doc="The view of the auto mode."
-    )
+    camera_view_type: Literal["top_down", "perspective"] = setting("top_down", doc="The view of the auto mode.")
     camera_auto_scale: float = setting(0.8, above=0, doc="Factor on the distance the auto mode finds.")
     camera_distance: float = setting(10.0, above=0, unit="m", doc="Distance from the target.")
     camera_yaw: float = setting(0.0, unit="degrees", doc="Heading of the camera.")
@@ -83,9 +81,7 @@ class SimulationParams(Checked):
     gui_min_fps: float = setting(30, above=0, unit="Hz", doc="Least rate of updates of the window.")
     window_width: int = setting(1024, low=1, unit="pixels")
     window_height: int = setting(768, low=1, unit="pixels")
-    camera_config: CameraParams = setting(
-        factory=CameraParams, aliases=("camera",), doc="The window's camera."
-    )
+    camera_config: CameraParams = setting(factory=CameraParams, aliases=("camera",), doc="The window's camera.")
     enable_collision_shapes: bool = setting(False, doc="Show collision shapes.")
     enable_structure_transparency: bool = setting(False, doc="Show static bodies transparent.")
     enable_shadows: bool = setting(True, doc="Draw shadows.")
@@ -106,10 +102,7 @@ class SimulationParams(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.spatial_hash_cell_size_mode is SpatialHashCellSizeMode.CONSTANT
-            and not self.spatial_hash_cell_size
-        ):
+        if self.spatial_hash_cell_size_mode is SpatialHashCellSizeMode.CONSTANT and not self.spatial_hash_cell_size:
             raise ConfigError(
                 "must be given (a number above 0) where spatial_hash_cell_size_mode is constant",
                 path="spatial_hash_cell_size",
@@ -118,9 +111,7 @@ class SimulationParams(Checked):
     def __setattr__(self, name: str, value: object) -> None:
         # physics is defined earlier, so it is set when the default of the method arrives here.
         if name == "collision_detection_method" and value is None:
-            value = (
-                CollisionDetectionMethod.HYBRID if self.physics else CollisionDetectionMethod.CLOSEST_POINTS
-            )
+            value = CollisionDetectionMethod.HYBRID if self.physics else CollisionDetectionMethod.CLOSEST_POINTS
         super().__setattr__(name, value)
 
     @classmethod

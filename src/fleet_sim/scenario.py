@@ -22,6 +22,4 @@ def check_sections(config: Mapping[str, object], *, source: str = "") -> None:
     """Raise ConfigError for the first section of `config` that is not known."""
     for name in config:
         if name not in SECTIONS:
-            raise ConfigError(
-                f"unknown section.{did_you_mean(str(name), SECTIONS)}", source=source, path=str(name)
-            )
+            raise ConfigError(f"unknown section.{did_you_mean(str(name), SECTIONS)}", source=source, path=str(name))

@@ -152,13 +152,11 @@ def test_a_step_without_staging_refuses_queries_in_phase_1(scene: Scene) -> None
 def test_bodies_that_no_longer_fit_go_after_columns_were_replaced(scene: Scene) -> None:
     world = scene.world
     rows = scene.spawn([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    saved = {name: table.copy_arrays() for name, table in world.tables.items()}
+    saved = world.save()
     scene.put(rows, np.full((2, 3), 8.0))
     scene.spawn([5.0, 0.0, 0.0])
     scene.mirror.ensure()
-    for name, table in world.tables.items():
-        table.restore_arrays(saved[name])
-    world.version += 1
+    world.restore(saved)
     scene.mirror.reconcile()
     assert scene.client.getNumBodies() == 2
     assert [_x(scene, row) for row in rows] == [0.0, 1.0]

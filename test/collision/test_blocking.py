@@ -40,9 +40,7 @@ WALL = box(5.0, half=[0.01, 50.0, 0.5])
 ONE = np.array([1])
 
 
-def moved(
-    shapes: ShapeArrays, shift: list[float], turn: float = 0.0, movers: Rows = ONE
-) -> tuple[Floats, Floats]:
+def moved(shapes: ShapeArrays, shift: list[float], turn: float = 0.0, movers: Rows = ONE) -> tuple[Floats, Floats]:
     ends = shapes.positions[movers] + np.array(shift)
     turns = quaternions.from_yaws(np.full(len(movers), turn))
     orientations = shapes.orientations[movers]
@@ -88,9 +86,7 @@ TOUCHING, DEEP = 4.74 - 0.5 * DEFAULT_SKIN, 4.85
         ([0.001, 0.1, 0.0], False),
     ],
 )
-def test_what_touches_may_leave_or_slide_but_not_press_on(
-    x: float, shift: list[float], allowed: bool
-) -> None:
+def test_what_touches_may_leave_or_slide_but_not_press_on(x: float, shift: list[float], allowed: bool) -> None:
     shapes = bodies(WALL, box(x, 3.0))
     fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, shift))
     assert (fractions.tolist(), blockers.tolist()) == (([1.0], [-1]) if allowed else ([0.0], [0]))
@@ -110,9 +106,7 @@ def test_a_box_that_turns_against_a_wall_is_held() -> None:
     fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 1.5))
     assert blockers.tolist() == [0] and 0.0 < fractions[0] < 0.1
     turn = quaternions.from_yaws(np.array([1.5 * fractions[0]]))
-    distance = distances_between(
-        shapes.take(ONE).at(shapes.positions[ONE], turn), shapes.take(np.array([0]))
-    )[0]
+    distance = distances_between(shapes.take(ONE).at(shapes.positions[ONE], turn), shapes.take(np.array([0])))[0]
     assert 0.0 < distance[0] < DEFAULT_SKIN + 1e-4
 
 
@@ -191,15 +185,10 @@ def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bo
     again, other_blockers = allowed_fractions(shapes.take(order), place[movers], ends, orientations)
     assert again.tolist() == fractions.tolist()
     for k in range(20):
-        alone, blocker = allowed_fractions(
-            shapes, movers[k : k + 1], ends[k : k + 1], orientations[k : k + 1]
-        )
+        alone, blocker = allowed_fractions(shapes, movers[k : k + 1], ends[k : k + 1], orientations[k : k + 1])
         assert (alone[0], blocker[0]) == (fractions[k], blockers[k])
     stopped = fractions > 0.0
-    assert (
-        order[other_blockers[stopped & (blockers >= 0)]].tolist()
-        == blockers[stopped & (blockers >= 0)].tolist()
-    )
+    assert order[other_blockers[stopped & (blockers >= 0)]].tolist() == blockers[stopped & (blockers >= 0)].tolist()
 
 
 @pytest.mark.parametrize("skin", [-1.0, np.nan, np.inf])

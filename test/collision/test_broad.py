@@ -21,9 +21,7 @@ def all_with_all(lower: Floats, upper: Floats, margin: float) -> Ints:
     return np.argwhere(np.triu(touching, 1))
 
 
-def scene(
-    seed: int, count: int, spread: float, height: float, sizes: tuple[float, float]
-) -> tuple[Floats, Floats]:
+def scene(seed: int, count: int, spread: float, height: float, sizes: tuple[float, float]) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     centres = rng.uniform(-spread, spread, (count, 3)) * [1.0, 1.0, height]
     half = rng.uniform(*sizes, (count, 3))
@@ -47,13 +45,9 @@ def assert_same(pairs: Ints, expected: Ints) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(scenes, st.sampled_from([0.0, 0.02, 1.0]), st.sampled_from([None, 0.05, 0.7, 50.0]))
-def test_equals_comparing_all_with_all(
-    corners: tuple[Floats, Floats], margin: float, cell: float | None
-) -> None:
+def test_equals_comparing_all_with_all(corners: tuple[Floats, Floats], margin: float, cell: float | None) -> None:
     lower, upper = corners
-    assert_same(
-        candidate_pairs(lower, upper, margin=margin, cell_size=cell), all_with_all(lower, upper, margin)
-    )
+    assert_same(candidate_pairs(lower, upper, margin=margin, cell_size=cell), all_with_all(lower, upper, margin))
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,9 +113,7 @@ def test_static_rows_pair_with_others_only_on_request_and_never_with_each_other(
     static_mask = np.arange(200) % 3 == 0
     expected = all_with_all(lower, upper, 0.02)
     static_counts = static_mask[expected].sum(axis=1)
-    assert_same(
-        candidate_pairs(lower, upper, margin=0.02, static_mask=static_mask), expected[static_counts == 0]
-    )
+    assert_same(candidate_pairs(lower, upper, margin=0.02, static_mask=static_mask), expected[static_counts == 0])
     assert_same(
         candidate_pairs(lower, upper, margin=0.02, static_mask=static_mask, ignore_static=False),
         expected[static_counts < 2],
@@ -132,9 +124,7 @@ def test_inactive_rows_are_left_out() -> None:
     lower, upper = scene(6, 200, 4.0, 0.0, (0.1, 0.4))
     active_mask = np.arange(200) % 4 != 1
     expected = all_with_all(lower, upper, 0.0)
-    assert_same(
-        candidate_pairs(lower, upper, active_mask=active_mask), expected[active_mask[expected].all(axis=1)]
-    )
+    assert_same(candidate_pairs(lower, upper, active_mask=active_mask), expected[active_mask[expected].all(axis=1)])
 
 
 def test_the_index_of_static_rows_is_kept_until_its_version_changes() -> None:

@@ -12,9 +12,7 @@ from test.motion.fleet import DIFFERENTIAL, LIMITS, OMNI, Fleet
 def _start(fleet: Fleet, rows: np.ndarray, which: np.ndarray, seed: int) -> None:
     random = np.random.default_rng(seed)
     count = 40
-    paths = [
-        random.normal(size=(random.integers(1, 6), 3)) * random.choice([0.01, 0.3, 2.0]) for _ in range(count)
-    ]
+    paths = [random.normal(size=(random.integers(1, 6), 3)) * random.choice([0.01, 0.3, 2.0]) for _ in range(count)]
     yaws = [random.uniform(-3.0, 3.0, len(path)) for path in paths]
     twists = random.normal(size=(count, 6))
     limits = random.uniform(0.5, 3.0, (count, 3))

@@ -64,7 +64,7 @@ def test_climbs_in_a_straight_line_and_keeps_roll_and_pitch() -> None:
     assert fleet.world.position[0].tolist() == [0.0, 4.0, 2.0]
     assert (roll, pitch) == pytest.approx((0.1, -0.2))
     assert yaw == pytest.approx(np.pi / 2)
-    x, y, z = np.array(fleet.record.positions)[:, 0].T
+    _x, y, z = np.array(fleet.record.positions)[:, 0].T
     assert np.abs(z - y / 2).max() < 1e-12
 
 

@@ -23,9 +23,7 @@ class Jump:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         motion = world.motion
-        world.position[rows] = world.waypoints.position[
-            motion.path_start[rows] + motion.path_length[rows] - 1
-        ]
+        world.position[rows] = world.waypoints.position[motion.path_start[rows] + motion.path_length[rows] - 1]
         world.touch(rows)
         return rows
 

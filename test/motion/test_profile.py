@@ -41,9 +41,7 @@ def test_time_is_the_ideal_one_rounded_up_to_steps(dt: float, distance: float) -
     accel=st.floats(0.2, 50.0),
     dt=st.sampled_from(DTS[2:]),
 )
-def test_any_move_keeps_limits_and_ends_in_time(
-    distance: float, speed: float, accel: float, dt: float
-) -> None:
+def test_any_move_keeps_limits_and_ends_in_time(distance: float, speed: float, accel: float, dt: float) -> None:
     fleet = Fleet(dt=dt, linear_speed=speed, linear_accel=accel)
     fleet.send([distance, 0.0, 0.0])
     steps = fleet.finish()

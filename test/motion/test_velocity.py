@@ -32,7 +32,7 @@ def test_a_constant_twist_is_an_exact_arc(law: str, dt: float) -> None:
     heading = 2.0 * np.arctan2(*fleet.world.orientation[0, 2:])
     fleet.step(round(3.0 / dt))
     end = heading + 3.0
-    expected = origin + [np.sin(end) - np.sin(heading), np.cos(heading) - np.cos(end), 0.0]
+    expected = origin + np.array([np.sin(end) - np.sin(heading), np.cos(heading) - np.cos(end), 0.0])
     assert np.abs(fleet.world.position[0] - expected).max() < 1e-9
 
 
@@ -44,7 +44,7 @@ def test_a_constant_3d_twist_is_a_helix() -> None:
     heading = 2.0 * np.arctan2(*fleet.world.orientation[0, 2:])
     fleet.step(20)
     end = heading + 2.0
-    expected = origin + [np.sin(end) - np.sin(heading), np.cos(heading) - np.cos(end), 1.0]
+    expected = origin + np.array([np.sin(end) - np.sin(heading), np.cos(heading) - np.cos(end), 1.0])
     assert np.abs(fleet.world.position[0] - expected).max() < 1e-9
 
 

@@ -53,9 +53,7 @@ def surface_points(shapes: ShapeArrays, row: int) -> Floats:
         points = np.concatenate([circle * radius + [0, 0, z] for z in (-half[2], half[2])])
     else:
         latitudes = np.linspace(-np.pi / 2, np.pi / 2, 181)
-        ball = np.concatenate(
-            [circle * np.cos(angle) * radius + [0, 0, np.sin(angle) * radius] for angle in latitudes]
-        )
+        ball = np.concatenate([circle * np.cos(angle) * radius + [0, 0, np.sin(angle) * radius] for angle in latitudes])
         tip = half[2] - radius if kind == ShapeKind.CAPSULE else 0.0
         points = np.concatenate([ball + [0, 0, tip], ball - [0, 0, tip]])
     turn = np.tile(shapes.orientations[row], (len(points), 1))

@@ -29,9 +29,7 @@ BULLET_ROUNDING = 1.5e-3
 EDGED = (ShapeKind.BOX, ShapeKind.CYLINDER)
 
 
-def one_shape(
-    kind: ShapeKind, sizes: list[float], position: list[float], orientation: list[float]
-) -> ShapeArrays:
+def one_shape(kind: ShapeKind, sizes: list[float], position: list[float], orientation: list[float]) -> ShapeArrays:
     size = np.array([sizes])
     radius, height = size[:, 0] if kind not in (ShapeKind.BOX, ShapeKind.PLANE) else np.zeros(1), size[:, 1]
     half = {
@@ -51,14 +49,10 @@ def joined(*shapes: ShapeArrays) -> ShapeArrays:
 
 numbers = st.floats(-1.0, 1.0, allow_subnormal=False)
 yawed = st.floats(-3.2, 3.2).map(lambda yaw: quaternions.from_yaws(np.array([yaw]))[0].tolist())
-turned = st.lists(numbers, min_size=4, max_size=4).filter(
-    lambda parts: sum(part * part for part in parts) > 0.01
-)
+turned = st.lists(numbers, min_size=4, max_size=4).filter(lambda parts: sum(part * part for part in parts) > 0.01)
 
 
-def shapes_with(
-    orientation: st.SearchStrategy[list[float]], *kinds: ShapeKind
-) -> st.SearchStrategy[ShapeArrays]:
+def shapes_with(orientation: st.SearchStrategy[list[float]], *kinds: ShapeKind) -> st.SearchStrategy[ShapeArrays]:
     return st.builds(
         one_shape,
         st.sampled_from(kinds),
@@ -126,9 +120,7 @@ def assert_as_bullet(client: int, shapes: ShapeArrays) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(upright_shapes, upright_shapes)
-def test_upright_shapes_are_as_far_apart_as_pybullet_says(
-    client: int, a: ShapeArrays, b: ShapeArrays
-) -> None:
+def test_upright_shapes_are_as_far_apart_as_pybullet_says(client: int, a: ShapeArrays, b: ShapeArrays) -> None:
     assert_as_bullet(client, joined(a, b))
 
 
@@ -162,9 +154,7 @@ def test_a_pair_has_the_same_bits_alone_and_in_a_batch(shapes: list[ShapeArrays]
 
 @settings(max_examples=100, deadline=None)
 @given(upright_shapes, upright_shapes, st.lists(numbers, min_size=3, max_size=3))
-def test_along_a_straight_line_the_distance_is_convex(
-    a: ShapeArrays, b: ShapeArrays, way: list[float]
-) -> None:
+def test_along_a_straight_line_the_distance_is_convex(a: ShapeArrays, b: ShapeArrays, way: list[float]) -> None:
     distances = []
     for time in (-1.0, 0.0, 1.0):
         moved = a.at(a.positions + 3.0 * time * np.array(way), a.orientations)
@@ -211,9 +201,7 @@ def test_nothing_and_two_planes_are_infinitely_far() -> None:
 @pytest.mark.parametrize("kind", [ShapeKind.MESH, ShapeKind.COMPOUND])
 def test_meshes_are_undecided(kind: ShapeKind) -> None:
     box = one_shape(ShapeKind.BOX, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)
-    distances, undecided_mask = distances_between(
-        joined(box, box), joined(box, box._replace(kinds=np.array([kind])))
-    )
+    distances, undecided_mask = distances_between(joined(box, box), joined(box, box._replace(kinds=np.array([kind]))))
     assert undecided_mask.tolist() == [False, True] and np.isnan(distances[1])
 
 

@@ -26,6 +26,8 @@ _EMPTY = BodyShape()
 class BulletColumns(ColumnTable):
     """Which body stands for a row. Not part of the state: bodies can be made again from the other columns."""
 
+    transient = True
+
     body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
     adopted: Bools = column(bool, writer="bodies", doc="made by someone else, stays on removal", hashed=False)
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
@@ -34,13 +36,6 @@ class BulletColumns(ColumnTable):
     offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
     com_position: Floats = column(float, (3,), unit="m", frame="base", writer="bodies", hashed=False)
     com_orientation: Floats = column(float, (4,), default=UNIT_QUATERNION, frame="base", writer="bodies", hashed=False)
-
-    def copy_arrays(self) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
-        """Return nothing: a checkpoint holds no bodies."""
-        return {}
-
-    def restore_arrays(self, arrays: dict[str, np.ndarray]) -> None:  # type: ignore[type-arg]
-        """Keep the bodies there are; `BulletMirror.reconcile` drops those that no longer fit."""
 
 
 class BulletBodies:

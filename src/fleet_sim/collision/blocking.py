@@ -126,12 +126,8 @@ class _Sweep:
         turning = np.flatnonzero((self.end_orientations != orientations).any(axis=1))
         if len(turning):
             orientations = orientations.copy()
-            orientations[turning] = slerp(
-                start.orientations[turning], self.end_orientations[turning], times[turning]
-            )
-        distances, open_mask = distances_between(
-            start.at(positions, orientations), self.obstacles, reach=reach
-        )
+            orientations[turning] = slerp(start.orientations[turning], self.end_orientations[turning], times[turning])
+        distances, open_mask = distances_between(start.at(positions, orientations), self.obstacles, reach=reach)
         rest = np.flatnonzero(open_mask)
         if len(rest):
             distances[rest] = np.inf

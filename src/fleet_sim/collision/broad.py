@@ -12,10 +12,10 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.boxes import Boxes
 from fleet_sim.collision.levels import BoxIndex
-from fleet_sim.modes import SpatialHashCellSizeMode
 from fleet_sim.collision.tables import radix_order
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.memory import keep_freed_memory
+from fleet_sim.modes import SpatialHashCellSizeMode
 
 MIN_AUTO_CELL_SIZE = 0.5
 DEFAULT_MULTI_CELL_THRESHOLD = 1.5
@@ -23,9 +23,7 @@ DEFAULT_MULTI_CELL_THRESHOLD = 1.5
 
 def auto_cell_size(lower: Floats, upper: Floats) -> float:
     """Return twice the median of the boxes' largest finite extents, at least 0.5 m; 0.5 m without boxes."""
-    extents = np.maximum(
-        np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2]
-    )
+    extents = np.maximum(np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2])
     finite = extents if np.isfinite(extents.sum()) else extents[np.isfinite(extents)]
     return max(2.0 * float(np.median(finite)), MIN_AUTO_CELL_SIZE) if len(finite) else MIN_AUTO_CELL_SIZE
 
@@ -62,9 +60,7 @@ def candidate_pairs(
     )
 
 
-def cross_pairs(
-    lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0
-) -> Ints:
+def cross_pairs(lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0) -> Ints:
     """Return the pairs (a row, b row) within `margin` between two sets of boxes: (M, 2), sorted, unique."""
     if not len(lower_a) or not len(lower_b):
         return np.empty((0, 2), np.int64)
@@ -110,9 +106,7 @@ class BroadPhase:
         """The cell size in use; None before an automatic mode has seen a box."""
         return self._cell_size
 
-    def set_cell_size_mode(
-        self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
-    ) -> float | None:
+    def set_cell_size_mode(self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None) -> float | None:
         """Change where the cell size comes from and return it; an automatic one is found at the next check.
 
         Raises InvalidValueError for CONSTANT without a positive cell size, UnknownNameError for an unknown

@@ -21,9 +21,7 @@ class DenseTable:
     clipping.
     """
 
-    def __init__(
-        self, strips: Ints, cells: Ints, last_cells: Ints, *, width: int, strip_count: int, back: int
-    ) -> None:
+    def __init__(self, strips: Ints, cells: Ints, last_cells: Ints, *, width: int, strip_count: int, back: int) -> None:
         self._back = back
         self._width = width + back
         size = strip_count * self._width + back

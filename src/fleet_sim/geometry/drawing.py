@@ -24,14 +24,10 @@ def draw_line(
         draw = getattr(target, "addUserDebugLine", None)
         if draw is not None:
             return int(draw(list(start), list(end), list(color), lineWidth=width, lifeTime=lifetime))
-    raise InvalidValueError(
-        f"drawing: pass sim=, a simulation or an object with addUserDebugLine; got {sim!r}"
-    )
+    raise InvalidValueError(f"drawing: pass sim=, a simulation or an object with addUserDebugLine; got {sim!r}")
 
 
-def draw_cross(
-    sim: Any, position: Sequence[float], size: float, color: Sequence[float], lifetime: float
-) -> list[int]:
+def draw_cross(sim: Any, position: Sequence[float], size: float, color: Sequence[float], lifetime: float) -> list[int]:
     """Draw three lines of length `size` that cross in `position`."""
     ids = []
     for axis in range(3):

@@ -34,9 +34,7 @@ class Path:
     # ---- constructors -------------------------------------------------------------------------------------
 
     @classmethod
-    def from_positions(
-        cls, positions: Iterable[Sequence[float]], orientation: Sequence[float] | None = None
-    ) -> Path:
+    def from_positions(cls, positions: Iterable[Sequence[float]], orientation: Sequence[float] | None = None) -> Path:
         """Return a path through `positions`, all with one `orientation` (None: no rotation)."""
         turn = (0.0, 0.0, 0.0, 1.0) if orientation is None else orientation
         return cls(Pose(position, turn) for position in positions)
@@ -60,9 +58,7 @@ class Path:
         return cls._placed([(-x, -y), (x, -y), (x, y), (-x, y), (-x, -y)], center, rpy)
 
     @classmethod
-    def create_square(
-        cls, center: Sequence[float], side_length: float, rpy: Sequence[float] = NO_TURN
-    ) -> Path:
+    def create_square(cls, center: Sequence[float], side_length: float, rpy: Sequence[float] = NO_TURN) -> Path:
         """Return a closed square about `center`; see `create_rectangle`."""
         side = as_float(side_length, "side_length", low=0.0)
         return cls.create_rectangle(center, side, side, rpy)
@@ -108,9 +104,7 @@ class Path:
         return cls.create_ellipse(center, radius, radius, num_points, rpy, start_angle, end_angle)
 
     @classmethod
-    def _placed(
-        cls, points: Iterable[tuple[float, float]], center: Sequence[float], rpy: Sequence[float]
-    ) -> Path:
+    def _placed(cls, points: Iterable[tuple[float, float]], center: Sequence[float], rpy: Sequence[float]) -> Path:
         if len(rpy) != 3:
             raise InvalidValueError(f"rpy: expected 3 numbers (roll, pitch, yaw), got {rpy!r}")
         middle = Pose(center, Pose.from_euler(0.0, 0.0, 0.0, *rpy).orientation)

@@ -40,9 +40,7 @@ class Pose:
     _position: Triple
     _orientation: Quadruple
 
-    def __init__(
-        self, position: Iterable[float], orientation: Iterable[float] = (0.0, 0.0, 0.0, 1.0)
-    ) -> None:
+    def __init__(self, position: Iterable[float], orientation: Iterable[float] = (0.0, 0.0, 0.0, 1.0)) -> None:
         x, y, z = _numbers(position, 3, "position")
         qx, qy, qz, qw = _numbers(orientation, 4, "orientation")
         norm = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
@@ -62,9 +60,7 @@ class Pose:
         return cls((x, y, z))
 
     @classmethod
-    def from_euler(
-        cls, x: float, y: float, z: float, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0
-    ) -> Pose:
+    def from_euler(cls, x: float, y: float, z: float, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0) -> Pose:
         """Return a pose turned about the fixed axes x, then y, then z (rad)."""
         angles = _numbers((roll, pitch, yaw), 3, "roll, pitch, yaw")
         return cls((x, y, z), quaternions.from_eulers(np.array([angles]))[0].tolist())

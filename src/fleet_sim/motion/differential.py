@@ -43,9 +43,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
         _rotate(world, rows[rotate_mask], dt)
     forward_mask = phase_mask & ~turning_mask
     if np.count_nonzero(forward_mask):
-        stopped = drive(
-            world, rows if np.count_nonzero(forward_mask) == len(rows) else rows[forward_mask], dt
-        )
+        stopped = drive(world, rows if np.count_nonzero(forward_mask) == len(rows) else rows[forward_mask], dt)
         if len(stopped):
             arrived = np.concatenate((arrived, _stopped(world, stopped)))
     return arrived

@@ -77,9 +77,7 @@ _laws: list[MotionLaw | None] = [None]
 def register_motion_law(name: str, law: MotionLaw) -> int:
     """Make `law` known as `name` and return its index; raises DuplicateNameError where the name is taken."""
     if not isinstance(law, MotionLaw):
-        raise InvalidValueError(
-            f"motion law {name!r}: expected an object with `name` and `step(world, rows, dt)`"
-        )
+        raise InvalidValueError(f"motion law {name!r}: expected an object with `name` and `step(world, rows, dt)`")
     if name in motion_law_names():
         raise DuplicateNameError(f"a motion law named {name!r} exists already")
     if len(_laws) > MAX_LAWS:

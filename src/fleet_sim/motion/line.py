@@ -62,9 +62,7 @@ def _respect_axes(world: World, rows: Rows, velocity: Floats, step: Approach, dt
     some = rows[at]
     norm_accels, axis_accels = motion.linear_accel[some], gather(motion.linear_accels, vector_index(some))
     before = velocity[:, at]
-    after = limits.within_axis_accels(
-        world, some, before, step.velocities[:, at], norm_accels, axis_accels, dt
-    )
+    after = limits.within_axis_accels(world, some, before, step.velocities[:, at], norm_accels, axis_accels, dt)
     step.velocities[:, at] = after
     step.displacements[:, at] = (before + after) * (0.5 * dt)
 
@@ -112,9 +110,7 @@ def _stop(
     return at_rest
 
 
-def _close_enough(
-    world: World, rows: Rows, deltas: Floats, velocities: Floats, accels: Floats, dt: float
-) -> Bools:
+def _close_enough(world: World, rows: Rows, deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
     """Return where even braking ends within the tolerance of the last waypoint in this step."""
     motion = world.motion
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1

@@ -73,10 +73,7 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         point_mask = (ahead_length[:count] <= COINCIDENT) | (length <= COINCIDENT)
         corner_mask = (chords > STRAIGHT) & ~point_mask
         shortest = np.minimum(length, ahead_length[:count])
-        if cut_corners:
-            caps = _corner_speeds(chords, shortest, accels[:count], dt)
-        else:
-            caps = np.zeros(count)
+        caps = _corner_speeds(chords, shortest, accels[:count], dt) if cut_corners else np.zeros(count)
         caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
         share = np.where(corner_mask, 0.5, braking[:count])
         reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]

@@ -18,9 +18,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     A row that is there has exactly the bits of its goal. Writes orientation, angular_velocity and body_angular.
     """
     present = world.orientation[rows]
-    turns = quaternions.to_rotation_vectors(
-        quaternions.multiply(orientations, quaternions.conjugate(present))
-    )
+    turns = quaternions.to_rotation_vectors(quaternions.multiply(orientations, quaternions.conjugate(present)))
     deltas = np.ascontiguousarray(turns.T)
     axes, angles = units(deltas)
     speed_limits, accels = limits.angular(world, rows, axes)
@@ -31,9 +29,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     there_mask = angles <= stopping_reach(speed_limits, accels, dt)
     there_mask &= can_stop(deltas, velocities, accels, dt)
     step.velocities[:, there_mask] = 0.0
-    moved = quaternions.multiply(
-        quaternions.from_rotation_vectors(np.ascontiguousarray(step.displacements.T)), present
-    )
+    moved = quaternions.multiply(quaternions.from_rotation_vectors(np.ascontiguousarray(step.displacements.T)), present)
     world.orientation[rows] = np.where(there_mask[:, None], orientations, quaternions.normalized(moved))
     _write_velocities(world, rows, step.velocities)
     return there_mask
@@ -56,9 +52,7 @@ def turn_to_rest(world: World, rows: Rows, dt: float) -> Bools:
 def _write_velocities(world: World, rows: Rows, velocities: Floats) -> None:
     index = vector_index(rows)
     scatter(world.angular_velocity, index, velocities)
-    scatter(
-        world.motion.body_angular, index, to_body(gather_quaternions(world.orientation, rows), velocities)
-    )
+    scatter(world.motion.body_angular, index, to_body(gather_quaternions(world.orientation, rows), velocities))
     world.touch(rows)
 
 

@@ -76,9 +76,7 @@ def fields_of(cls: type) -> dict[str, Field]:
 def _fields_of(cls: type) -> dict[str, Field]:
     hints = get_type_hints(cls)
     return {
-        field.name: Field(
-            field.name, hints[field.name], field.metadata.get("setting", NO_RULES), _default_of(field)
-        )
+        field.name: Field(field.name, hints[field.name], field.metadata.get("setting", NO_RULES), _default_of(field))
         for field in dataclasses.fields(cls)
         if field.init
     }

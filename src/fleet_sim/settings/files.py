@@ -84,9 +84,7 @@ def _parse(text: str, source: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ConfigError(
-            f"{place}not valid YAML: {error.problem or error.context}", source=source
-        ) from error
+        raise ConfigError(f"{place}not valid YAML: {error.problem or error.context}", source=source) from error
     except yaml.YAMLError as error:
         raise ConfigError(f"not valid YAML: {error}", source=source) from error
     except RecursionError as error:
@@ -97,8 +95,6 @@ def _parse(text: str, source: str) -> Any:
 
 def _fail_missing(file: Path) -> NoReturn:
     if not file.parent.is_dir():
-        raise ConfigError(
-            f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file)
-        )
+        raise ConfigError(f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file))
     names = [entry.name for entry in file.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
     raise ConfigError(f"there is no such file.{did_you_mean(file.name, names)}", source=str(file))

@@ -175,8 +175,7 @@ def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) ->
     if len(wanted) != len(value):
         where.fail(f"must be {describe(hint, rules)}, got {len(value)}: {shown(value)}")
     converted = [
-        convert(kind, item, rules, where.item(i))
-        for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
+        convert(kind, item, rules, where.item(i)) for i, (kind, item) in enumerate(zip(wanted, value, strict=True))
     ]
     return converted if origin is list else tuple(converted)
 

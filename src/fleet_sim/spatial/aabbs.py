@@ -28,9 +28,7 @@ def world_aabbs(
     """
     count = len(kinds)
     x, y, z, w = np.ascontiguousarray(orientations.T)
-    reach = (
-        _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
-    )
+    reach = _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
     if count and (kinds != _BOX).any():
         for kind in _ROUND_KINDS:
             rows = np.flatnonzero(kinds == kind)

@@ -160,9 +160,7 @@ def _rectangles(shapes: ShapeArrays, box_mask: Bools | None) -> _Rectangles:
     return _Rectangles(half, np.where(box_mask, cosine, 1.0), np.where(box_mask, sine, 0.0))
 
 
-def _rectangle_distances(
-    a: _Rectangles, b: _Rectangles, offset: tuple[Floats, Floats], reaches: Floats
-) -> Floats:
+def _rectangle_distances(a: _Rectangles, b: _Rectangles, offset: tuple[Floats, Floats], reaches: Floats) -> Floats:
     """Return signed distances in the plane between rectangles whose centres lie `offset` apart.
 
     Above `reaches` (M,) the widest gap along a side is given instead, which is no more than the distance.
