@@ -1,19 +1,21 @@
 # `make help` lists the targets. The tools live in $(VENV); PYTHON is only used to create it.
 PYTHON ?= python3
 VENV ?= .venv
+PEER_VENV ?= .venv-peer
 EXTRAS ?= dev
 CONFIG ?= config/demo.yaml
 ARGS ?=
 
 RUN := $(VENV)/bin/
 READY := $(VENV)/.ready
+PEER_READY := $(PEER_VENV)/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help venv install lint format types test test-slow bench demo clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench or demo)"
+	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench or demo)"
 
 venv: $(RUN)python  ## Create the virtual environment
 
@@ -47,13 +49,18 @@ test: $(READY)  ## Run every test but the slow ones
 test-slow: $(READY)  ## Run the slow tests
 	$(RUN)python -m pytest -m slow $(ARGS)
 
-bench: $(READY)  ## Measure the step on this machine
-	$(RUN)fleet-sim bench $(ARGS)
+bench: $(READY) $(PEER_READY)  ## Compare with pybullet-fleet, side by side on this machine (ARGS=--quick: a minute)
+	$(RUN)python bench/run.py --peer $(PEER_VENV)/bin/python $(ARGS)
+
+$(PEER_READY): bench/requirements-peer.txt
+	@$(PYTHON) -m venv $(PEER_VENV) || $(PYTHON) -m virtualenv $(PEER_VENV)
+	$(PEER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements-peer.txt
+	@touch $@
 
 demo: $(READY)  ## Run a fleet scenario and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
 
 clean:  ## Remove the virtual environment and everything that was built
-	rm -rf $(VENV) build install log dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER_VENV) build install log dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -1,0 +1,102 @@
+"""Measure one case with fleet_sim: spawning, memory, the step, and each system's share of it.
+
+Run: python bench/ours.py '{"robots": 1000, "steps": 100}'
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+import workload
+from workload import Case
+
+from fleet_sim import (
+    AgentManager,
+    AgentSpawnParams,
+    GridSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimulationParams,
+)
+
+MOTION_MODES = {"omni": "omnidirectional", "differential": "differential"}
+
+
+def build(case: Case) -> MultiRobotSimulationCore:
+    """Return an empty simulation with the case's settings."""
+    params = SimulationParams(
+        gui=False,
+        target_rtf=0,
+        timestep=workload.TIME_STEP,
+        collision_check_frequency=None if case.collisions else 0,
+        collision_margin=case.margin,
+        pose_flush=case.flush,
+    )
+    return MultiRobotSimulationCore(params)
+
+
+def spawn(manager: AgentManager, case: Case) -> None:
+    """Spawn the fleet on its grid."""
+    grid = GridSpawnParams.from_count(case.robots, spacing=(1.0, 1.0, 0.0), offset=(0.0, 0.0, workload.HEIGHT))
+    cube = ShapeParams(shape_type="box", half_extents=(workload.CUBE_HALF_EXTENT,) * 3)
+    params = AgentSpawnParams(
+        visual_shape=cube,
+        collision_shape=cube,
+        motion_mode=MOTION_MODES[case.motion],
+        max_linear_vel=workload.MAX_SPEED,
+        max_linear_accel=workload.MAX_ACCEL,
+        max_angular_vel=workload.MAX_TURN,
+        max_angular_accel=workload.MAX_TURN_ACCEL,
+    )
+    manager.spawn_agents_grid(case.robots, grid, params, name_prefix="robot")
+
+
+def command(manager: AgentManager, case: Case) -> None:
+    """Give the robots their goals."""
+    goal_of = dict(zip(*workload.goals(case), strict=True))
+    index_of = {agent.row: index for index, agent in enumerate(manager.agents)}
+
+    def goal(agent: Any) -> Pose | None:
+        point = goal_of.get(index_of[agent.row])
+        return None if point is None else Pose((*point, workload.HEIGHT))
+
+    manager.set_goal_pose_all(goal)
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """Return what the case took."""
+    sim = build(case)
+    manager = AgentManager(sim)
+    if case.bodies:
+        sim.setup_pybullet()
+    before = workload.resident_bytes()
+    begin = time.perf_counter()
+    spawn(manager, case)
+    if case.bodies:
+        assert sim.client >= 0  # asking for the handle makes PyBullet hold every robot
+    spawn_time = time.perf_counter() - begin
+    spawned = workload.resident_bytes()
+    command(manager, case)
+    shares: defaultdict[str, float] = defaultdict(float)
+
+    def note_shares() -> None:
+        for name, value in sim.get_profiling_stats()["systems"].items():
+            shares[name] += value / case.steps
+
+    result = workload.timed_steps(case, sim.step_once, note_shares)
+    return {
+        **result,
+        "spawn_ms": 1e3 * spawn_time,
+        "kb_per_robot": (spawned - before) / case.robots / 1e3,
+        "kb_after_run": (workload.resident_bytes() - before) / case.robots / 1e3,
+        "still_moving": manager.get_moving_count(),
+        "collision_events": sim.collision_count,
+        "systems": shares,
+    }
+
+
+if __name__ == "__main__":
+    workload.report(measure(Case.from_command_line(__doc__)))
