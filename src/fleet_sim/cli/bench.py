@@ -52,8 +52,12 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def measure(robots: int, steps: int, motion: str) -> Result:
-    """Return the times of a fleet of `robots` on a grid, of which every other one drives to a far goal."""
-    from fleet_sim.entities import AgentManager, AgentSpawnParams, GridSpawnParams
+    """Return the times of a fleet of boxes on a grid, of which every other one drives past the rest to a far goal."""
+    # Here, so that `fleet-sim --help` need not load the simulation.
+    from fleet_sim.entities.agent_manager import AgentManager
+    from fleet_sim.entities.grid import GridSpawnParams
+    from fleet_sim.entities.shape_params import ShapeParams
+    from fleet_sim.entities.spawn_params import AgentSpawnParams
     from fleet_sim.geometry import Pose
     from fleet_sim.params import SimulationParams
     from fleet_sim.simulation import MultiRobotSimulationCore
@@ -61,13 +65,14 @@ def measure(robots: int, steps: int, motion: str) -> Result:
     params = SimulationParams(gui=False, monitor=False, target_rtf=0, timestep=0.1)
     sim = MultiRobotSimulationCore(params)
     manager = AgentManager(sim)
+    box = ShapeParams(shape_type="box", half_extents=(0.3, 0.2, 0.1))
     start = time.perf_counter()
-    grid = GridSpawnParams.from_count(robots, spacing=[2.0, 2.0, 0.0])
-    agents = manager.spawn_agents_grid(robots, grid, AgentSpawnParams(motion_mode=motion))
+    grid = GridSpawnParams.from_count(robots, spacing=(2.0, 2.0, 0.0))
+    agents = manager.spawn_agents_grid(robots, grid, AgentSpawnParams(collision_shape=box, motion_mode=motion))
     spawn = time.perf_counter() - start
     for agent in agents[::2]:
-        position = agent.get_pose().position
-        agent.set_goal(Pose.from_xyz(position[0] + 1e4, position[1], position[2]))
+        x, y, z = agent.get_pose().position
+        agent.set_goal(Pose((x + 1e4, y, z)))
     times = []
     for _ in range(WARM_UP_STEPS + steps):
         start = time.perf_counter()
