@@ -14,7 +14,7 @@ class EventBus:
     """Calls handlers of named events: low priority numbers first, in order of registration within one priority.
 
     A handler that fails does not keep the others from being called (see FaultGuard). Handlers added or removed while
-    an event is being emitted take effect from its next emission. Emitting an event without handlers costs a dict look-up.
+    an event is being emitted take effect from its next emission. An event without handlers costs a dict look-up.
     """
 
     def __init__(self, guard: FaultGuard) -> None:

@@ -34,7 +34,8 @@ class System:
 class Pipeline:
     """Runs the systems phase by phase, in the order they were added within a phase.
 
-    `phase` is the one being run, None outside a step. `times` holds the seconds each system took in the last step, by name.
+    `phase` is the one being run, None outside a step. `times` holds the seconds each system took in the last step, by
+    name.
     """
 
     def __init__(self, world: World) -> None:

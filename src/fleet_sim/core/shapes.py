@@ -12,7 +12,8 @@ Quaternion = tuple[float, float, float, float]
 class Geometry:
     """One visual or collision geometry in the body frame; hashable, all lengths in m.
 
-    `kind` is a spatial.shapes.ShapeKind. `height` is the whole height of a cylinder and the cylindrical part of a capsule.
+    `kind` is a spatial.shapes.ShapeKind. `height` is the whole height of a cylinder and the cylindrical part of a
+    capsule.
     """
 
     kind: int

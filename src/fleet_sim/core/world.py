@@ -27,8 +27,8 @@ RowListener = Callable[[Rows], None]
 class World(BodyColumns):
     """Columns of all entities. A row keeps its place while its entity lives and is used again afterwards.
 
-    `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns still hold the
-    entity's values. Rows freed inside a step are not reused before the step has ended.
+    `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns
+    still hold the entity's values. Rows freed inside a step are not reused before the step has ended.
     """
 
     def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:

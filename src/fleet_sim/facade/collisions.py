@@ -73,7 +73,7 @@ class CollisionFacade(SimulationParts):
     def set_collision_spatial_hash_cell_size_mode(
         self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
     ) -> float | None:
-        """Change where the grid's cell size (m) comes from and return it; None until an automatic mode's first check."""
+        """Change where the grid's cell size comes from; return it in m, None until an automatic mode's first check."""
         return self.collisions.broad.set_cell_size_mode(mode, cell_size)
 
     def _as_handles(self, pairs: Ints) -> list[Pair]:

@@ -16,8 +16,8 @@ class ViewFacade(SimulationParts):
     def client(self) -> int:
         """The PyBullet client id, for pybullet's own functions.
 
-        Asking for it makes PyBullet keep up with every step from then on, since such calls cannot be seen coming. Prefer
-        `sim.bullet`, which has every pybullet function and brings up to date only when one is called.
+        Asking for it makes PyBullet keep up with every step from then on, since such calls cannot be seen coming.
+        Prefer `sim.bullet`, which has every pybullet function and brings up to date only when one is called.
         """
         return self._mirror.hand_out()
 
@@ -42,7 +42,7 @@ class ViewFacade(SimulationParts):
         return self.get_profiling_stats()
 
     def get_profiling_stats(self) -> dict[str, Any]:
-        """Return what the last step cost, in ms: documented keys, `systems` by name, `collision_breakdown`, own entries."""
+        """Return what the last step cost, in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
         self.profiler.collision_breakdown = self.collisions.breakdown
         return self.profiler.stats()
 
