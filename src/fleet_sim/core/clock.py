@@ -8,6 +8,8 @@ from fractions import Fraction
 from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError
 
+_ROUNDING = Fraction(1, 1_000_000)
+
 
 def exact(value: float) -> Fraction:
     """Return the number a person meant by a float: 0.1 is one tenth, 1/240 is one 240th."""
@@ -30,9 +32,16 @@ class Clock:
         """Simulation time in seconds at the start of the current step, or now when outside one."""
         return self.tick * self._numerator / self._denominator
 
+    def seconds(self, ticks: int) -> float:
+        """Return how long `ticks` steps are."""
+        return ticks * self._numerator / self._denominator
+
     def ticks(self, seconds: float) -> int:
-        """Return how many whole steps it takes for `seconds` to pass."""
-        return math.ceil(exact(seconds) / self._exact_dt)
+        """Return how many whole steps it takes for `seconds` to pass.
+
+        A millionth of a step does not count: sums of floats, such as 0.1 + 0.2, end in the step a person expects.
+        """
+        return math.ceil(exact(seconds) / self._exact_dt - _ROUNDING)
 
     def schedule(self, frequency: float | None) -> Schedule:
         """Return a schedule that fires `frequency` times per simulated second (None: at each step)."""
@@ -54,7 +63,9 @@ class Schedule:
                 raise InvalidValueError(f"frequency in Hz must be above 0 (None: at each step), got {frequency}")
         self.frequency = frequency
         self._clock = clock
-        self._per_tick = None if frequency is None else exact(frequency) * exact(clock.dt)
+        # Firings per tick, as a fraction of whole numbers: polling is exact, and cheap enough for every step.
+        per_tick = Fraction(1) if frequency is None else exact(frequency) * exact(clock.dt)
+        self._firings, self._ticks = per_tick.numerator, per_tick.denominator
         self.restart()
 
     def restart(self) -> None:
@@ -67,10 +78,9 @@ class Schedule:
         To be asked once per step. The elapsed time counts this step as passed.
         """
         now = self._clock.tick
-        if self._per_tick is not None:
-            done = now - self._origin
-            if math.floor((done + 1) * self._per_tick) <= math.floor(done * self._per_tick):
-                return None
-        elapsed = (now + 1 - self._last) * exact(self._clock.dt)
+        done = now - self._origin
+        if (done + 1) * self._firings // self._ticks <= done * self._firings // self._ticks:
+            return None
+        elapsed = self._clock.seconds(now + 1 - self._last)
         self._last = now + 1
-        return float(elapsed)
+        return elapsed
