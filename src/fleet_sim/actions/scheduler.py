@@ -44,6 +44,8 @@ class ActionScheduler:
         self._polled: set[int] = set()
         self._timers: list[tuple[int, int, int, Action]] = []
         self._serial = 0
+        self.user_defined = False
+        """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
         world.actions = self
         world.on_remove.append(self._forget)
 
@@ -59,6 +61,7 @@ class ActionScheduler:
         if any(known is action for known in queue):
             raise StateError(f"{action!r} is in the queue already")
         queue.append(action)
+        self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
         action._on_cancel = self._canceller(row, action)
         if row not in self._running:
             self._woken.add(row)

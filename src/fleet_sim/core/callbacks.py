@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.core.faults import FaultGuard
+from fleet_sim.errors import InvalidValueError
 
 
 @dataclass
@@ -28,7 +29,9 @@ class CallbackList:
         self._entries: tuple[_Entry, ...] = ()
 
     def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
-        """Call `function` `frequency` times per simulated second (None: at each step)."""
+        """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
+        if not callable(function):
+            raise InvalidValueError(f"{what}: expected a function, got {function!r}")
         self._entries = (*self._entries, _Entry(function, self._clock.schedule(frequency), what))
 
     def remove(self, function: Callable[..., object]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
 
 
 class Participant(Protocol):
@@ -18,10 +19,11 @@ class Participant(Protocol):
         """Go back to what `save` returned; called after the world is back."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Checkpoint:
-    """A saved moment of one simulation; valid as long as that simulation lives."""
+    """A saved moment of one simulation; valid as long as that simulation lives, and in no other."""
 
+    owner: World
     tick: int
     world: dict[str, Any]
     parts: dict[str, Any]
@@ -41,10 +43,18 @@ class Checkpoints:
     def take(self) -> Checkpoint:
         """Return the present moment."""
         parts = {name: part.save() for name, part in self._parts.items()}
-        return Checkpoint(self._world.clock.tick, self._world.save(), parts)
+        return Checkpoint(self._world, self._world.clock.tick, self._world.save(), parts)
+
+    def check(self, checkpoint: Checkpoint) -> None:
+        """Raise InvalidValueError unless `checkpoint` was taken here."""
+        if not isinstance(checkpoint, Checkpoint):
+            raise InvalidValueError(f"expected what save_state() returned, got {checkpoint!r}")
+        if checkpoint.owner is not self._world:
+            raise InvalidValueError("the checkpoint was taken in another simulation; it is valid in that one only")
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go back to `checkpoint`: clock, world, then the parts in the order they registered."""
+        self.check(checkpoint)
         self._world.clock.tick = checkpoint.tick
         self._world.restore(checkpoint.world)
         for name, part in self._parts.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fleet_sim.core.faults import FaultGuard
+from fleet_sim.errors import InvalidValueError
 
 Handler = Callable[..., object]
 
@@ -22,7 +23,9 @@ class EventBus:
         self._handlers: dict[str, list[tuple[int, Handler]]] = {}
 
     def on(self, event: str, handler: Handler, priority: int = 0) -> Handler:
-        """Call `handler(**details)` at each `event`; returns the handler, for `off`."""
+        """Call `handler(**details)` at each `event`; returns the handler, for `off`. Raises InvalidValueError."""
+        if not callable(handler):
+            raise InvalidValueError(f"handler of event {event!r}: expected a function, got {handler!r}")
         handlers = [*self._handlers.get(event, ()), (priority, handler)]
         handlers.sort(key=lambda entry: entry[0])
         self._handlers[event] = handlers
@@ -54,6 +57,9 @@ class EventBus:
         """Return whether anything listens to `event`."""
         return event in self._handlers
 
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
 
 class EntityEvents:
     """The buses of single entities, made when first listened to."""
@@ -83,9 +89,9 @@ class EntityEvents:
         """Return the buses by row, for a checkpoint."""
         return dict(self._buses)
 
-    def restore(self, saved: dict[int, EventBus]) -> None:
-        """Take back what `save` returned."""
-        self._buses = dict(saved)
+    def revive(self, rows: Iterable[int], saved: dict[int, EventBus]) -> None:
+        """Give entities that live again the handlers they had at `save`; those of others stay as they are."""
+        self._buses.update((row, saved[row]) for row in rows if row in saved)
 
     def discard(self, row: int) -> None:
         """Forget the bus of a removed entity."""

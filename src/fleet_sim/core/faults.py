@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 log = logging.getLogger("fleet_sim")
@@ -15,14 +16,14 @@ Result = TypeVar("Result")
 class FaultGuard:
     """Calls user code so that its exceptions do not stop the simulation.
 
-    The first fault of each callable is logged with its traceback; all are counted in `counts` by description. With
-    `raise_on_fault` the exception is raised as it is, after being counted.
+    The first fault of each function is logged with its traceback, however many entities it is called for; all are
+    counted in `counts` by description. With `raise_on_fault` the exception is raised as it is, after being counted.
     """
 
     def __init__(self, *, raise_on_fault: bool = False) -> None:
         self.raise_on_fault = raise_on_fault
         self.counts: Counter[str] = Counter()
-        self._logged: set[int] = set()
+        self._logged: set[tuple[str, object]] = set()
 
     @property
     def total(self) -> int:
@@ -34,12 +35,22 @@ class FaultGuard:
         try:
             return function(*args, **kwargs)
         except Exception:
-            label = f"{what} ({getattr(function, '__qualname__', repr(function))})"
+            name, code = _identity(function)
+            label = f"{what} ({name})"
             self.counts[label] += 1
             if self.raise_on_fault:
                 raise
-            key = hash((label, id(getattr(function, "__self__", function))))
-            if key not in self._logged:
-                self._logged.add(key)
+            if (label, code) not in self._logged:
+                self._logged.add((label, code))
                 log.exception("fault in %s; it is counted and not reported again", label)
             return None
+
+
+def _identity(function: Callable[..., object]) -> tuple[str, object]:
+    """Return the name of `function` and what it has in common with its other instances: its code."""
+    while isinstance(function, partial):
+        function = function.func
+    plain = getattr(function, "__func__", function)
+    if not hasattr(plain, "__qualname__"):
+        plain = type(plain)
+    return plain.__qualname__, getattr(plain, "__code__", None)

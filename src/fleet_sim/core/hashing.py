@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import AnyArray
+from fleet_sim.arrays import AnyArray, Rows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 
@@ -35,8 +35,22 @@ def _words(values: AnyArray) -> Words:
     return words
 
 
+def _path_digests(world: World, rows: Rows) -> Words:
+    """Return one word per row (N,) for the waypoints, in order, of the paths of `rows`."""
+    motion, pool = world.motion, world.waypoints
+    lengths = motion.path_length[rows]
+    firsts = np.cumsum(lengths) - lengths
+    places = np.arange(lengths.sum()) - np.repeat(firsts, lengths)
+    points = np.repeat(motion.path_start[rows], lengths) + places
+    digests = _mixed(places.astype(np.uint64) + _key("waypoint"))
+    for words in (_words(pool.position[points]), _words(pool.orientation[points])):
+        for index in range(words.shape[1]):
+            digests = _mixed(digests ^ words[:, index])
+    return np.add.reduceat(digests, firsts)
+
+
 def state_hash(world: World) -> str:
-    """Return 16 hex digits that depend on the tick and on the hashed columns of every living entity.
+    """Return 16 hex digits that depend on the tick and on hashed columns and path of every living entity.
 
     Entities count by name (or id where they have none), not by row, so the order of rows does not matter. Two
     worlds with the same hash hold the same numbers, bit for bit.
@@ -54,13 +68,9 @@ def state_hash(world: World) -> str:
             words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
             for index in range(words.shape[1]):
                 digest = _mixed(digest ^ words[:, index] ^ _key(f"{table_name}.{name}.{index}"))
-    motion = world.motion
-    on_path = motion.path_length[rows] > 0
-    points = (motion.path_start[rows] + motion.waypoint[rows])[on_path]
-    for values in (world.waypoints.position[points], world.waypoints.orientation[points]):
-        words = _words(values)
-        for index in range(words.shape[1]):
-            digest[on_path] = _mixed(digest[on_path] ^ words[:, index])
+    on_path = np.flatnonzero(world.motion.path_length[rows])
+    if len(on_path):
+        digest[on_path] = _mixed(digest[on_path] ^ _path_digests(world, rows[on_path]))
     total = np.uint64(np.add.reduce(digest, dtype=np.uint64)) if len(rows) else np.uint64(0)
     final = hashlib.blake2b(digest_size=8)
     final.update(int(total).to_bytes(8, "little") + world.clock.tick.to_bytes(8, "little"))

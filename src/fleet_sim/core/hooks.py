@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fleet_sim.core.callbacks import CallbackList
@@ -37,7 +37,12 @@ class EntityHooks:
     def remove_callback(self, row: int, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was registered."""
         callbacks = self._callbacks.get(row)
-        return callbacks.remove(function) if callbacks else False
+        if callbacks is None:
+            return False
+        removed = callbacks.remove(function)
+        if not len(callbacks):
+            del self._callbacks[row]
+        return removed
 
     def add_plugin(self, row: int, plugin: AgentPlugin) -> None:
         """Call the plugin's `on_update` at each step."""
@@ -49,7 +54,11 @@ class EntityHooks:
         plugins = self._plugins.get(row, [])
         if plugin not in plugins:
             return False
-        self._plugins[row] = [known for known in plugins if known is not plugin]
+        kept = [known for known in plugins if known is not plugin]
+        if kept:
+            self._plugins[row] = kept
+        else:
+            del self._plugins[row]
         self._guard.call("agent plugin on_destroy", plugin.on_destroy)
         return True
 
@@ -76,8 +85,9 @@ class EntityHooks:
         """Forget everything of a removed entity; its plugins are destroyed."""
         for plugin in self._plugins.pop(row, ()):
             self._guard.call("agent plugin on_destroy", plugin.on_destroy)
-        for book in (self._callbacks, self._controllers, self._updates):
-            book.pop(row, None)  # type: ignore[attr-defined]
+        self._callbacks.pop(row, None)
+        self._controllers.pop(row, None)
+        self._updates.pop(row, None)
 
     def __bool__(self) -> bool:
         return bool(self._callbacks or self._plugins or self._controllers or self._updates)
@@ -108,26 +118,26 @@ class EntityHooks:
             if callbacks is not None:
                 callbacks.run(entity)
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> list[dict[int, Any]]:
         """Return who has which hooks, for a checkpoint."""
-        return {
-            "callbacks": dict(self._callbacks),
-            "plugins": dict(self._plugins),
-            "controllers": dict(self._controllers),
-            "updates": dict(self._updates),
-        }
+        return [dict(book) for book in self._books()]
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Take back what `save` returned: entities that live again have their hooks again."""
-        self._callbacks = dict(saved["callbacks"])
-        self._plugins = dict(saved["plugins"])
-        self._controllers = dict(saved["controllers"])
-        self._updates = dict(saved["updates"])
+    def revive(self, rows: Iterable[int], saved: list[dict[int, Any]]) -> None:
+        """Give entities that live again the hooks they had at `save`; those of others stay as they are."""
+        rows = list(rows)
+        for book, known in zip(self._books(), saved, strict=True):
+            book.update((row, known[row]) for row in rows if row in known)
+        for row in rows:
+            for plugin in self._plugins.get(row, ()):
+                self._guard.call("agent plugin on_init", plugin.on_init)
+
+    def _books(self) -> tuple[dict[int, Any], ...]:
+        return self._callbacks, self._plugins, self._controllers, self._updates
 
     def reset(self) -> None:
         """Begin all schedules anew and tell the plugins."""
         for callbacks in self._callbacks.values():
             callbacks.restart()
-        for plugins in self._plugins.values():
+        for plugins in list(self._plugins.values()):
             for plugin in plugins:
                 self._guard.call("agent plugin on_reset", plugin.on_reset)

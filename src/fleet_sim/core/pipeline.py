@@ -35,16 +35,17 @@ class Pipeline:
     """Runs the systems phase by phase, in the order they were added within a phase.
 
     `phase` is the one being run, None outside a step. `times` holds the seconds each system took in the last step, by
-    name.
+    name; `phase_times` the seconds of each phase, by its value.
     """
 
     def __init__(self, world: World) -> None:
         self.phase: Phase | None = None
         self.times: dict[str, float] = {}
-        self.phase_times: dict[Phase, float] = dict.fromkeys(Phase, 0.0)
+        self.phase_times: dict[str, float] = dict.fromkeys((phase.value for phase in Phase), 0.0)
         self.total = 0.0
         self._world = world
         self._systems: list[System] = []
+        self._order: tuple[tuple[System, str], ...] = ()
 
     @property
     def systems(self) -> tuple[System, ...]:
@@ -70,34 +71,42 @@ class Pipeline:
             position = order.index(system.phase)
             index = sum(order.index(known.phase) <= position for known in self._systems)
         self._systems.insert(index, system)
-        self.times[system.name] = 0.0
+        self._changed()
 
     def remove(self, name: str) -> None:
         """Take the system called `name` out; raises UnknownNameError."""
         for system in self._systems:
             if system.name == name:
                 self._systems.remove(system)
-                del self.times[name]
+                self._changed()
                 return
         raise unknown_name("system", name, [system.name for system in self._systems])
 
+    def _changed(self) -> None:
+        self.times = {system.name: self.times.get(system.name, 0.0) for system in self._systems}
+        self._order = tuple((system, system.phase.value) for system in self._systems)
+
     def step(self, dt: float) -> None:
-        """Run every system once and count the tick; raises StateError from inside a step."""
+        """Run every system once and count the tick; raises StateError from inside a step.
+
+        A system added or removed meanwhile counts from the next step on. What a system raises ends the step, which
+        still counts: the world can be stepped on.
+        """
         world = self._world
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
         world.in_step = True
         times, phase_times = self.times, self.phase_times
-        for phase in phase_times:
-            phase_times[phase] = 0.0
+        for key in phase_times:
+            phase_times[key] = 0.0
         begin = now = perf_counter()
         try:
-            for system in tuple(self._systems):
+            for system, key in self._order:
                 self.phase = system.phase
                 system.run(dt)
                 before, now = now, perf_counter()
                 times[system.name] = now - before
-                phase_times[system.phase] += now - before
+                phase_times[key] += now - before
         finally:
             self.phase = None
             world.in_step = False

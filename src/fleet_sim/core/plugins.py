@@ -40,7 +40,7 @@ class AgentPlugin:
         self.config = dict(config or {})
 
     def on_init(self) -> None:
-        """Called once, when the plugin is added."""
+        """Called when the plugin is added, and when a checkpoint brings its removed agent back."""
 
     def on_update(self, dt: float) -> None:
         """Called at each step, in phase 1."""
@@ -49,7 +49,13 @@ class AgentPlugin:
         """Called after the simulation went back to its initial state."""
 
     def on_destroy(self) -> None:
-        """Called once, when the agent or the plugin is removed."""
+        """Called when the agent or the plugin is removed."""
+
+
+def check_plugin(plugin: object, base: type[object]) -> None:
+    """Raise InvalidValueError unless `plugin` is an instance or a subclass of `base`."""
+    if not isinstance(plugin, base) and not (isinstance(plugin, type) and issubclass(plugin, base)):
+        raise InvalidValueError(f"expected a plugin that derives from {base.__name__}, got {plugin!r}")
 
 
 class PluginRunner:
@@ -67,8 +73,7 @@ class PluginRunner:
 
     def add(self, plugin: SimPlugin, frequency: float | None) -> None:
         """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
-        if not isinstance(plugin, SimPlugin):
-            raise InvalidValueError(f"a plugin must derive from SimPlugin, got {plugin!r}")
+        check_plugin(plugin, SimPlugin)
         self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency)))
         self._guard.call("plugin on_init", plugin.on_init)
 
@@ -80,6 +85,9 @@ class PluginRunner:
         self._plugins = kept
         self._guard.call("plugin on_shutdown", plugin.on_shutdown)
         return True
+
+    def __bool__(self) -> bool:
+        return bool(self._plugins)
 
     def step(self) -> None:
         """Call `on_step` of the plugins that are due."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from fleet_sim.core.pipeline import Pipeline
+from fleet_sim.arrays import as_float
+from fleet_sim.core.pipeline import Phase, Pipeline
+from fleet_sim.errors import InvalidValueError
 
 # Documented key -> the systems it is the sum of.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "agent_update": ("actions", "controllers", "motion", "entity_callbacks", "attachments"),
+    "agent_update": ("pre_update", "actions", "controllers", "motion", "entity_callbacks", "attachments"),
     "callbacks": ("callbacks",),
     "events_pre_step": ("pre_step",),
     "events_post_step": ("post_step",),
     "events_collision": ("collision_events",),
     "monitor_update": ("monitor",),
 }
+
+_OWN_KEYS = {*(phase.value for phase in Phase), *GROUPS, "total", "systems", "collision_breakdown"}
 
 
 class Profiler:
@@ -28,9 +32,18 @@ class Profiler:
         self.totals: deque[float] = deque(maxlen=history)
         """Milliseconds of the latest steps."""
 
+    def begin_step(self) -> None:
+        """Forget the users' own entries of the step before."""
+        self._own.clear()
+
     def record(self, name: str, value_ms: float) -> None:
-        """Add an entry of the user's own to the profile of the current step."""
-        self._own[name] = float(value_ms)
+        """Add an entry of the user's own to the profile; it is there until the next step begins.
+
+        Raises InvalidValueError for a name that the profile uses itself.
+        """
+        if name in _OWN_KEYS:
+            raise InvalidValueError(f"record_profiling: {name!r} is one of the profile's own keys; choose another name")
+        self._own[name] = as_float(value_ms, f"{name} in ms")
 
     def end_step(self) -> None:
         """Note the step just ended."""
@@ -42,7 +55,7 @@ class Profiler:
         `agent_update <= phase1_update <= total` always holds. All in milliseconds.
         """
         times = self._pipeline.times
-        stats: dict[str, Any] = {phase.value: 1000.0 * t for phase, t in self._pipeline.phase_times.items()}
+        stats: dict[str, Any] = {key: 1000.0 * seconds for key, seconds in self._pipeline.phase_times.items()}
         for key, systems in GROUPS.items():
             stats[key] = 1000.0 * sum(times.get(name, 0.0) for name in systems)
         stats["total"] = 1000.0 * self._pipeline.total

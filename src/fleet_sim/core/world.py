@@ -18,7 +18,7 @@ from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.errors import DuplicateNameError, StaleHandleError, unknown_name
+from fleet_sim.errors import DuplicateNameError, unknown_name
 
 Table = TypeVar("Table", bound=ColumnTable)
 RowListener = Callable[[Rows], None]
@@ -162,6 +162,8 @@ class World(BodyColumns):
         self.waypoints.discard(self.motion, rows)
         freed = rows.tolist()
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
+            if self.handles[row] is not None:
+                self.handles[row].last_label = self.label(row)
             name = self.names[row]
             if name is not None:
                 del self._row_of_name[name]
@@ -177,6 +179,11 @@ class World(BodyColumns):
         self.generation[rows] = self._generations
         (self._resting if self.in_step else self._free).extend(reversed(freed))
         self.version += 1
+
+    def renew(self) -> None:
+        """Begin anew after everything was removed: ids count from 0 and random streams from their seed."""
+        self._next_id = 0
+        self.random.restore({})
 
     def end_step(self) -> None:
         """Let rows freed during the step be used again."""
@@ -207,17 +214,23 @@ class World(BodyColumns):
             "hooks": self.hooks.save(),
         }
 
+    def spawned_since(self, saved: dict[str, Any]) -> Rows:
+        """Return the rows of entities that were not there at `save`."""
+        body = saved["tables"]["body"]
+        count = len(body["alive"])
+        known_mask = np.zeros(self.capacity, np.bool_)
+        known_mask[:count] = body["alive"] & (body["generation"] == self.generation[:count])
+        return self.rows[~known_mask[self.rows]]
+
     def restore(self, saved: dict[str, Any]) -> None:
         """Go back to what `save` returned.
 
-        Entities spawned since then are removed (listeners hear of it); entities removed since then live again, and
-        their old handles with them.
+        Entities spawned since then are removed (listeners hear of it); entities removed since then live again, with
+        their old handles, hooks and event handlers. Hooks and handlers of the others stay as they are.
         """
+        self.release(self.spawned_since(saved))
         body = saved["tables"]["body"]
         count = len(body["alive"])
-        same_mask = np.zeros(self.capacity, np.bool_)
-        same_mask[:count] = body["alive"] & (body["generation"] == self.generation[:count])
-        self.release(self.rows[~(same_mask & self.alive)[self.rows]])
         back = np.flatnonzero(body["alive"] & ~self.alive[:count])
         generations = self.generation.copy()
         for name, arrays in saved["tables"].items():
@@ -233,8 +246,8 @@ class World(BodyColumns):
         self._next_id = saved["next_id"]
         self.waypoints.restore(saved["waypoints"])
         self.random.restore(saved["random"])
-        self.entity_events.restore(saved["entity_events"])
-        self.hooks.restore(saved["hooks"])
+        self.entity_events.revive(back.tolist(), saved["entity_events"])
+        self.hooks.revive(back.tolist(), saved["hooks"])
         rows = np.flatnonzero(self.alive).tolist()
         self._row_of_id = {int(self.object_id[row]): row for row in rows}
         self._row_of_name = {name: row for row in rows if (name := self.names[row]) is not None}
@@ -301,7 +314,6 @@ class World(BodyColumns):
         """Return the entity's name, or `#id` where it has none."""
         return self.names[row] or f"#{self.object_id[row]}"
 
-    def check_live(self, row: int, generation: int, what: str) -> None:
-        """Raise StaleHandleError when the entity a handle stood for is gone."""
-        if self.generation[row] != generation or not self.alive[row]:
-            raise StaleHandleError(f"{what} was removed from the simulation; this handle can no longer be used")
+    def is_live(self, row: int, generation: int) -> bool:
+        """Return whether the entity that got `row` in its `generation` is still there."""
+        return bool(self.alive[row] and self.generation[row] == generation)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
-from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.plugins import AgentPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities import drive
@@ -316,6 +316,7 @@ class Agent(SimObject):
 
     def add_plugin(self, plugin: type[AgentPlugin] | AgentPlugin, config: dict[str, Any] | None = None) -> AgentPlugin:
         """Add a plugin (a class is made into one with `config`) and return it."""
+        check_plugin(plugin, AgentPlugin)
         made = plugin(self, config) if isinstance(plugin, type) else plugin
         self._world.hooks.add_plugin(self.row, made)
         return made

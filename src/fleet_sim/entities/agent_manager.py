@@ -108,11 +108,16 @@ class AgentManager(BaseManager[Agent]):
         """Call `callback(manager, dt)` in phase 1 at `frequency` Hz (default: the manager's update_frequency)."""
         if self._callbacks is None:
             self._callbacks = CallbackList(self.world.clock, self.world.guard)
-        self._callbacks.add(callback, frequency or self.update_frequency, "manager callback")
+        self._callbacks.add(callback, self.update_frequency if frequency is None else frequency, "manager callback")
 
     def unregister_callback(self, callback: Callable[..., object]) -> bool:
         """Stop calling `callback`; returns whether it was registered."""
         return self._callbacks is not None and self._callbacks.remove(callback)
+
+    @property
+    def has_callbacks(self) -> bool:
+        """Whether any callback is registered."""
+        return bool(self._callbacks)
 
     def run_callbacks(self) -> None:
         """Call what is due; the simulation does this at each step."""

@@ -14,7 +14,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
@@ -30,7 +30,7 @@ class SimObject:
     a handle raises StaleHandleError. Handles of the same entity are equal.
     """
 
-    __slots__ = ("__weakref__", "_generation", "_row", "_world")
+    __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
 
     params_class: ClassVar[type[SimObjectSpawnParams]] = SimObjectSpawnParams
     kind: ClassVar[int] = KIND_OBJECT
@@ -38,6 +38,8 @@ class SimObject:
     _world: World
     _row: int
     _generation: int
+    last_label: str
+    """What the entity was called when it was removed; there is none before."""
 
     def __init__(
         self,
@@ -102,13 +104,14 @@ class SimObject:
         """The entity's row in the world's columns; raises StaleHandleError once it is removed."""
         world, row = self._world, self._row
         if world.generation[row] != self._generation or not world.alive[row]:
-            world.check_live(row, self._generation, f"the {type(self).__name__} of this handle")
+            label = getattr(self, "last_label", "of this handle")
+            raise StaleHandleError(f"{type(self).__name__} {label} was removed; this handle can no longer be used")
         return row
 
     @property
     def is_alive(self) -> bool:
         """Whether the entity still exists."""
-        return bool(self._world.alive[self._row] and self._world.generation[self._row] == self._generation)
+        return self._world.is_live(self._row, self._generation)
 
     @property
     def object_id(self) -> int:
@@ -151,7 +154,7 @@ class SimObject:
         return hash((id(self._world), self._row, self._generation))
 
     def __repr__(self) -> str:
-        label = self._world.label(self._row) if self.is_alive else "removed"
+        label = self._world.label(self._row) if self.is_alive else f"{getattr(self, 'last_label', '')} (removed)"
         return f"<{type(self).__name__} {label}>"
 
     # ---- pose --------------------------------------------------------------------------------------------------------

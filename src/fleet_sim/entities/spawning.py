@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_floats
-from fleet_sim.core.plugins import AgentPlugin
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
@@ -30,7 +29,8 @@ def spawn_many(
 ) -> list[Handle]:
     """Spawn one entity of type `cls` per pose: `positions` (N, 3), `orientations` (N, 4); returns their handles.
 
-    All are alike but for pose and name. Raises InvalidValueError or DuplicateNameError and then leaves the world as it was.
+    All are alike but for pose and name. Raises InvalidValueError or DuplicateNameError and then leaves the world as it
+    was.
     """
     check_params(cls, params)
     points = as_floats(positions, (None, 3), "positions")
@@ -94,7 +94,7 @@ def _spawn(
     for template, count in runs:
         _python_parts(world, template, handles[first : first + count])
         first += count
-    _emit(world, handles)
+    emit_spawned(world, handles)
     return handles
 
 
@@ -114,16 +114,11 @@ def _python_parts(world: World, template: Template, handles: Sequence[SimObject]
                 world.hooks.set_controllers(handle.row, controllers)
             for entry in template.plugins or ():
                 plugin, config = entry if isinstance(entry, tuple) else (entry, None)
-                handle.add_plugin(_checked_plugin(plugin), config)
+                handle.add_plugin(plugin, config)
 
 
-def _checked_plugin(plugin: Any) -> Any:
-    if isinstance(plugin, AgentPlugin) or (isinstance(plugin, type) and issubclass(plugin, AgentPlugin)):
-        return plugin
-    raise InvalidValueError(f"plugins: expected AgentPlugin classes or (class, config) pairs, got {plugin!r}")
-
-
-def _emit(world: World, handles: Sequence[SimObject]) -> None:
+def emit_spawned(world: World, handles: Sequence[SimObject]) -> None:
+    """Tell the listeners that the entities of `handles` are there."""
     events = world.events
     if events.has_handlers("object_spawned"):
         for handle in handles:
@@ -135,13 +130,20 @@ def _emit(world: World, handles: Sequence[SimObject]) -> None:
 
 
 def remove(world: World, rows: Rows) -> None:
-    """Remove the entities in `rows`; what they carry is let go of, events are emitted while the handles still work."""
+    """Remove the entities in `rows`; what they carry is let go of, events are emitted while the handles still work.
+
+    A row given twice counts once.
+    """
+    rows = np.array(list(dict.fromkeys(rows.tolist())), np.int64)
     events = world.events
-    wanted = events.has_handlers("object_removed") or events.has_handlers("agent_removed")
-    if wanted:
-        for row in rows.tolist():
-            handle = world.handles[row]
-            events.emit("object_removed", obj=handle)
-            if isinstance(handle, Agent):
-                events.emit("agent_removed", agent=handle)
-    world.release(np.asarray(rows)[world.alive[rows]])
+    if events.has_handlers("object_removed") or events.has_handlers("agent_removed"):
+        generations = world.generation[rows]
+        for row, generation in zip(rows.tolist(), generations.tolist(), strict=True):
+            # A handler may remove others of them.
+            if world.alive[row] and world.generation[row] == generation:
+                handle = world.handles[row]
+                events.emit("object_removed", obj=handle)
+                if isinstance(handle, Agent):
+                    events.emit("agent_removed", agent=handle)
+        rows = rows[world.generation[rows] == generations]
+    world.release(rows[world.alive[rows]])
