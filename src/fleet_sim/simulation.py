@@ -14,10 +14,12 @@ from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.system import CollisionSystem
@@ -25,7 +27,6 @@ from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
-from fleet_sim.core.hashing import state_hash
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.core.pipeline import Phase, Pipeline, System
 from fleet_sim.core.plugins import PluginRunner
@@ -36,8 +37,10 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.entities.entries import spawn_scenario
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.facade.collisions import CollisionFacade
 from fleet_sim.facade.population import PopulationFacade
+from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
 from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
@@ -45,12 +48,20 @@ from fleet_sim.params import SimulationParams
 from fleet_sim.runner import Runner
 from fleet_sim.settings import load_mapping
 
-log = logging.getLogger("fleet_sim")
+# A logger of its own: these lines are asked for by a setting, whatever the level of the others.
+profile_log = logging.getLogger("fleet_sim.profile")
+profile_log.setLevel(logging.INFO)
 
 LOG_LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40, "critical": 50}
 
+PHASE_1_EVENTS = (
+    *("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked"),
+    *("fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed"),
+)
+"""Events whose handlers run before the poses are flushed."""
 
-class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Runner):
+
+class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, ViewFacade, Runner):
     """A simulation of a fleet.
 
     `world` holds all state; `pipeline` runs a step. Entities are spawned with `spawn`, managers or a scenario file, and
@@ -59,6 +70,8 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
 
     def __init__(self, params: SimulationParams | None = None, collision_color: Any = None) -> None:
         """Build an empty simulation. PyBullet is loaded when first needed: at once with `gui`, else on demand."""
+        if params is not None and not isinstance(params, SimulationParams):
+            raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
         self.params = params or SimulationParams(gui=False)
         self.collision_color = collision_color
         logging.getLogger("fleet_sim").setLevel(LOG_LEVELS[self.params.log_level])
@@ -69,9 +82,13 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         self._build_pipeline()
         self.profiler = Profiler(self.pipeline)
         self._initial: Checkpoint | None = None
+        self._watched = False
+        self._commands_due = 0
+        self._closed = False
         Runner.__init__(self)
         if self.params.gui:
             self.setup_pybullet()
+            self.configure_visualizer()
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
@@ -114,6 +131,9 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)
         self._physics = BulletPhysics(self._mirror)
+        self._mirror.keeps_previous = params.physics
+        self._visualizer = Visualizer(self._mirror)
+        self._gui = Gui(self._mirror, self._visualizer)
 
     def _build_features(self) -> None:
         params, world = self.params, self.world
@@ -151,6 +171,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             System("begin_step", Phase.UPDATE, self._begin_step),
             System("inbox", Phase.UPDATE, self._drain_inbox),
             System("pre_step", Phase.UPDATE, self._emit_pre_step),
+            System("pre_update", Phase.UPDATE, self._emit_pre_update),
             System("actions", Phase.UPDATE, self.actions.run),
             System("controllers", Phase.UPDATE, self._run_controllers),
             System("motion", Phase.UPDATE, self._move),
@@ -174,14 +195,21 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
     def step_once(self, return_profiling: bool = False) -> dict[str, Any] | None:
         """Advance by one time step, unless paused; returns the profile if asked for.
 
-        Raises StateError from inside a step. What user code raises is isolated (see `params.raise_on_fault`).
+        Raises StateError from inside a step, and while another thread runs the simulation. What user code raises is
+        isolated (see `params.raise_on_fault`).
         """
+        if self._runs_elsewhere():
+            raise StateError("step_once() was called while run_simulation() runs in another thread; see single_step()")
         if self.is_paused:
             return {} if return_profiling else None
         self._advance()
         return self.get_profiling_stats() if return_profiling else None
 
     def _advance(self) -> None:
+        if self._closed:
+            raise StateError("this simulation was closed; build a new one to go on")
+        if self.params.gui and not self._window_prepared:
+            self._prepare_window()
         if self._initial is None and self.params.keep_initial_state:
             self.initialize_simulation()
         try:
@@ -189,31 +217,48 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         finally:
             self._mirror.end_step()
         self.profiler.end_step()
+        self._run_tasks()
 
     def _begin_step(self, dt: float) -> None:
+        self.profiler.begin_step()
         self.world.moved[:] = False
-        self._mirror.begin_step(stage=self._client.connected or self._has_user_code())
+        self._commands_due = len(self.inbox)
+        self._watched = self._has_user_code()
+        blocking = self._watched or bool(self.world.block_on_collision.any())
+        self._mirror.begin_step(stage=blocking or self._client.connected)
 
     def _has_user_code(self) -> bool:
-        """Whether code that might query PyBullet runs in phase 1."""
+        """Whether code that is not ours may look at the world, or at PyBullet, in phase 1 of this step."""
         world = self.world
-        own = self._callbacks or self._plugins.plugins or self._managers or world.hooks or self.inbox
-        return bool(own) or bool(world.block_on_collision.any())
+        registered = self._callbacks or self._plugins or world.hooks or len(world.entity_events)
+        return bool(
+            registered
+            or any(has_callbacks(manager) for manager in self._managers.values())
+            or self._commands_due
+            or self.actions.user_defined
+            or any(map(world.events.has_handlers, PHASE_1_EVENTS))
+        )
 
     def _drain_inbox(self, dt: float) -> None:
-        self.inbox.drain(self.dispatcher)
+        self.inbox.drain(self.dispatcher, self._commands_due)
 
     def _emit_pre_step(self, dt: float) -> None:
         self.world.events.emit("pre_step", dt=dt, sim_time=self.clock.time)
 
+    def _emit_pre_update(self, dt: float) -> None:
+        for row in self._listening("pre_update"):
+            self._emit_to(row, "pre_update", dt=dt)
+
     def _run_controllers(self, dt: float) -> None:
-        self._emit_to_entities("pre_update", dt=dt)
         self.world.hooks.run_controllers(self.world.handles, dt)
 
     def _move(self, dt: float) -> None:
         self.blocking.before()
         done, blocked = self.blocking.after(self.motion.advance(self.world, dt))
         arrived = self.motion.settle(self.world, done)
+        if self._watched:
+            # Whoever looks from here on sees what is carried where its carrier is.
+            attachments.follow(self.world)
         self.actions.arrived(arrived)
         self._emit_to_agents("arrived", arrived)
         self._emit_to_agents("blocked", blocked)
@@ -222,32 +267,34 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
         world = self.world
         if len(rows) and (world.events.has_handlers(event) or len(world.entity_events)):
             for row in rows.tolist():
-                world.events.emit(event, agent=world.handles[row])
-                world.entity_events.emit(row, event)
+                if world.alive[row]:
+                    world.events.emit(event, agent=world.handles[row])
+                    world.entity_events.emit(row, event)
 
     def _run_entity_callbacks(self, dt: float) -> None:
         self.world.hooks.run_callbacks(self.world.handles, dt)
-        self._emit_to_entities("post_update", dt=dt)
+        for row in self._listening("post_update"):
+            self._emit_to(row, "post_update", dt=dt, moved=bool(self.world.moved[row]))
 
-    def _emit_to_entities(self, event: str, **details: Any) -> None:
-        """Emit `event` once per entity, to global handlers and to its own; nothing where nobody listens."""
+    def _listening(self, event: str) -> list[int]:
+        """Return the rows whose `event` somebody listens to: all of them, or those with handlers of their own."""
         world = self.world
         if world.events.has_handlers(event):
-            rows = world.rows.tolist()
-        else:
-            rows = world.entity_events.listening(event) if len(world.entity_events) else []
-        for row in rows:
-            if world.alive[row]:
-                if event == "post_update":
-                    details["moved"] = bool(world.moved[row])
-                world.events.emit(event, entity=world.handles[row], **details)
-                world.entity_events.emit(row, event, **details)
+            rows: list[int] = world.rows.tolist()
+            return rows
+        return world.entity_events.listening(event) if len(world.entity_events) else []
+
+    def _emit_to(self, row: int, event: str, **details: Any) -> None:
+        """Emit `event` to global handlers and to the entity's own, unless a handler before removed it."""
+        world = self.world
+        if world.alive[row]:
+            world.events.emit(event, entity=world.handles[row], **details)
+            world.entity_events.emit(row, event, **details)
 
     def _run_callbacks(self, dt: float) -> None:
         for manager in list(self._managers.values()):
-            run = getattr(manager, "run_callbacks", None)
-            if run is not None:
-                run()
+            if has_callbacks(manager):
+                manager.run_callbacks()
         self._callbacks.run(self)
 
     def _run_plugins(self, dt: float) -> None:
@@ -264,8 +311,16 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             attachments.follow(self.world)
 
     def _monitor(self, dt: float) -> None:
-        if self.params.enable_time_profiling and (self.clock.tick + 1) % self.params.profiling_interval == 0:
-            log.info("step %d: %s", self.clock.tick, self.profiler.summary())
+        params = self.params
+        if not (params.enable_time_profiling or params.enable_memory_profiling):
+            return
+        step = self.clock.tick + 1
+        if step % params.profiling_interval == 0:
+            if params.enable_time_profiling:
+                profile_log.info("step %d: %s", step, self.profiler.summary())
+            if params.enable_memory_profiling:
+                usage = ", ".join(f"{name} {value:.1f}" for name, value in self.get_memory_usage().items())
+                profile_log.info("step %d: %s", step, usage)
 
     def _emit_post_step(self, dt: float) -> None:
         self.world.events.emit("post_step", dt=dt, sim_time=self.clock.time)
@@ -277,62 +332,19 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
             attachments.detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
         world.parent[rows] = NO_ROW
 
-    # ---- going back --------------------------------------------------------------------------------------------------
-
-    def initialize_simulation(self) -> None:
-        """Remember the present moment as the one `reset` goes back to; done by itself at the first step."""
-        self._initial = self.checkpoints.take()
-
-    def save_state(self) -> Checkpoint:
-        """Return the present moment, to go back to with `restore_state`: poses, motion, actions, random streams."""
-        self._require_outside_step("save_state")
-        return self.checkpoints.take()
-
-    def restore_state(self, checkpoint: Checkpoint) -> None:
-        """Go back to a saved moment of this simulation. Entities spawned since are removed, removed ones live again."""
-        self._require_outside_step("restore_state")
-        self.checkpoints.restore(checkpoint)
-        self._mirror.reconcile()
-        self.world.hooks.reset()
-        self._callbacks.restart()
-        for manager in self._managers.values():
-            restart = getattr(manager, "restart_callbacks", None)
-            if restart is not None:
-                restart()
-        self._plugins.reset()
-        self.world.events.emit("reset")
-
-    def reset(self) -> None:
-        """Go back to the initial state: the moment before the first step, with all its robots and their plans.
-
-        Callbacks, plugins and event handlers stay; random streams start anew. See `clear` for an empty world.
-        """
-        self._require_outside_step("reset")
-        if self._initial is None:
-            self.initialize_simulation()
-        assert self._initial is not None
-        self.restore_state(self._initial)
-
-    restore_initial = reset
-
-    def clear(self) -> None:
-        """Remove every entity and go back to time 0; callbacks, plugins, managers and event handlers stay."""
-        self._require_outside_step("clear")
-        self.remove_rows(self.world.rows)
-        self.clock.tick = 0
-        self._initial = None
-        self._mirror.reset()
-        self._callbacks.restart()
-        self._plugins.reset()
-        self.world.events.emit("cleared")
-
-    def state_hash(self) -> str:
-        """Return a hash of all state, equal for equal runs whatever the order of rows."""
-        return state_hash(self.world)
+    # ---- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Shut plugins down and leave PyBullet; may be called again."""
+        """End `run_simulation` if it runs, shut plugins down and leave PyBullet; may be called again.
+
+        Raises StateError inside a step; call `stop` there. A closed simulation can be read, but no longer stepped.
+        """
+        if self.world.in_step and not self._runs_elsewhere():
+            raise StateError("close() was called from inside a step; call stop() there, and close() after the run")
         self.stop()
+        with self._wake:
+            self._wake.wait_for(lambda: not self._runs_elsewhere())
+        self._closed = True
         self._plugins.shutdown()
         self._mirror.close()
 
@@ -341,3 +353,8 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, ViewFacade, Ru
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def has_callbacks(manager: Any) -> bool:
+    """Return whether a manager has something to run in each step."""
+    return hasattr(manager, "run_callbacks") and bool(getattr(manager, "has_callbacks", True))

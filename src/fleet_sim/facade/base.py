@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 from fleet_sim.actions.scheduler import ActionScheduler
+from fleet_sim.arrays import Rows
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.callbacks import CallbackList
+from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.faults import FaultGuard
@@ -20,6 +25,7 @@ from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.world import World
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.errors import StateError
+from fleet_sim.modes import CollisionMode
 from fleet_sim.params import SimulationParams
 
 
@@ -36,13 +42,18 @@ class SimulationParts:
     dispatcher: FleetCommandDispatcher
     actions: ActionScheduler
     collisions: CollisionSystem
+    checkpoints: Checkpoints
     bullet: BulletHandle
     _client: BulletClient
     _mirror: BulletMirror
     _queries: BulletQueries
+    _visualizer: Visualizer
+    _gui: Gui
     _callbacks: CallbackList
     _plugins: PluginRunner
     _managers: dict[str, Any]
+    _initial: Checkpoint | None
+    _loop_thread: int | None
 
     @property
     def events(self) -> EventBus:
@@ -59,6 +70,19 @@ class SimulationParts:
         """Simulation time in s: at the start of the current step, or now when outside one."""
         return self.clock.time
 
-    def _require_outside_step(self, what: str) -> None:
+    def _runs_elsewhere(self) -> bool:
+        return self._loop_thread not in (None, get_ident())
+
+    def _require_between_steps(self, what: str) -> None:
         if self.world.in_step:
-            raise StateError(f"{what}() was called from inside a step; call it between steps")
+            raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
+        if self._runs_elsewhere():
+            raise StateError(
+                f"{what}() was called while run_simulation() runs in another thread; use sim.between_steps(...) for it"
+            )
+
+    def _structures(self) -> Rows:
+        """Return the rows of what never moves."""
+        world = self.world
+        static: Rows = world.rows[world.collision_mode[world.rows] == CollisionMode.STATIC.code]
+        return static

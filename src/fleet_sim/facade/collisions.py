@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.facade.base import SimulationParts
 from fleet_sim.modes import SpatialHashCellSizeMode
@@ -56,14 +57,7 @@ class CollisionFacade(SimulationParts):
 
     def compute_scene_bounds(self) -> tuple[Floats, Floats]:
         """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
-        world = self.world
-        refresh_bounds(world)
-        rows = world.rows
-        lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
-        finite_mask = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
-        if not finite_mask.any():
-            return np.zeros(3), np.zeros(3)
-        return lower[finite_mask].min(axis=0), upper[finite_mask].max(axis=0)
+        return scene_bounds(self.world)
 
     def set_collision_check_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: at each step, 0: never."""
@@ -79,3 +73,14 @@ class CollisionFacade(SimulationParts):
     def _as_handles(self, pairs: Ints) -> list[Pair]:
         handles: list[Any] = self.world.handles
         return [(handles[a], handles[b]) for a, b in pairs.tolist()]
+
+
+def scene_bounds(world: World) -> tuple[Floats, Floats]:
+    """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
+    refresh_bounds(world)
+    rows = world.rows
+    lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
+    finite_mask = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
+    if not finite_mask.any():
+        return np.zeros(3), np.zeros(3)
+    return lower[finite_mask].min(axis=0), upper[finite_mask].max(axis=0)

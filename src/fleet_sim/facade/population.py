@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_floats
-from fleet_sim.core.plugins import SimPlugin
+from fleet_sim.core.plugins import SimPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.core.snapshot import Snapshot, take_snapshot
 from fleet_sim.core.world import World
@@ -71,22 +72,29 @@ class PopulationFacade(SimulationParts):
 
     def add_object(self, obj: SimObject) -> None:
         """Accept an entity that lives in this simulation already: handles join by being spawned."""
-        if obj.world is not self.world:
-            raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
+        self._require_ours(obj)
 
     def remove_object(self, obj: SimObject) -> None:
         """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
-        if obj.world is not self.world:
-            raise InvalidValueError(f"{obj!r} belongs to another simulation")
+        self._require_ours(obj)
         remove(self.world, np.array([obj.row]))
 
     def remove_objects(self, objects: Iterable[SimObject]) -> None:
-        """Remove many entities in one pass."""
-        remove(self.world, np.array([obj.row for obj in objects], np.int64))
+        """Remove many entities in one pass; raises StaleHandleError if one is gone, and then removes none."""
+        chosen = list(objects)
+        for obj in chosen:
+            self._require_ours(obj)
+        remove(self.world, np.array([obj.row for obj in chosen], np.int64))
 
     def remove_rows(self, rows: Rows) -> None:
         """Remove the entities in `rows`."""
         remove(self.world, rows)
+
+    def _require_ours(self, obj: object) -> None:
+        if not isinstance(obj, SimObject):
+            raise InvalidValueError(f"expected a SimObject or an Agent, got {obj!r}")
+        if obj.world is not self.world:
+            raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
 
     @contextmanager
     def batch_spawn(self) -> Iterator[None]:
@@ -184,7 +192,8 @@ class PopulationFacade(SimulationParts):
         config: dict[str, Any] | None = None,
         frequency: float | None = None,
     ) -> SimPlugin:
-        """Add a plugin (a class is made into one with `config`) and return it."""
+        """Add a plugin (a class is made into one with `config`) and return it; raises InvalidValueError."""
+        check_plugin(plugin, SimPlugin)
         made = plugin(self, config) if isinstance(plugin, type) else plugin
         self._plugins.add(made, frequency)
         return made
@@ -194,8 +203,8 @@ class PopulationFacade(SimulationParts):
         return self._plugins.remove(plugin)
 
     def register_manager(self, manager: Any, name: str | None = None) -> str:
-        """Run the callbacks of `manager` with each step; returns the name it goes by."""
-        chosen = name or f"manager_{len(self._managers)}"
+        """Run the callbacks of `manager` with each step; returns the name it goes by. Raises DuplicateNameError."""
+        chosen = name or next(free for index in count() if (free := f"manager_{index}") not in self._managers)
         if self._managers.get(chosen, manager) is not manager:
             raise DuplicateNameError(f"a manager named {chosen!r} is registered already")
         self._managers[chosen] = manager

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections.abc import Mapping
 from typing import Any
 
+from fleet_sim.bullet.camera import CameraView
+from fleet_sim.bullet.camera import setup_camera as place_camera
+from fleet_sim.bullet.visualizer import visualizer_keys
 from fleet_sim.facade.base import SimulationParts
+from fleet_sim.facade.collisions import scene_bounds
+from fleet_sim.params import CameraParams
 
 
 class ViewFacade(SimulationParts):
     """PyBullet's view of the world; profiling and memory."""
+
+    _camera_placed = False
+    _window_prepared = False
 
     @property
     def client(self) -> int:
@@ -26,13 +35,45 @@ class ViewFacade(SimulationParts):
         self._client.connect()
         return self._mirror.hand_out() if self.params.gui else self._client.id
 
+    def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
+        """Point the window's camera as `camera_config` says (None: `params.camera_config`) and return the view.
+
+        The mode "auto" frames what is in the world now. Without a window the view is only returned. Raises ConfigError.
+        """
+        config = self.params.camera_config if camera_config is None else camera_config
+        mapping = vars(config) if isinstance(config, CameraParams) else config
+        bounds = scene_bounds(self.world) if len(self.world) else None
+        self._camera_placed = True
+        return place_camera(self._mirror, mapping, bounds)
+
+    def configure_visualizer(self, **settings: bool) -> None:
+        """Apply the settings of the window: shadows, panels, collision shapes, see-through static bodies.
+
+        `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
+        `enable_structure_transparency`; those not given are as in `params`. Raises ConfigError.
+        """
+        chosen = {name: getattr(self.params, name) for name in visualizer_keys()}
+        self._visualizer.configure({**chosen, **settings}, self._structures())
+
+    def _prepare_window(self) -> None:
+        """Before the first step: look at what is in the world by now."""
+        self._window_prepared = True
+        self._visualizer.set_structures(self._structures())
+        if not self._camera_placed:
+            self.setup_camera()
+
     def disable_rendering(self) -> None:
-        """Stop drawing the window, for faster changes to the world."""
-        self.bullet.set_rendering(False)
+        """Stop drawing the window, for faster changes to the world; nothing without a window."""
+        self._draw(False)
 
     def enable_rendering(self) -> None:
         """Draw the window again."""
-        self.bullet.set_rendering(True)
+        self._draw(True)
+
+    def _draw(self, shown: bool) -> None:
+        client = self._client
+        if client.gui:
+            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, int(shown))
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 
