@@ -12,9 +12,19 @@ from fleet_sim.errors import unknown_name
 
 ModeT = TypeVar("ModeT", bound="Mode")
 
+from fleet_sim.errors import InvalidValueError, did_you_mean
+
 
 class Mode(str, Enum):
-    """A choice that is its own string: `MotionMode.DIFFERENTIAL == "differential"`, printed as its value."""
+    """A choice that is its own string: `MotionMode.DIFFERENTIAL == "differential"`, printed as its value.
+
+    Made from its value; raises InvalidValueError with the closest one for any other.
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        hint = did_you_mean(str(value), [member.value for member in cls])
+        raise InvalidValueError(f"{cls.__name__}: unknown value {value!r}.{hint}")
 
     def __str__(self) -> str:
         return str(self.value)
