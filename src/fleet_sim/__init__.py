@@ -40,6 +40,10 @@ _HOMES = {
         "ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection PosePhase "
         "SpatialHashCellSizeMode"
     ),
+    "motion.controller": "AgentController",
+    "motion.controllers": (
+        "GoalController Patrol RandomWalk create_controller list_controllers register_controller"
+    ),
     "motion.laws": "MotionLaw register_motion_law",
     "params": "SimulationParams",
     "runner": "RunReport",

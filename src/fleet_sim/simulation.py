@@ -42,6 +42,7 @@ from fleet_sim.facade.collisions import CollisionFacade
 from fleet_sim.facade.population import PopulationFacade
 from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
+from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.params import SimulationParams
@@ -117,6 +118,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         self.world.block_on_collision_default = params.block_on_collision
         self.world.on_remove.append(self._release_carried)
         install_laws(self.world)
+        install_controllers(self.world)
 
     def _build_view(self) -> None:
         params = self.params

@@ -65,3 +65,9 @@ def body_to_world_velocity_2d(vx: float, vy: float, yaw: float) -> tuple[float, 
     """Return a body-frame velocity in the world frame, in the plane."""
     cosine, sine = math.cos(yaw), math.sin(yaw)
     return vx * cosine - vy * sine, vx * sine + vy * cosine
+
+
+def body_to_world_velocity_3d(velocity: Sequence[float], orientation: Sequence[float]) -> list[float]:
+    """Return a body-frame velocity (3,) in the world frame, for a body with `orientation` (xyzw)."""
+    turn = Pose((0.0, 0.0, 0.0), orientation)
+    return turn.compose(Pose(as_floats(velocity, (3,), "velocity").tolist())).as_position()

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from fleet_sim.arrays import as_float
+from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.modes import ActionStatus
@@ -29,14 +33,15 @@ class Action:
     """One thing an agent does.
 
     A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(cause)`, and otherwise
-    return an `Until`, or None to be called again at each step.
+    return an `Until`, or None to be called again at each step. In both, `agent.set_goal`, `set_path`, `set_velocity`
+    and `stop` steer the robot for this action; from anywhere else they cancel it.
 
-    Attributes: `status`, `error_message` (why it failed or was cancelled, else None), `start_time` and `end_time` in s of
-    simulation time (None until then), `timeout` in s after which it fails (None: never).
+    Attributes: `status`, `error_message` (why it failed or was cancelled, else None), `start_time` and `end_time` in s
+    of simulation time (None until then), `timeout` in s after which it fails (None: never).
     """
 
     def __init__(self, timeout: float | None = None) -> None:
-        self.timeout = timeout
+        self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
         self.status = ActionStatus.NOT_STARTED
         self.error_message: str | None = None
         self.start_time: float | None = None
@@ -128,20 +133,27 @@ class Action:
 
         Returns whether it has ended. Actions in an agent's queue are run by the simulation instead.
         """
-        if self.status is ActionStatus.NOT_STARTED:
-            self.begin(agent)
-        elif not self.is_complete():
-            self.proceed(agent, dt)
-        else:
+        if self.is_complete():
             return True
+        if self.status is ActionStatus.NOT_STARTED:
+            self.begin(agent, lambda reason: self._cancel_by_hand(agent, reason))
+        else:
+            self.proceed(agent, dt)
         if self.is_complete():
             self.stop(agent)
         return self.is_complete()
+
+    def _cancel_by_hand(self, agent: Agent, reason: str) -> None:
+        self._end(ActionStatus.CANCELLED, reason)
+        self.stop(agent)
+        drive.stop(agent.world, np.array([agent.row]))
 
     def reset(self) -> None:
         """Make an action that is not running ready to start again; raises StateError for a running one."""
         if self.status is ActionStatus.IN_PROGRESS:
             raise StateError(f"{type(self).__name__} is running; cancel it before resetting it")
+        if self.status is ActionStatus.NOT_STARTED:
+            return  # it may be waiting in a queue
         self.status = ActionStatus.NOT_STARTED
         self.error_message = self.start_time = self.end_time = self._now = self._on_cancel = None
 

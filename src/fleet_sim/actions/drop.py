@@ -25,20 +25,14 @@ class DropPhase(Enum):
 class DropAction(TransferAction):
     """Drive to a place, detach an object there and drive back.
 
-    The object is `target_object_id` (an object id or a name), default the first one carried. It goes to `drop_pose` (a Pose or a
-    position), `drop_height` m above it unless `place_gently`, or, with `drop_relative_pose`, to where it is moved by that
-    pose. The way there is as in PickAction, with `drop_offset` m between robot and place.
+    The object is `target_object_id` (an object id or a name), default the first one carried. It goes to `drop_pose`
+    (a Pose or a position), `drop_height` m above it unless `place_gently`, or, with `drop_relative_pose`, to where it
+    is moved by that pose. The way there is as in PickAction, with `drop_offset` m between robot and place.
 
     FAILED with the cause when the agent does not carry the object.
     """
 
-    phases = (
-        DropPhase.INIT,
-        DropPhase.APPROACHING,
-        DropPhase.MOVING_TO_DROP,
-        DropPhase.DROPPING,
-        DropPhase.RETREATING,
-    )
+    phases = (DropPhase.INIT, DropPhase.APPROACHING, DropPhase.MOVING_TO_DROP, DropPhase.DROPPING, DropPhase.RETREATING)
 
     def __init__(
         self,
@@ -72,6 +66,10 @@ class DropAction(TransferAction):
 
     def prepare(self, agent: Agent) -> str:
         """See that the object is carried."""
+        return self.hindrance(agent)
+
+    def hindrance(self, agent: Agent) -> str:
+        """See that the object is still carried."""
         return "" if self._carried(agent) is not None else self._missing()
 
     def place(self, agent: Agent) -> Pose:

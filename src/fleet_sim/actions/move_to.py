@@ -16,8 +16,8 @@ from fleet_sim.modes import MovementDirection
 class MoveAction(Action):
     """Follow `path`; COMPLETED at its last waypoint.
 
-    FAILED at once, with the cause, for an empty path or an agent that cannot move. `tolerance` in m ends the action that
-    near to the last waypoint; 0 arrives exactly.
+    FAILED at once, with the cause, for an empty path or an agent that cannot move. `tolerance` in m ends the action
+    that near to the last waypoint; 0 arrives exactly.
     """
 
     def __init__(
@@ -58,11 +58,10 @@ class MoveAction(Action):
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration, distance left (m, straight line) and the waypoint headed for."""
-        goal = self.path[-1]
         return {
             "phase": "moving",
             "duration": self.get_duration(),
-            "distance_left": agent.get_pose().distance_to(goal),
+            "distance_left": agent.get_pose().distance_to(self.path[-1]) if len(self.path) else 0.0,
             "waypoint": agent.current_waypoint_index,
         }
 

@@ -37,13 +37,7 @@ class PickAction(TransferAction):
     FAILED with "Target object not found or not pickable" when there is none, or when it has gone meanwhile.
     """
 
-    phases = (
-        PickPhase.INIT,
-        PickPhase.APPROACHING,
-        PickPhase.MOVING_TO_PICK,
-        PickPhase.PICKING,
-        PickPhase.RETREATING,
-    )
+    phases = (PickPhase.INIT, PickPhase.APPROACHING, PickPhase.MOVING_TO_PICK, PickPhase.PICKING, PickPhase.RETREATING)
 
     def __init__(
         self,
@@ -56,7 +50,7 @@ class PickAction(TransferAction):
         approach_offset: float = 1.0,
         pick_offset: float = 0.0,
         move_skip_threshold: float = 0.05,
-        attach_link: int = -1,
+        attach_link: int | str = -1,
         attach_relative_pose: Pose | None = None,
         timeout: float | None = None,
     ) -> None:
@@ -85,8 +79,17 @@ class PickAction(TransferAction):
 
     def prepare(self, agent: Agent) -> str:
         """Find the object."""
+        if self.attach_link != -1:
+            return f"the agent has no link {self.attach_link!r}; it has only its base (-1)"
         self._target = self._find(agent)
-        return "" if self._target is not None and self._free(agent, self._target) else NOT_FOUND
+        return self.hindrance(agent)
+
+    def hindrance(self, agent: Agent) -> str:
+        """See that the object is still there and free."""
+        target = self._target
+        if target is None or not target.is_alive or not self._free(agent, target):
+            return NOT_FOUND
+        return "the object carries the robot" if _carries(target, agent) else ""
 
     def place(self, agent: Agent) -> Pose:
         """Return the object's place at the robot's height."""
@@ -96,10 +99,10 @@ class PickAction(TransferAction):
 
     def act(self, agent: Agent) -> str:
         """Attach the object."""
-        target = self._target
-        if target is None or not target.is_alive or not self._free(agent, target):
-            return NOT_FOUND
-        attached = agent.attach_object(target, self.attach_link, self.attach_relative_pose)
+        cause = self.hindrance(agent)
+        if cause or self._target is None:
+            return cause or NOT_FOUND
+        attached = agent.attach_object(self._target, relative_pose=self.attach_relative_pose)
         return "" if attached else NOT_FOUND
 
     def _find(self, agent: Agent) -> SimObject | None:
@@ -123,6 +126,14 @@ class PickAction(TransferAction):
         """Make the action ready to start again."""
         super().reset()
         self._target = None
+
+
+def _carries(target: SimObject, agent: Agent) -> bool:
+    """Return whether `agent` stands on `target`, directly or on something it carries."""
+    holder = agent.attached_to
+    while holder is not None and holder != target:
+        holder = holder.attached_to
+    return holder is not None
 
 
 class Pick(PickAction):

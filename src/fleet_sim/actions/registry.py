@@ -8,20 +8,24 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drop import Drop
-from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.wait import Wait
+from fleet_sim.entities.arguments import check_arguments
+from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
 from fleet_sim.geometry import Path, Pose
 
-ACTIONS: dict[str, type[Action]] = {"move": MoveAction, "pick": Pick, "drop": Drop, "wait": Wait}
+ACTIONS: dict[str, type[Action]] = {"move": MoveAction, "move_to": MoveTo, "pick": Pick, "drop": Drop, "wait": Wait}
 """Every action that can be made from its name and parameters."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
 
 
 def register_action(name: str, cls: type[Action]) -> None:
-    """Make `cls` available under `name`; raises DuplicateNameError."""
+    """Make `cls` available under `name`; raises DuplicateNameError, or InvalidValueError unless it is an Action."""
+    if not (isinstance(cls, type) and issubclass(cls, Action)):
+        raise InvalidValueError(f"action {name!r}: expected a class derived from Action, got {cls!r}")
     if name in ACTIONS:
         raise DuplicateNameError(f"an action named {name!r} exists already")
     ACTIONS[name] = cls
@@ -30,8 +34,8 @@ def register_action(name: str, cls: type[Action]) -> None:
 def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) -> Action:
     """Return the action `action_type` with parameters from JSON text or a mapping.
 
-    Poses are [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw]; `path` is a list of poses. Raises UnknownNameError
-    and InvalidValueError.
+    Poses are [x, y, z], [x, y, z, yaw], [x, y, z, qx, qy, qz, qw] or a mapping as in a scenario file; `path` is a list
+    of poses, and "move" takes `target_pose` as well. Raises UnknownNameError and InvalidValueError.
     """
     cls = ACTIONS.get(action_type)
     if cls is None:
@@ -42,16 +46,25 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         raise InvalidValueError(
             f"action {action_type!r}: parameters are not valid JSON ({error}): {action_params!r}"
         ) from error
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(
+            f"action {action_type!r}: expected parameters by name, got {action_params!r}"
+        ) from error
     if not isinstance(params, dict):
         raise InvalidValueError(f"action {action_type!r}: expected an object of parameters, got {params!r}")
     for key in _POSES:
         if params.get(key) is not None:
             params[key] = _pose(params[key], key)
+    if cls is MoveAction and "target_pose" in params and "path" not in params:
+        params["path"] = [params.pop("target_pose")]
     if "path" in params:
+        if not isinstance(params["path"], (list, tuple)):
+            raise InvalidValueError(f"action {action_type!r}: path must be a list of poses, got {params['path']!r}")
         params["path"] = Path([_pose(entry, "path") for entry in params["path"]])
+    check_arguments(cls, params, f"action {action_type!r}")
     try:
         return cls(**params)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidValueError(f"action {action_type!r}: {error}") from error
 
 
@@ -59,10 +72,11 @@ def _pose(value: Any, key: str) -> Pose:
     if isinstance(value, Pose):
         return value
     numbers = list(value) if isinstance(value, (list, tuple)) else []
-    if len(numbers) == 3:
-        return Pose(numbers)
-    if len(numbers) == 4:
-        return Pose.from_yaw(*numbers)
     if len(numbers) == 7:
         return Pose(numbers[:3], numbers[3:])
-    raise InvalidValueError(f"{key}: expected [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw], got {value!r}")
+    try:
+        return read_pose(value) or Pose((0.0, 0.0, 0.0))
+    except InvalidValueError as error:
+        raise InvalidValueError(
+            f"{key}: expected [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw], got {value!r} ({error})"
+        ) from error

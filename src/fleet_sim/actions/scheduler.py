@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.registry import parse_action_goal
 from fleet_sim.arrays import Bytes, Rows
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
@@ -46,6 +47,7 @@ class ActionScheduler:
         self._serial = 0
         self.user_defined = False
         """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
+        self._acting: int | None = None
         world.actions = self
         world.on_remove.append(self._forget)
 
@@ -53,21 +55,34 @@ class ActionScheduler:
 
     def add(self, row: int, action: Any) -> None:
         """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended."""
-        if not isinstance(action, Action):
-            raise InvalidValueError(f"an action must derive from Action, got {action!r}")
-        if action.status is not ActionStatus.NOT_STARTED:
-            raise StateError(f"{action!r} was used already; call reset() to use it again")
-        queue = self._queues.setdefault(row, deque())
-        if any(known is action for known in queue):
-            raise StateError(f"{action!r} is in the queue already")
-        queue.append(action)
+        self.check(action)
+        self._queues.setdefault(row, deque()).append(action)
         self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
         action._on_cancel = self._canceller(row, action)
         if row not in self._running:
             self._woken.add(row)
 
+    def check(self, action: Any) -> None:
+        """Raise InvalidValueError unless it is an Action, and StateError where it was used or queued already."""
+        if not isinstance(action, Action):
+            raise InvalidValueError(f"an action must derive from Action, got {action!r}")
+        if action.status is not ActionStatus.NOT_STARTED:
+            raise StateError(f"{action!r} was used already; call reset() to use it again")
+        if action._on_cancel is not None:
+            raise StateError(f"{action!r} is in a queue already")
+
+    def parse(self, action_type: str, params: Any) -> Action:
+        """Return a new action from its name and parameters, see `parse_action_goal`."""
+        return parse_action_goal(action_type, params)
+
     def cancel(self, row: int, reason: str) -> bool:
-        """End the running and all queued actions CANCELLED with `reason`; the robot's motion is left to the caller."""
+        """End the running and all queued actions CANCELLED with `reason`; the robot's motion is left to the caller.
+
+        What an action tells its own robot while it starts or updates does not cancel it: it drives the robot.
+        """
+        return row != self._acting and self._cancel_all(row, reason)
+
+    def _cancel_all(self, row: int, reason: str) -> bool:
         actions = [action for action in (self._running.get(row),) if action is not None]
         actions += self._queues.pop(row, ())
         for action in actions:
@@ -124,7 +139,6 @@ class ActionScheduler:
     def _advance(self, row: int, dt: float) -> None:
         """Go on with the running action, and with the next ones as long as they end at once."""
         agent: Agent = self._world.handles[row]
-        guard = self._world.guard
         while True:
             action = self._running.get(row)
             if action is None:
@@ -135,18 +149,36 @@ class ActionScheduler:
                 call, what = partial(action.begin, agent, self._canceller(row, action)), "action start"
             else:
                 call, what = partial(action.proceed, agent, dt), "action update"
-            faults = guard.total
-            step = guard.call(f"{what} of {type(action).__name__}", call)
+            step = self._call(row, action, call, f"{what} of {type(action).__name__}")
             if self._running.get(row) is not action:
                 continue
-            if guard.total > faults and not action.is_complete():
-                action.fail("it raised an exception; see the log")
             if not action.is_complete():
                 self._wait(row, action, step)
                 return
-            if action.status is ActionStatus.FAILED:
-                drive.stop(self._world, np.array([row]))
-            self._finish(row, action)
+            self._settle(row, action)
+
+    def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
+        """Let the action start or go on; one that raises an exception has failed."""
+        guard = self._world.guard
+        faults, returned = guard.total, False
+        self._acting = row
+        try:
+            step = guard.call(what, call)
+            returned = True
+            return step
+        finally:
+            self._acting = None
+            if guard.total > faults and self._running.get(row) is action and not action.is_complete():
+                action.fail("it raised an exception; see the log")
+                if not returned:
+                    self._woken.add(row)
+                    self._settle(row, action)
+
+    def _settle(self, row: int, action: Action) -> None:
+        """End the running action, which is complete; one that failed stops its robot."""
+        if action.status is ActionStatus.FAILED:
+            drive.stop(self._world, np.array([row]))
+        self._finish(row, action)
 
     def _canceller(self, row: int, action: Action) -> Callable[[str], None]:
         return lambda reason: self._cancel_one(row, action, reason)
@@ -186,7 +218,7 @@ class ActionScheduler:
     def _forget(self, rows: Rows) -> None:
         for row in rows.tolist():
             if row in self._running or row in self._queues:
-                self.cancel(row, "the agent was removed")
+                self._cancel_all(row, "the agent was removed")
             self._woken.discard(row)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------

@@ -50,6 +50,10 @@ class TransferAction(Action):
         """Find out what to handle; return why that is impossible, or ""."""
         raise NotImplementedError
 
+    def hindrance(self, agent: Agent) -> str:
+        """Return why going on is impossible by now, or ""."""
+        raise NotImplementedError
+
     def place(self, agent: Agent) -> Pose:
         """Return where the object is, or is to be."""
         raise NotImplementedError
@@ -71,7 +75,6 @@ class TransferAction(Action):
             return self._act(agent)
         here, place = agent.get_pose(), self.place(agent)
         self._away = self.approach_pose or calculate_offset_pose(place, here, self.approach_offset)
-        self._near = calculate_offset_pose(place, self._away, self.place_offset)
         self.phase = self.phases[1]
         return self._drive(agent, self._away, None) or self._move_in(agent)
 
@@ -89,8 +92,14 @@ class TransferAction(Action):
         return None
 
     def _move_in(self, agent: Agent) -> Until | None:
+        cause = self.hindrance(agent)
+        if cause:
+            self.fail(cause)
+            return None
         self.phase = self.phases[2]
-        assert self._near is not None
+        assert self._away is not None
+        # Where the object is now: it may have moved while the robot was on its way.
+        self._near = calculate_offset_pose(self.place(agent), self._away, self.place_offset)
         return self._drive(agent, self._near, None) or self._act(agent)
 
     def _act(self, agent: Agent) -> Until | None:
@@ -122,6 +131,7 @@ class TransferAction(Action):
         self._away = self._near = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration and distance left to the place (m)."""
-        left = agent.get_pose().distance_to(self._near) if self._near is not None else 0.0
+        """Return phase, duration and distance left (m) to where the robot is headed for."""
+        goal = agent.goal_pose
+        left = agent.get_pose().distance_to(goal) if goal is not None else 0.0
         return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}

@@ -34,8 +34,9 @@ class WaitAction(Action):
     def execute(self, agent: Agent, dt: float) -> bool:
         """Count this call as `dt` of waiting."""
         if self.status is ActionStatus.NOT_STARTED:
-            self.begin(agent)
             self._executed = 0
+            if super().execute(agent, dt):
+                return True
         self._executed += 1
         if not self.is_complete() and self._executed * dt >= self.duration - 1e-9:
             self.complete()

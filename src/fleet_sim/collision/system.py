@@ -16,7 +16,7 @@ from fleet_sim.collision.pairs import PairSet
 from fleet_sim.core.clock import Schedule
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.modes import CollisionDetectionMethod, CollisionMode, SpatialHashCellSizeMode
+from fleet_sim.modes import CollisionDetectionMethod, CollisionMode
 
 _STATIC = CollisionMode.STATIC.code
 NO_PAIRS: Ints = np.empty((0, 2), np.int64)

@@ -118,18 +118,23 @@ class EntityHooks:
             if callbacks is not None:
                 callbacks.run(entity)
 
-    def save(self) -> list[dict[int, Any]]:
+    def save(self) -> dict[str, Any]:
         """Return who has which hooks, for a checkpoint."""
-        return [dict(book) for book in self._books()]
+        return {
+            "books": [dict(book) for book in self._books()],
+            "states": [(c, c.save()) for known in self._controllers.values() for c in known if _has_state(c)],
+        }
 
-    def revive(self, rows: Iterable[int], saved: list[dict[int, Any]]) -> None:
-        """Give entities that live again the hooks they had at `save`; those of others stay as they are."""
+    def revive(self, rows: Iterable[int], saved: dict[str, Any]) -> None:
+        """Give entities that live again the hooks they had at `save`, and all controllers the state they had."""
         rows = list(rows)
-        for book, known in zip(self._books(), saved, strict=True):
+        for book, known in zip(self._books(), saved["books"], strict=True):
             book.update((row, known[row]) for row in rows if row in known)
         for row in rows:
             for plugin in self._plugins.get(row, ()):
                 self._guard.call("agent plugin on_init", plugin.on_init)
+        for controller, state in saved["states"]:
+            controller.restore(state)
 
     def _books(self) -> tuple[dict[int, Any], ...]:
         return self._callbacks, self._plugins, self._controllers, self._updates
@@ -141,3 +146,8 @@ class EntityHooks:
         for plugins in list(self._plugins.values()):
             for plugin in plugins:
                 self._guard.call("agent plugin on_reset", plugin.on_reset)
+
+
+def _has_state(controller: Any) -> bool:
+    """Return whether a controller takes part in checkpoints."""
+    return hasattr(controller, "save") and hasattr(controller, "restore")

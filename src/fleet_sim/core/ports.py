@@ -14,6 +14,12 @@ class ActionBook(Protocol):
     def add(self, row: int, action: Any) -> None:
         """Append `action` to the queue of the agent in `row`."""
 
+    def parse(self, action_type: str, params: Any) -> Any:
+        """Return a new action from its name and parameters."""
+
+    def check(self, action: Any) -> None:
+        """Raise unless `action` can be added to a queue."""
+
     def cancel(self, row: int, reason: str) -> bool:
         """End the running and all queued actions CANCELLED with `reason`; returns whether there were any."""
 
@@ -44,6 +50,14 @@ class Unconnected:
         """Raise StateError."""
         raise StateError("this world has no action system; use MultiRobotSimulationCore")
 
+    def parse(self, action_type: str, params: Any) -> Any:
+        """Raise StateError."""
+        raise StateError("this world has no action system; use MultiRobotSimulationCore")
+
+    def check(self, action: Any) -> None:
+        """Raise StateError."""
+        raise StateError("this world has no action system; use MultiRobotSimulationCore")
+
     def cancel(self, row: int, reason: str) -> bool:
         """There is nothing to cancel."""
         return False
@@ -66,3 +80,8 @@ class Unconnected:
 
     def pose_written(self, rows: Rows) -> None:
         """Nobody mirrors the poses."""
+
+
+def no_controllers(spec: Any) -> Any:
+    """Stand in for the registry of controllers: raises StateError."""
+    raise StateError("this world has no registry of controllers; use MultiRobotSimulationCore")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints
 from fleet_sim.core.schema import KIND_AGENT

@@ -13,7 +13,7 @@ from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
-from fleet_sim.core.ports import ActionBook, BodyBook, Unconnected
+from fleet_sim.core.ports import ActionBook, BodyBook, Unconnected, no_controllers
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
@@ -56,8 +56,8 @@ class World(BodyColumns):
         self.block_on_collision_default = False
         self.law_names: list[str] = ["immovable"]
         """Motion laws by number; 0 is for what cannot move."""
-        self.make_controllers: Callable[[Any], list[Any]] = lambda spec: []
-        """Makes the Python controllers a spawn entry asks for; set by the motion laws' registry."""
+        self.make_controllers: Callable[[Any], Any] = no_controllers
+        """Reads the controllers a spawn entry asks for; set by the registry of controllers."""
         self.version = 0
         """Grows with every spawn and removal; caches of what lives compare it."""
         self._row_of_name: dict[str, int] = {}

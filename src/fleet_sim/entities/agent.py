@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.core.plugins import AgentPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities import drive
+from fleet_sim.entities.controller_plan import plan_controllers
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
@@ -78,8 +79,10 @@ class Agent(SimObject):
         waypoint first, which is what `auto_approach` asks for.
         """
         self.require_mobile()
+        waypoints = checked_path(path)
+        way = None if direction is None else MovementDirection(direction)
         self._world.actions.cancel(self.row, "a new path was set")
-        self.begin_path(path, final_orientation_align, direction)
+        self.begin_path(waypoints, final_orientation_align, way)
 
     def begin_path(
         self,
@@ -90,9 +93,7 @@ class Agent(SimObject):
     ) -> None:
         """Follow `path` without cancelling actions: what actions themselves use."""
         row = self.row
-        waypoints = list(path)
-        if not waypoints:
-            raise InvalidValueError("a path needs at least one waypoint, got none")
+        waypoints = checked_path(path)
         positions, orientations = pose_arrays(waypoints)
         drive.start_paths(
             self._world,
@@ -120,12 +121,11 @@ class Agent(SimObject):
         After `timeout` s of simulation time (None: the agent's own, 0: never) the robot slows down to a stop.
         """
         self.require_mobile()
-        linear, angular = (
-            as_floats((vx, vy, vz), (3,), "linear velocity"),
-            as_floats((wx, wy, wz), (3,), "angular velocity"),
-        )
+        linear = as_floats((vx, vy, vz), (3,), "linear velocity")
+        angular = as_floats((wx, wy, wz), (3,), "angular velocity")
+        limit = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
         self._world.actions.cancel(self.row, "a velocity was commanded")
-        drive.start_velocities(self._world, np.array([self.row]), linear, angular, timeout)
+        drive.start_velocities(self._world, np.array([self.row]), linear, angular, limit)
 
     set_cmd_vel = set_velocity
 
@@ -287,6 +287,11 @@ class Agent(SimObject):
         """Return whether no action is running or waiting."""
         return self.get_action_queue_size() == 0
 
+    def carried(self) -> None:
+        """Hear that something carries the robot from now on: it stops, and its actions are cancelled."""
+        self._world.actions.cancel(self.row, "the robot was picked up")
+        drive.stop(self._world, np.array([self.row]))
+
     # ---- Python hooks ------------------------------------------------------------------------------------------------
 
     @property
@@ -294,13 +299,27 @@ class Agent(SimObject):
         """The agent's Python controllers, lowest level first."""
         return self._world.hooks.controllers(self.row)
 
+    @property
+    def controller(self) -> Any | None:
+        """The lowest of the agent's Python controllers, or None."""
+        return next(iter(self.controllers), None)
+
     def add_controller(self, controller: Any) -> None:
-        """Let `controller.compute(agent, dt)` decide at each step, before the controllers added earlier."""
-        self._world.hooks.set_controllers(self.row, [*self.controllers, controller])
+        """Let `controller.compute(agent, dt)` decide at each step, before the controllers added earlier.
+
+        It may be an AgentController, or the name or mapping of a registered one as in a scenario file.
+        """
+        made = plan_controllers(self._world, controller).make()
+        self._world.hooks.set_controllers(self.row, [*self.controllers, *made])
 
     def set_controller(self, controller: Any | None) -> None:
-        """Replace all Python controllers by one, or by none."""
-        self._world.hooks.set_controllers(self.row, [] if controller is None else [controller])
+        """Replace all Python controllers by one (given as to `add_controller`), or by none."""
+        made = plan_controllers(self._world, controller).make()
+        self._world.hooks.set_controllers(self.row, made)
+
+    def get_controller_by_type(self, cls: type[Any]) -> Any | None:
+        """Return the agent's controller of type `cls`, or None."""
+        return next((known for known in self.controllers if isinstance(known, cls)), None)
 
     def remove_controller(self, controller: Any) -> bool:
         """Remove `controller`; returns whether it was there."""
@@ -328,3 +347,11 @@ class Agent(SimObject):
     def get_plugin(self, cls: type[AgentPlugin]) -> AgentPlugin | None:
         """Return the agent's plugin of type `cls`, or None."""
         return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)
+
+
+def checked_path(path: Path | Sequence[Pose]) -> Path:
+    """Return `path` as a Path; raises InvalidValueError for one without waypoints or with anything but poses."""
+    waypoints = path if isinstance(path, Path) else Path(list(path))
+    if not len(waypoints):
+        raise InvalidValueError("a path needs at least one waypoint, got none")
+    return waypoints

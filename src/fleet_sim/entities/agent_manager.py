@@ -142,10 +142,7 @@ class AgentManager(BaseManager[Agent]):
         return self.spawn_objects_grid(num_agents, grid_params, spawn_params, name_prefix)
 
     def spawn_agents_grid_mixed(
-        self,
-        num_agents: int,
-        grid_params: GridSpawnParams,
-        spawn_params_list: Sequence[tuple[AgentSpawnParams, float]],
+        self, num_agents: int, grid_params: GridSpawnParams, spawn_params_list: Sequence[tuple[AgentSpawnParams, float]]
     ) -> list[Agent]:
         """Same as `spawn_grid_mixed`."""
         return self.spawn_grid_mixed(num_agents, grid_params, spawn_params_list)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
@@ -20,7 +20,11 @@ from fleet_sim.spatial import quaternions
 
 
 class Recipients:
-    """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it."""
+    """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it.
+
+    Of a name given several times the first entry counts; the others are refused: the name is then among the
+    accepted `names` and, as "duplicate target", among the `rejected`.
+    """
 
     def __init__(self, world: World, names: Sequence[str], refuse: Callable[[int], str]) -> None:
         """`refuse(row)` returns why the entity in that row cannot take the command, or ""."""
@@ -29,7 +33,7 @@ class Recipients:
         accepted: list[tuple[int, int, str]] = []
         for index, name in enumerate(names):
             if name in seen:
-                self.rejected[name] = "duplicate target"
+                self.rejected.setdefault(name, "duplicate target")
                 continue
             seen.add(name)
             if not world.has_name(name):
@@ -41,7 +45,6 @@ class Recipients:
                 self.rejected[name] = reason
             else:
                 accepted.append((row, index, name))
-        accepted = [entry for entry in accepted if entry[2] not in self.rejected]
         self.rows = np.array([entry[0] for entry in accepted], np.int64)
         self.indices = np.array([entry[1] for entry in accepted], np.int64)
         self.names = tuple(entry[2] for entry in accepted)
@@ -90,7 +93,7 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, [command.name], self._refuse_to_drive)
         points = as_floats(command.positions, (None, 3), "positions")
         turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
-        if not len(points):
+        if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
         self._pre_empt(to, "a new path was commanded")
         if len(to.rows):
@@ -104,10 +107,11 @@ class FleetCommandDispatcher:
         linear = _shaped(command.linear, (count, 3), "linear")[to.indices]
         angular = _shaped(command.angular, (count, 3), "angular")[to.indices]
         good_mask = np.isfinite(linear).all(axis=1) & np.isfinite(angular).all(axis=1)
+        timeout = None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0)
         to.keep(good_mask, "velocity is not finite")
         self._pre_empt(to, "a velocity was commanded")
         if len(to.rows):
-            drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], command.timeout)
+            drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], timeout)
         return self._ack(command, to)
 
     @_apply.register
@@ -140,14 +144,17 @@ class FleetCommandDispatcher:
         if len(command.actions) != len(command.names):
             raise InvalidValueError(f"expected one action per name ({len(command.names)}), got {len(command.actions)}")
         to = Recipients(self._world, command.names, self._refuse_non_agents)
+        refused = set()
         for name, row, index in zip(to.names, to.rows.tolist(), to.indices.tolist(), strict=True):
             try:
-                if command.replace:
-                    self._world.actions.cancel(row, "preempted by a new action")
+                self._world.actions.check(command.actions[index])
+                if command.replace and self._world.actions.cancel(row, "preempted by a new action"):
+                    drive.stop(self._world, np.array([row]))
                 self._world.actions.add(row, command.actions[index])
             except FleetSimError as error:
                 to.rejected[name] = str(error)
-        to.names = tuple(name for name in to.names if name not in to.rejected)
+                refused.add(name)
+        to.names = tuple(name for name in to.names if name not in refused)
         return self._ack(command, to)
 
     @_apply.register
@@ -242,7 +249,10 @@ class FleetCommandDispatcher:
 
 def _shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
     """Return `values` as floats of `shape`, finite or not; raises InvalidValueError."""
-    array = np.asarray(values, np.float64)
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {values!r}") from error
     if array.shape != shape:
         raise InvalidValueError(f"{what}: expected shape {shape}, got {array.shape}")
     return array

@@ -1,4 +1,4 @@
-"""Telling robots to drive: what steering writes, seen from the robots: planar goals, timeouts, blocking. Batch first."""
+"""Telling robots to drive: steering as robots see it, with planar goals, timeouts and blocking. Batch first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
 ) -> None:
-    """Let the robots in `rows` follow paths of `lengths` waypoints, theirs in turn in `positions` (M, 3), `orientations` (M, 4).
+    """Let the robots in `rows` follow paths of `lengths` waypoints, in turn in `positions` (M, 3), `orientations` (M, 4).
 
     The robots drive from where they are. What they did before is forgotten; their actions are not touched.
     """

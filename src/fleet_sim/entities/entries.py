@@ -14,8 +14,8 @@ from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams, read_spawn_params
-from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.entities.spawning import remove, spawn_many
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.settings import Checked, setting
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -40,6 +40,23 @@ class ObjectEntry(SimObjectSpawnParams):
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
 
 
+def read_actions(value: object) -> list[dict[str, Any]]:
+    """Return a list of mappings with a `type`; raises InvalidValueError. Whoever knows the actions reads the rest."""
+    items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else [{}]
+    whole = isinstance(value, (list, tuple)) and len(items) == len(value)
+    if not whole or not all(isinstance(item.get("type"), str) for item in items):
+        raise InvalidValueError(
+            f"must be a list of actions, each a mapping with its type and parameters, got {value!r}"
+        )
+    return [dict(item) for item in items]
+
+
+_ACTIONS_SCHEMA = {
+    "type": "array",
+    "items": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+}
+
+
 @dataclass
 class RobotEntry(AgentSpawnParams):
     """A robot of a scenario, or a grid of them."""
@@ -47,6 +64,12 @@ class RobotEntry(AgentSpawnParams):
     shape: ShapeParams | None = setting(None, doc="Visual and collision shape in one.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
+    actions: list[Any] = setting(
+        factory=list,
+        reader=read_actions,
+        schema=_ACTIONS_SCHEMA,
+        doc="What it does first, in order: mappings of type (move_to, pick, drop, wait, ...) and parameters.",
+    )
 
 
 ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
@@ -65,15 +88,31 @@ def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "")
 def spawn_entries(
     world: World, cls: type[Handle], entries: object, *, source: str = "", path: str = ""
 ) -> list[Handle]:
-    """Spawn the entries of one section, in order; raises ConfigError naming the entry."""
+    """Spawn the entries of one section, in order; raises ConfigError naming the entry and then spawns none."""
     handles: list[Handle] = []
-    for entry, params in read_entries(entries, cls, source=source, path=path):
+    for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
+        where = f"{path}[{index}]"
         try:
             handles += _spawn_entry(world, cls, entry, params)
+            _add_actions(world, handles[-(entry.grid.count if entry.grid else 1) :], getattr(entry, "actions", ()))
         except FleetSimError as error:
-            where = f"{path}[{len(handles)}]" if entry.grid is None else path
-            raise ConfigError(f"{entry.name}: {error}", source=source, path=where) from error
+            remove(world, np.array([handle.row for handle in handles], np.int64))
+            inner = error.path if isinstance(error, ConfigError) else ""
+            at = f"{where}.{inner}" if inner else where
+            text = str(error).removeprefix(f"{inner}: ")
+            raise ConfigError(f"{entry.name}: {text}", source=source, path=at) from error
     return handles
+
+
+def _add_actions(world: World, handles: Sequence[SimObject], actions: Sequence[Mapping[str, Any]]) -> None:
+    """Give every robot its own copies of the actions; raises ConfigError naming the one that is wrong."""
+    for index, action in enumerate(actions):
+        params = {key: value for key, value in action.items() if key != "type"}
+        for handle in handles:
+            try:
+                world.actions.add(handle.row, world.actions.parse(action["type"], params))
+            except FleetSimError as error:
+                raise ConfigError(str(error), path=f"actions[{index}]") from error
 
 
 def read_entries(entries: object, cls: type[SimObject], *, source: str, path: str) -> list[tuple[Any, Any]]:

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_floats
-from fleet_sim.settings import read
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import read
 
 
 @dataclass
 class GridSpawnParams:
-    """Cells with integer coordinates from `*_min` to `*_max`, both included; a cell is at `offset + spacing * coordinates`, in m."""
+    """Cells with integer coordinates from `*_min` to `*_max`, both included.
+
+    A cell is at `offset + spacing * coordinates`, in m.
+    """
 
     x_min: int
     x_max: int

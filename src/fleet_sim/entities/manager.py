@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import Any, ClassVar, Generic, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
+from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
-from fleet_sim.entities.spawning import spawn_each, spawn_many
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.entities.spawn_params import SimObjectSpawnParams
+from fleet_sim.entities.spawning import spawn_each, spawn_groups, spawn_many
+from fleet_sim.errors import ConfigError, InvalidValueError, StateError, did_you_mean, unknown_name
 from fleet_sim.geometry import Pose
+from fleet_sim.settings import load_mapping
 
 Handle = TypeVar("Handle", bound=SimObject)
 
@@ -29,6 +33,8 @@ class BaseManager(Generic[Handle]):
         self.name = name
         self.object_class: type[Handle] = object_class or self.default_class  # type: ignore[assignment]
         self._handles: list[Handle] = []
+        # Weak: a removed entity is remembered only as long as a checkpoint or the user can bring it back.
+        self._removed: WeakSet[Handle] = WeakSet()
         self._version = -1
         self._sim: Any = None
         if sim_core is not None:
@@ -58,9 +64,16 @@ class BaseManager(Generic[Handle]):
 
     @property
     def objects(self) -> list[Handle]:
-        """The living entities of the group."""
+        """The living entities of the group; one that a reset brings back is in it again."""
         if self._sim is not None and self._version != self.world.version:
-            self._handles = [handle for handle in self._handles if handle.is_alive]
+            revived = [handle for handle in self._removed if handle.is_alive]
+            for handle in revived:
+                self._removed.discard(handle)
+            known = self._handles + revived
+            self._handles = [handle for handle in known if handle.is_alive]
+            self._removed.update(handle for handle in known if not handle.is_alive)
+            if revived:
+                self._handles.sort(key=lambda handle: handle.object_id)
             self._version = self.world.version
         return list(self._handles)
 
@@ -96,6 +109,8 @@ class BaseManager(Generic[Handle]):
         """Take an entity of the same simulation into the group."""
         if not isinstance(obj, self.object_class):
             raise InvalidValueError(f"this group holds {self.object_class.__name__}, got {obj!r}")
+        if obj.world is not self.world:
+            raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
         if obj not in self._handles:
             self._handles.append(obj)
 
@@ -150,8 +165,8 @@ class BaseManager(Generic[Handle]):
         grid_params: GridSpawnParams,
         spawn_params_list: Sequence[tuple[SimObjectSpawnParams, float]],
     ) -> list[Handle]:
-        """Fill `num_objects` cells each with a type drawn by its probability; what is missing to 1 leaves cells empty."""
-        weights = [weight for _, weight in spawn_params_list]
+        """Fill `num_objects` cells each with a type drawn by its probability; what is missing to 1 stays empty."""
+        weights = [as_float(weight, "spawn_grid_mixed: probability") for _, weight in spawn_params_list]
         if not weights or min(weights) < 0.0 or sum(weights) > 1.0 + 1e-9:
             raise InvalidValueError(
                 f"spawn_grid_mixed: probabilities of at least 0 that add up to at most 1, got {weights}"
@@ -167,15 +182,24 @@ class BaseManager(Generic[Handle]):
     ) -> list[Handle]:
         """Spawn exactly so many of each type, on cells drawn at random from the simulation's seed."""
         counts = [count for _, count in spawn_params_count_list]
+        if not counts or not all(isinstance(count, int) and count >= 0 for count in counts):
+            raise InvalidValueError(
+                f"spawn_grid_counts: expected (params, count) pairs with counts of at least 0, got {counts}"
+            )
         cells = self._cells(sum(counts), grid_params, ordered=False)
         groups = np.split(cells, np.cumsum(counts)[:-1])
         return self._spawn_groups(grid_params, [params for params, _ in spawn_params_count_list], groups)
 
     def spawn_from_config(self, config: Sequence[Mapping[str, Any]]) -> list[Handle]:
-        """Spawn the entries of a scenario file's list."""
-        cls = self.object_class.params_class
-        params = [read_spawn_params(cls, entry, path=f"[{index}]") for index, entry in enumerate(config)]
-        return self.spawn_objects_batch(params)
+        """Spawn the entries of a scenario file's list, grids included; all or, on any error (ConfigError), none."""
+        return self._adopt(spawn_entries(self.world, self.object_class, config))
+
+    def spawn_from_yaml(self, path: str | FilePath, key: str = "entities") -> list[Handle]:
+        """Spawn the entries listed under `key` of a YAML file; raises ConfigError naming the file and the entry."""
+        config = load_mapping(path)
+        if key not in config:
+            raise ConfigError(f"missing.{did_you_mean(key, config)}", source=str(path), path=key)
+        return self._adopt(spawn_entries(self.world, self.object_class, config[key], source=str(path), path=key))
 
     def _cells(self, count: int, grid: GridSpawnParams, *, ordered: bool) -> Ints:
         if not 0 <= count <= grid.total_cells:
@@ -204,11 +228,14 @@ class BaseManager(Generic[Handle]):
     def _spawn_groups(
         self, grid: GridSpawnParams, params_list: Sequence[SimObjectSpawnParams], groups: Sequence[Ints]
     ) -> list[Handle]:
-        handles: list[Handle] = []
-        for params, cells in zip(params_list, groups, strict=True):
-            names = self._names(params.name, len(cells))
-            handles += self._spawn_on(grid.positions(cells), params, names)
-        return handles
+        counts = [len(cells) for cells in groups]
+        named = [params.name for params, count in zip(params_list, counts, strict=True) for _ in range(count)]
+        fresh = {prefix: iter(self._names(prefix, named.count(prefix)) or ()) for prefix in {*named} - {None}}
+        names = [None if prefix is None else next(fresh[prefix]) for prefix in named]
+        turns = np.repeat([params.initial_pose.orientation for params in params_list], counts, axis=0)
+        points = grid.positions(np.concatenate(groups))
+        pairs = list(zip(params_list, counts, strict=True))
+        return self._adopt(spawn_groups(self.world, self.object_class, pairs, points, turns, names))
 
 
 class SimObjectManager(BaseManager[Any]):

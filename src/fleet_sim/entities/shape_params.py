@@ -17,7 +17,7 @@ Vector = tuple[float, float, float]
 
 _POSE_KEYS = ("position", "orientation", "rpy", "yaw")
 _POSE_SCHEMA = {
-    "description": "[x, y, z], [x, y, z, yaw], or a mapping of position with yaw, rpy (rad) or orientation (x, y, z, w).",
+    "description": "[x, y, z], [x, y, z, yaw], or a mapping of position with yaw, rpy (rad) or orientation (xyzw).",
     "anyOf": [
         {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4},
         {"type": "object", "properties": {key: {} for key in _POSE_KEYS}, "additionalProperties": False},
@@ -97,6 +97,7 @@ def existing_file(name: str | None, what: str) -> str:
         raise InvalidValueError(f"{what}: must name a file, got {name!r}")
     path = Path(name).expanduser()
     if not path.is_file():
-        near = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     return str(path.resolve())

@@ -26,8 +26,8 @@ JOINT_FIXED = 4
 class SimObject:
     """A rigid body of a simulation.
 
-    A handle holds a world and a row, nothing else: all state is in the world's columns. Once its entity is removed, using
-    a handle raises StaleHandleError. Handles of the same entity are equal.
+    A handle holds a world and a row, nothing else: all state is in the world's columns. Once its entity is removed,
+    using a handle raises StaleHandleError. Handles of the same entity are equal.
     """
 
     __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
@@ -277,11 +277,15 @@ class SimObject:
             return False
         if keep_world_pose:
             attachments.attach(world, child, row, None, None)
-            return True
-        pose = relative_pose or Pose((0.0, 0.0, 0.0))
-        attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation))
-        attachments.follow_rows(world, np.array([child]))
+        else:
+            pose = relative_pose or Pose((0.0, 0.0, 0.0))
+            attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation))
+            attachments.follow_rows(world, np.array([child]))
+        obj.carried()
         return True
+
+    def carried(self) -> None:
+        """Hear that something carries this entity from now on."""
 
     def detach_object(
         self, obj: SimObject, drop_pose: Pose | None = None, drop_relative_pose: Pose | None = None

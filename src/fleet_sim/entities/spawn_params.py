@@ -44,7 +44,7 @@ class SimObjectSpawnParams(Checked):
 
 @dataclass
 class ControllerParams(Checked):
-    """Limits and habits of a mobile base; None takes the default. One number limits a magnitude, three each body axis."""
+    """Limits and habits of a mobile base; None takes the default. One number limits a norm, three each body axis."""
 
     max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: 2.")
     max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: 5.")
@@ -57,20 +57,16 @@ class ControllerParams(Checked):
     default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")
 
 
-LIMIT_DEFAULTS = {
-    "max_linear_vel": 2.0,
-    "max_linear_accel": 5.0,
-    "max_angular_vel": 3.0,
-    "max_angular_accel": 10.0,
-}
+LIMIT_DEFAULTS = {"max_linear_vel": 2.0, "max_linear_accel": 5.0, "max_angular_vel": 3.0, "max_angular_accel": 10.0}
 
 
 @dataclass
 class AgentSpawnParams(SimObjectSpawnParams):
     """An agent to be: an object that drives.
 
-    The limits may be given here or in `controller` (ControllerParams, or a mapping of their keys with `type:` naming a
-    registered controller); here they win.
+    The limits may be given here or in `controller`; here they win. `controller` is the name of a registered
+    controller, a mapping with `type` and its parameters, ControllerParams, an AgentController (or its class), or a
+    list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
     urdf_path: str | None = setting(None, doc="Robot description file, instead of shapes.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.template import Template, make_template, pose_arrays
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.geometry import Pose
+from fleet_sim.settings import Checked
 from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -29,23 +31,35 @@ def spawn_many(
 ) -> list[Handle]:
     """Spawn one entity of type `cls` per pose: `positions` (N, 3), `orientations` (N, 4); returns their handles.
 
-    All are alike but for pose and name. Raises InvalidValueError or DuplicateNameError and then leaves the world as it
-    was.
+    All are alike but for pose and name. Raises InvalidValueError or DuplicateNameError; the world is then as it was.
     """
-    check_params(cls, params)
     points = as_floats(positions, (None, 3), "positions")
     turns = quaternions.normalized(as_floats(orientations, (len(points), 4), "orientations"))
-    given = [None] * len(points) if names is None else list(names)
-    if len(given) != len(points):
-        raise InvalidValueError(f"names: expected one per pose ({len(points)}), got {len(given)}")
-    template = make_template(world, params)
-    return _spawn(world, cls, [(template, len(points))], points, turns, given)
+    return spawn_groups(world, cls, [(params, len(points))], points, turns, names)
+
+
+def spawn_groups(
+    world: World,
+    cls: type[Handle],
+    groups: Sequence[tuple[SimObjectSpawnParams, int]],
+    positions: Floats,
+    orientations: Floats,
+    names: Sequence[str | None] | None = None,
+) -> list[Handle]:
+    """Spawn groups of so many alike, in turn along the poses (N, 3) and (N, 4); all or, on any error, none."""
+    for params, _ in groups:
+        check_params(cls, params)
+    given = [None] * len(positions) if names is None else list(names)
+    if len(given) != len(positions):
+        raise InvalidValueError(f"names: expected one per pose ({len(positions)}), got {len(given)}")
+    runs = [(make_template(world, params), count) for params, count in groups]
+    return _spawn(world, cls, runs, positions, orientations, given)
 
 
 def spawn_each(world: World, cls: type[Handle], params_list: Sequence[SimObjectSpawnParams]) -> list[Handle]:
     """Spawn one entity per entry, each at its `initial_pose` with its `name`; all or, on any error, none."""
     runs: list[tuple[Template, int]] = []
-    templates: dict[str, Template] = {}
+    templates: dict[Hashable, Template] = {}
     for params in params_list:
         check_params(cls, params)
         key = _sameness(params)
@@ -66,9 +80,30 @@ def check_params(cls: type[SimObject], params: object) -> None:
         raise InvalidValueError(f"{cls.__name__} is spawned from {cls.params_class.__name__}, got {params!r}")
 
 
-def _sameness(params: SimObjectSpawnParams) -> str:
-    """Return a text that is equal for params that differ in pose and name only."""
-    return repr({key: value for key, value in vars(params).items() if key not in ("name", "initial_pose")})
+def _sameness(params: SimObjectSpawnParams) -> Hashable:
+    """Return a key that is equal only for params that differ in nothing but pose and name.
+
+    What cannot be compared by value is compared by identity: `params` must outlive the key.
+    """
+    return tuple(
+        value if isinstance(value, _PLAIN) else _content(value)
+        for key, value in vars(params).items()
+        if key not in ("name", "initial_pose")
+    )
+
+
+_PLAIN = (type(None), bool, int, float, str, Pose)
+
+
+def _content(value: Any) -> Hashable:
+    if isinstance(value, Checked):
+        return (
+            type(value),
+            *(entry if isinstance(entry, _PLAIN) else _content(entry) for entry in vars(value).values()),
+        )
+    if isinstance(value, tuple) and all(isinstance(entry, _PLAIN) for entry in value):
+        return value
+    return None if value == {} else id(value)
 
 
 def _spawn(
@@ -100,8 +135,8 @@ def _spawn(
 
 def _python_parts(world: World, template: Template, handles: Sequence[SimObject]) -> None:
     """Give the handles what a template holds besides columns."""
-    own_update = handles and type(handles[0]).update is not SimObject.update
-    if not (own_update or template.user_data or template.controller or template.plugins):
+    own_update = bool(handles) and type(handles[0]).update is not SimObject.update
+    if not (own_update or template.has_python_parts):
         return
     for handle in handles:
         if template.user_data:
@@ -109,11 +144,8 @@ def _python_parts(world: World, template: Template, handles: Sequence[SimObject]
         if own_update:
             world.hooks.set_update(handle.row, handle.update)
         if isinstance(handle, Agent):
-            controllers = world.make_controllers(template.controller) if template.controller else []
-            if controllers:
-                world.hooks.set_controllers(handle.row, controllers)
-            for entry in template.plugins or ():
-                plugin, config = entry if isinstance(entry, tuple) else (entry, None)
+            world.hooks.set_controllers(handle.row, template.make_controllers())
+            for plugin, config in template.plugins:
                 handle.add_plugin(plugin, config)
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
-from fleet_sim.settings import read
+from fleet_sim.core.plugins import AgentPlugin
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
+from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.shape_params import existing_file
-from fleet_sim.entities.spawn_params import AgentSpawnParams, ControllerParams, SimObjectSpawnParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.modes import CollisionMode, MovementDirection
-from fleet_sim.spatial.shapes import (
-    ShapeKind,
-    capsule_half_extents,
-    cylinder_half_extents,
-    sphere_half_extents,
-)
+from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 
 @dataclass(frozen=True)
@@ -32,8 +28,13 @@ class Template:
     body: dict[str, Any]
     motion: dict[str, Any]
     user_data: dict[str, Any]
-    controller: Any = None
-    plugins: Any = None
+    make_controllers: Callable[[], list[Any]] = list
+    plugins: Sequence[tuple[Any, Any]] = ()
+
+    @property
+    def has_python_parts(self) -> bool:
+        """Whether there is anything besides columns."""
+        return bool(self.user_data or self.plugins or self.make_controllers is not list)
 
     def write(self, world: World, rows: Rows) -> None:
         """Fill the columns of `rows`."""
@@ -59,15 +60,11 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     body.update(_shape_columns(world, params))
     if not isinstance(params, AgentSpawnParams):
         return Template(body, {}, dict(params.user_data))
-    controller = params.controller
-    settings = _controller_params(controller)
-    return Template(
-        body,
-        _motion_columns(world, params, settings),
-        dict(params.user_data),
-        controller=None if isinstance(controller, ControllerParams) else controller,
-        plugins=params.plugins,
-    )
+    plan = plan_controllers(world, params.controller)
+    plan.make()  # what cannot be made is refused here, before anything is spawned
+    plugins = _checked_plugins(params.plugins)
+    motion = _motion_columns(world, params, plan)
+    return Template(body, motion, dict(params.user_data), make_controllers=plan.make, plugins=plugins)
 
 
 def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]:
@@ -126,17 +123,22 @@ def _half_extents(kind: ShapeKind, shape: Geometry) -> Any:
     return shape.half_extents if kind is ShapeKind.BOX else (0.0, 0.0, 0.0)
 
 
-def _controller_params(controller: Any) -> ControllerParams:
-    if isinstance(controller, ControllerParams):
-        return controller
-    if isinstance(controller, Mapping):
-        known = ControllerParams.__dataclass_fields__
-        return read(ControllerParams, {key: value for key, value in controller.items() if key in known})
-    return ControllerParams()
+def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
+    """Return the entries of `plugins` as (plugin or class, config) pairs."""
+    pairs: list[tuple[Any, Any]] = []
+    for entry in entries if isinstance(entries, (list, tuple)) else [entries] * (entries is not None):
+        plugin, config = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
+        kind = plugin if isinstance(plugin, type) else type(plugin)
+        if not issubclass(kind, AgentPlugin):
+            raise InvalidValueError(
+                f"plugins: expected a list of AgentPlugin classes or (class, config) pairs, got {entry!r}"
+            )
+        pairs.append((plugin, config))
+    return pairs
 
 
-def _motion_columns(world: World, params: AgentSpawnParams, settings: ControllerParams) -> dict[str, Any]:
-    mode, laws = str(params.motion_mode), world.law_names
+def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan) -> dict[str, Any]:
+    settings, mode, laws = plan.params, plan.law or str(params.motion_mode), world.law_names
     if mode not in laws[1:]:
         raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
     columns: dict[str, Any] = {

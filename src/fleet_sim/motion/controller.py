@@ -16,3 +16,12 @@ class AgentController(ABC):
     @abstractmethod
     def compute(self, agent: Any, dt: float) -> None:
         """Look at `agent` and command it for the step of `dt` seconds that begins."""
+
+    def save(self) -> dict[str, Any]:
+        """Return the controller's state, for checkpoints and reset: its attributes, to be replaced, not changed."""
+        return dict(vars(self))
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to what `save` returned."""
+        vars(self).clear()
+        vars(self).update(saved)

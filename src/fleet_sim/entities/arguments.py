@@ -1,0 +1,31 @@
+"""Checking what a configuration passes to a constructor, so that errors name parameters instead of signatures."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fleet_sim.errors import InvalidValueError, did_you_mean
+
+
+def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> None:
+    """Raise InvalidValueError unless `function` takes `arguments` by name and gets all it needs.
+
+    A parameter declared `bool` must be given as one.
+    """
+    parameters = inspect.signature(function).parameters
+    named = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        for name in arguments:
+            if name not in named:
+                raise InvalidValueError(f"{what}: unknown parameter {name!r}.{did_you_mean(str(name), named)}")
+    for name, parameter in named.items():
+        if name not in arguments and parameter.default is parameter.empty:
+            raise InvalidValueError(f"{what}: the parameter {name!r} is missing")
+        if name in arguments and parameter.annotation in (bool, "bool") and not isinstance(arguments[name], bool):
+            raise InvalidValueError(f"{what}: {name} must be true or false, got {arguments[name]!r}")

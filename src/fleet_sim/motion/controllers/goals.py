@@ -1,0 +1,72 @@
+"""GoalController: drives one agent from goal to goal, with waits in between."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import StateError
+from fleet_sim.geometry import Pose
+from fleet_sim.motion.controller import AgentController
+
+
+class GoalController(AgentController):
+    """Sends its agent to the next goal when it has arrived at one and waited.
+
+    It holds back while the agent works on actions, follows somebody else's goal or velocity, or is carried, and goes
+    on afterwards. An agent that was stopped on the way stays where it is until `resume()`. One controller steers one
+    agent.
+    """
+
+    def __init__(self) -> None:
+        self._agent: Agent | None = None
+        self._underway = False
+        self._suspended = False
+        self._wait_until: float | None = None
+
+    @abstractmethod
+    def next_goal(self, agent: Agent) -> Pose | None:
+        """Return where to go now, or None when there is nothing more to do."""
+
+    @abstractmethod
+    def wait_after(self, agent: Agent) -> float:
+        """Return how long to wait at the goal just reached, in s of simulation time."""
+
+    def resume(self) -> None:
+        """Go on after the agent was stopped."""
+        self._suspended = False
+
+    def compute(self, agent: Agent, dt: float) -> None:
+        """Set the next goal when it is time to; raises StateError for a second agent."""
+        if self._agent is None:
+            self._agent = agent
+        elif self._agent != agent:
+            raise StateError(f"{type(self).__name__} steers {self._agent!r} already; give {agent!r} one of its own")
+        if not agent.can_move or agent.is_attached() or not agent.is_action_queue_empty():
+            self._underway = False
+            return
+        if agent.goal_pose is not None or agent.is_moving:
+            return
+        if self._underway and not self._arrived(agent):
+            return
+        if not self._suspended and not self._waiting(agent):
+            self._set_off(agent)
+
+    def _arrived(self, agent: Agent) -> bool:
+        """Note an arrival, or that somebody stopped the agent; returns whether it arrived."""
+        self._underway = False
+        if agent.is_goal_reached():
+            self._wait_until = agent.world.clock.time + self.wait_after(agent)
+            return True
+        self._suspended = True
+        return False
+
+    def _waiting(self, agent: Agent) -> bool:
+        return self._wait_until is not None and agent.world.clock.time < self._wait_until - 1e-9
+
+    def _set_off(self, agent: Agent) -> None:
+        self._wait_until = None
+        goal = self.next_goal(agent)
+        if goal is not None:
+            agent.set_goal_pose(goal)
+            self._underway = True

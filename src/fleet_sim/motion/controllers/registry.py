@@ -1,0 +1,146 @@
+"""Controllers by name: what a spawn entry's `controller` may say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from fleet_sim.core.world import World
+from fleet_sim.entities.arguments import check_arguments
+from fleet_sim.entities.controller_plan import ControllerPlan
+from fleet_sim.entities.spawn_params import ControllerParams
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.modes import MotionMode
+from fleet_sim.motion.controller import AgentController
+from fleet_sim.motion.controllers.patrol import Patrol
+from fleet_sim.motion.controllers.random_walk import RandomWalk
+from fleet_sim.settings import read
+
+_LAWS: dict[str, str] = {
+    "omni": MotionMode.OMNIDIRECTIONAL.value,
+    "differential": MotionMode.DIFFERENTIAL.value,
+    "batch_omni": MotionMode.OMNIDIRECTIONAL.value,
+    "batch_differential": MotionMode.DIFFERENTIAL.value,
+}
+"""Names of motion laws: these take the parameters of ControllerParams and cost no Python per agent."""
+
+_CONTROLLERS: dict[str, type[AgentController]] = {"patrol": Patrol, "random_walk": RandomWalk}
+
+
+def list_controllers() -> list[str]:
+    """Return the names of all controllers, in alphabetical order."""
+    return sorted({**_LAWS, **_CONTROLLERS})
+
+
+def register_controller(name: str, cls: type[AgentController]) -> None:
+    """Make the class `cls` known as `name`; raises DuplicateNameError, or InvalidValueError for anything else."""
+    if not (isinstance(cls, type) and issubclass(cls, AgentController)):
+        raise InvalidValueError(f"controller {name!r}: expected a class derived from AgentController, got {cls!r}")
+    if name in list_controllers():
+        raise DuplicateNameError(f"a controller named {name!r} exists already")
+    _CONTROLLERS[name] = cls
+
+
+def create_controller(name: str, params: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    """Return a new controller from its name and parameters.
+
+    The names of motion laws give the ControllerParams they run with. Raises UnknownNameError and InvalidValueError
+    (ConfigError for ControllerParams).
+    """
+    given = {**(params or {}), **more}
+    if name in _LAWS:
+        return read(ControllerParams, given)
+    return _maker(_class_named(name), given, f"controller {name!r}")()
+
+
+def plan(spec: Any) -> ControllerPlan:
+    """Return what `spec` asks for: a name, a mapping, an AgentController or its class, or a list of these.
+
+    A mapping has `type`, a registered name, or `class`, the dotted path of an AgentController; the other keys are its
+    parameters, and those of ControllerParams. Without either it is ControllerParams alone. In a list the base comes
+    first; controllers further on run before those in front of them.
+    """
+    entries = spec if isinstance(spec, (list, tuple)) else [spec]
+    law: str | None = None
+    limits: dict[str, Any] = {}
+    makers: list[Callable[[], AgentController]] = []
+    for entry in entries:
+        entry_law, entry_limits, maker = _plan_one(entry)
+        law = law or entry_law
+        limits = {**entry_limits, **limits}
+        makers += [maker] if maker is not None else []
+    params = read(ControllerParams, limits, path="controller")
+    return ControllerPlan(params, law, partial(_make_all, makers) if makers else list)
+
+
+def _make_all(makers: Sequence[Callable[[], AgentController]]) -> list[AgentController]:
+    return [maker() for maker in makers]
+
+
+def _plan_one(spec: Any) -> tuple[str | None, Mapping[str, Any], Callable[[], AgentController] | None]:
+    """Return (motion law, limits, maker) of one entry."""
+    if isinstance(spec, ControllerParams):
+        return None, {key: value for key, value in vars(spec).items() if value is not None}, None
+    if isinstance(spec, AgentController):
+        return None, {}, lambda: spec
+    if isinstance(spec, type) and issubclass(spec, AgentController):
+        return None, {}, _maker(spec, {}, f"controller {spec.__name__}")
+    if isinstance(spec, str):
+        spec = {"type": spec}
+    if not isinstance(spec, Mapping):
+        raise InvalidValueError(
+            f"controller: expected a name ({', '.join(list_controllers())}), a mapping with `type` or `class`, "
+            f"ControllerParams, an AgentController or a list of these, got {spec!r}"
+        )
+    return _plan_mapping(dict(spec))
+
+
+def _plan_mapping(spec: dict[str, Any]) -> tuple[str | None, Mapping[str, Any], Callable[[], AgentController] | None]:
+    name, path = spec.pop("type", None), spec.pop("class", None)
+    if name is not None and path is not None:
+        raise InvalidValueError("controller: give either type or class, not both")
+    if name in _LAWS or (name is None and path is None):
+        return _LAWS.get(name), spec, None
+    cls = _class_named(name) if path is None else _class_at(path)
+    limits = {key: spec.pop(key) for key in list(spec) if key in ControllerParams.__dataclass_fields__}
+    return None, limits, _maker(cls, spec, f"controller {name or path!r}")
+
+
+def _class_named(name: Any) -> type[AgentController]:
+    cls = _CONTROLLERS.get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise unknown_name("controller", name, list_controllers())
+    return cls
+
+
+def _class_at(path: Any) -> type[AgentController]:
+    """Return the class with a dotted path."""
+    module, _, name = str(path).rpartition(".")
+    try:
+        cls = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidValueError(
+            f"controller: class {path!r} cannot be imported ({error}); write module.Class"
+        ) from error
+    if not (isinstance(cls, type) and issubclass(cls, AgentController)):
+        raise InvalidValueError(f"controller: class {path!r} does not derive from AgentController")
+    return cls
+
+
+def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> Callable[[], AgentController]:
+    check_arguments(cls, given, what)
+
+    def make() -> AgentController:
+        try:
+            return cls(**given)
+        except (TypeError, ValueError) as error:
+            raise InvalidValueError(f"{what}: {error}") from error
+
+    return make
+
+
+def install_controllers(world: World) -> None:
+    """Let spawn entries of `world` name controllers."""
+    world.make_controllers = plan
