@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.params import SimulationParams
 from fleet_sim.scenario import SECTIONS
 from fleet_sim.settings import json_schema, object_schema
@@ -25,8 +26,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
-    spawns = {"type": "array", "items": {"type": "object"}}
-    schemas = {"simulation": object_schema(SimulationParams), "robots": spawns, "objects": spawns}
+    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
+    for section, (_, entry) in ENTRIES.items():
+        items = object_schema(entry)
+        schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),
         "description": "What is simulated, and how.",

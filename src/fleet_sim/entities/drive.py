@@ -24,7 +24,7 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
 ) -> None:
-    """Let the robots in `rows` follow paths of `lengths` waypoints, in turn in `positions` (M, 3), `orientations` (M, 4).
+    """Let the robots in `rows` follow paths of `lengths` waypoints, in turn in `positions` and `orientations` (M, 3 and 4).
 
     The robots drive from where they are. What they did before is forgotten; their actions are not touched.
     """

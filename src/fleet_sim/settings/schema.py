@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of
 from fleet_sim.settings.types import is_union
 
+_JSON = (type(None), bool, int, float, str, list)
 _TYPES = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
 
 
@@ -53,7 +54,7 @@ def _field_schema(field: Field) -> dict[str, Any]:
     if text:
         schema["description"] = text.strip()
     default = plain(field.default()) if field.default is not None else None
-    if field.default is not None and not isinstance(default, dict):
+    if field.default is not None and isinstance(default, _JSON):
         schema["default"] = default
     return schema
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from fleet_sim.core.steering import IDLE
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.geometry import Pose
@@ -42,10 +43,11 @@ class GoalController(AgentController):
             self._agent = agent
         elif self._agent != agent:
             raise StateError(f"{type(self).__name__} steers {self._agent!r} already; give {agent!r} one of its own")
-        if not agent.can_move or agent.is_attached() or not agent.is_action_queue_empty():
+        world, row = agent.world, agent.row
+        if world.actions.queued(row) or agent.is_attached():
             self._underway = False
             return
-        if agent.goal_pose is not None or agent.is_moving:
+        if world.motion.control[row] != IDLE or not agent.can_move:
             return
         if self._underway and not self._arrived(agent):
             return
