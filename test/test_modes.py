@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleet_sim import modes
-from fleet_sim.errors import UnknownNameError
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 
 VALUES = {
     modes.MotionMode: "omnidirectional|differential",
@@ -36,7 +36,7 @@ def test_codes_and_names_lead_back_to_their_member(mode: type[modes.Mode]) -> No
 @pytest.mark.parametrize("mode", VALUES)
 def test_unknown_values_are_refused_with_a_suggestion(mode: type[modes.Mode]) -> None:
     first = next(iter(mode)).value
-    with pytest.raises(UnknownNameError, match=f"Did you mean '{first}'"):
+    with pytest.raises(InvalidValueError, match=f"Did you mean '{first}'"):
         mode.parse(first + "x")
     for code in (-1, 99):
         with pytest.raises(UnknownNameError):

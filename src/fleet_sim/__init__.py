@@ -17,7 +17,8 @@ _HOMES = {
     ),
     "core.checkpoint": "Checkpoint",
     "core.commands": (
-        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetPoses SetVelocity Stop"
+        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetPoses SetVelocity "
+        "Stop"
     ),
     "core.pipeline": "Phase System",
     "core.plugins": "AgentPlugin SimPlugin",
@@ -41,9 +42,7 @@ _HOMES = {
         "SpatialHashCellSizeMode"
     ),
     "motion.controller": "AgentController",
-    "motion.controllers": (
-        "GoalController Patrol RandomWalk create_controller list_controllers register_controller"
-    ),
+    "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
     "motion.laws": "MotionLaw register_motion_law",
     "params": "SimulationParams",
     "runner": "RunReport",

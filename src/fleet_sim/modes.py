@@ -8,11 +8,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeVar
 
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
 
 ModeT = TypeVar("ModeT", bound="Mode")
-
-from fleet_sim.errors import InvalidValueError, did_you_mean
 
 
 class Mode(str, Enum):
@@ -44,13 +42,8 @@ class Mode(str, Enum):
 
     @classmethod
     def parse(cls: type[ModeT], value: object) -> ModeT:
-        """Return the choice with this value or name, in any case; raises UnknownNameError with the closest one."""
-        if isinstance(value, cls):
-            return value
-        try:
-            return cls(str(value).lower())
-        except ValueError:
-            raise unknown_name(cls.__name__, value, [member.value for member in cls]) from None
+        """Return the choice with this value or name, in any case; raises InvalidValueError with the closest one."""
+        return value if isinstance(value, cls) else cls(str(value).lower())
 
 
 class MotionMode(Mode):

@@ -42,6 +42,7 @@ from fleet_sim.facade.collisions import CollisionFacade
 from fleet_sim.facade.population import PopulationFacade
 from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
+from fleet_sim.modes import CollisionDetectionMethod
 from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
@@ -150,7 +151,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         )
         self.collisions = CollisionSystem(
             world,
-            method=params.collision_detection_method,
+            method=CollisionDetectionMethod.parse(params.collision_detection_method),
             margin=params.collision_margin,
             ignore_static=params.ignore_static_collision,
             broad=broad,

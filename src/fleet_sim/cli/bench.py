@@ -45,9 +45,7 @@ def execute(args: argparse.Namespace) -> int:
     print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
     for robots in args.robots:
         result = measure(robots, args.steps, args.motion)
-        print(
-            f"{result.robots:8d} {result.spawn:9.3f} {result.step * 1e3:9.3f} {result.rtf:17.0f}", flush=True
-        )
+        print(f"{result.robots:8d} {result.spawn:9.3f} {result.step * 1e3:9.3f} {result.rtf:17.0f}", flush=True)
     return 0
 
 

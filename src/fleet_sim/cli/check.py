@@ -14,9 +14,7 @@ from fleet_sim.paths import resolve_config
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("check", help="say whether scenarios are right, and what is wrong")
-    parser.add_argument(
-        "config", nargs="+", metavar="CONFIG", help="a YAML file, or the name of a shipped one"
-    )
+    parser.add_argument("config", nargs="+", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.set_defaults(command=execute)
 
 

@@ -19,12 +19,8 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("run", help="run a scenario and say what happened")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
-    parser.add_argument(
-        "--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless"
-    )
-    parser.add_argument(
-        "--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible"
-    )
+    parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
+    parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")

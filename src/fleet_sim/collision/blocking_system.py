@@ -30,8 +30,8 @@ class _Start(NamedTuple):
 class BlockingSystem:
     """Holds rows with `block_on_collision` back where they would touch something, however fast they are.
 
-    A blocked robot stands still and keeps its goal: it goes on when the way is free. Carried objects neither block nor are
-    blocked.
+    A blocked robot stands still and keeps its goal: it goes on when the way is free. Carried objects neither block nor
+    are blocked.
     """
 
     def __init__(self, world: World, solve: PosedDistanceSolver) -> None:

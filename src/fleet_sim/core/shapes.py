@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class Geometry:
     mesh_path: str = ""
     mesh_scale: Vector = (1.0, 1.0, 1.0)
     rgba: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0)
-    position: Vector = (0.0, 0.0, 0.0)
-    orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)

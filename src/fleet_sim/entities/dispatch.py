@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
@@ -221,7 +221,7 @@ class FleetCommandDispatcher:
         """Return the poses of those who may take them; refuses what is not finite and zero quaternions."""
         points = _shaped(positions, (count, 3), "positions")[to.indices]
         turns = _shaped(orientations, (count, 4), "orientations")[to.indices]
-        good_mask = np.isfinite(points).all(axis=1) & np.isfinite(turns).all(axis=1)
+        good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
         good_mask[good_mask] = (turns[good_mask] ** 2).sum(axis=1) > 1e-12
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
         points, turns = points[good_mask], turns[good_mask]

@@ -24,8 +24,9 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
 ) -> None:
-    """Let the robots in `rows` follow paths of `lengths` waypoints, in turn in `positions` and `orientations` (M, 3 and 4).
+    """Let the robots in `rows` follow paths of `lengths` waypoints each.
 
+    `positions` (M, 3) and `orientations` (M, 4) hold the waypoints of all of them, one robot's after the other's.
     The robots drive from where they are. What they did before is forgotten; their actions are not touched.
     """
     motion = world.motion

@@ -12,7 +12,7 @@ from fleet_sim.core.events import EventBus
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
 from fleet_sim.geometry import Pose
@@ -73,7 +73,7 @@ class SimObject:
         cls,
         mesh_path: str,
         pose: Pose | None = None,
-        mesh_scale: Sequence[float] = (1.0, 1.0, 1.0),
+        mesh_scale: Vector = (1.0, 1.0, 1.0),
         sim_core: Any = None,
         **settings: Any,
     ) -> Any:
@@ -336,7 +336,7 @@ class SimObject:
         if not len(rows) or squares.min() > radius * radius:
             return None
         nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
-        return world.handles[int(nearest)]  # type: ignore[no-any-return]
+        return world.handles[int(nearest)]
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 

@@ -30,8 +30,8 @@ def next_speeds(
 ) -> Floats:
     """Return the speeds (N,) after one step towards an end `distances` ahead, to be passed at `exit_speeds`.
 
-    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and where the
-    present speed allows it, never so fast that braking at `braking * accels` could not meet the exit speed at the
+    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and where
+    the present speed allows it, never so fast that braking at `braking * accels` could not meet the exit speed at the
     end. Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
     """
     slowing = accels * braking
