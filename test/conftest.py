@@ -1,7 +1,36 @@
 """What all tests share."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from fleet_sim import MultiRobotSimulationCore, SimulationParams
 
 # How fast examples run depends on the machine, which no test may.
 settings.register_profile("fleet_sim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fleet_sim")
+
+
+@pytest.fixture
+def make_sim() -> Iterator[Callable[..., MultiRobotSimulationCore]]:
+    """Return a maker of simulations without a window, as fast as possible, with steps of 0.1 s; closed at the end."""
+    sims: list[MultiRobotSimulationCore] = []
+
+    def make(**settings: Any) -> MultiRobotSimulationCore:
+        params = {"gui": False, "target_rtf": 0, "timestep": 0.1, **settings}
+        sims.append(MultiRobotSimulationCore(SimulationParams(**params)))
+        return sims[-1]
+
+    yield make
+    for sim in sims:
+        sim.close()
+
+
+@pytest.fixture
+def sim(make_sim: Callable[..., MultiRobotSimulationCore]) -> MultiRobotSimulationCore:
+    """Return an empty simulation."""
+    return make_sim()

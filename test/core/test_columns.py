@@ -1,0 +1,70 @@
+"""Column tables: declared, grown and restored as one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.schema import BodyColumns, MotionColumns
+from fleet_sim.core.world import World
+from fleet_sim.errors import DuplicateNameError
+
+
+class BatteryColumns(ColumnTable):
+    """A feature of the test's own."""
+
+    charge: Floats = column(float, default=1.0, unit="1", writer="test")
+    cells: Ints = column(np.int64, (2,), default=(3, 4), writer="test", hashed=False)
+
+
+def test_defaults_and_growth() -> None:
+    table = BatteryColumns(4)
+    table.charge[:] = [1, 2, 3, 4]
+    table.grow(10)
+    assert table.charge.tolist() == [1, 2, 3, 4, *[1.0] * 6]
+    assert table.cells[9].tolist() == [3, 4]
+    table.grow(5)
+    assert len(table.charge) == table.capacity == 10
+    table.clear_rows(np.array([0, 1]))
+    assert table.charge[:3].tolist() == [1, 1, 3]
+    assert table.nbytes == 10 * 8 + 10 * 16
+
+
+def test_restoring_gives_rows_beyond_the_saved_ones_their_defaults() -> None:
+    table = BatteryColumns(2)
+    table.charge[:] = 5
+    saved = table.copy_arrays()
+    table.grow(4)
+    table.charge[:] = 9
+    table.restore_arrays(saved)
+    assert table.charge.tolist() == [5, 5, 1, 1]
+    saved["charge"][:] = 0
+    assert table.charge.tolist() == [5, 5, 1, 1]
+
+
+def test_a_feature_table_lives_with_the_world() -> None:
+    world = World(Clock(0.1), capacity=2)
+    table = world.add_table("battery", BatteryColumns)
+    rows = world.allocate(["a", "b", "c"])
+    assert len(table.charge) == world.capacity >= 3
+    table.charge[rows] = [0.1, 0.2, 0.3]
+    saved = world.save()
+    world.release(rows[1:2])
+    reused = world.allocate(["d"])
+    assert reused.tolist() == rows[1:2].tolist()
+    assert table.charge[reused].tolist() == [1.0]
+    world.restore(saved)
+    assert table.charge[rows].tolist() == [0.1, 0.2, 0.3]
+    with pytest.raises(DuplicateNameError, match="battery"):
+        world.add_table("battery", BatteryColumns)
+
+
+@pytest.mark.parametrize("table", [BodyColumns, MotionColumns])
+def test_every_column_says_who_writes_it(table: type[ColumnTable]) -> None:
+    for name, spec in table.schema.items():
+        assert spec.writer, name
+        assert spec.shape in ((), (3,), (4,)), name
+        assert not spec.reference or spec.dtype == np.int64, name
