@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Rows
+from fleet_sim.arrays import AnyArray, Bools, Rows
 from fleet_sim.core.world import World
 from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
@@ -12,31 +12,50 @@ from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 _DISABLED = CollisionMode.DISABLED.code
+# Comparing a column with a plain number is several times faster than with an enum member.
+_NO_SHAPE = int(ShapeKind.NONE)
+# A whole span of rows costs a third of picking all of its rows one by one.
+_SPAN_GAIN = 3
 
 
 def active_mask(world: World) -> Bools:
     """Return which rows take part in collision checks at all."""
-    mask: Bools = world.alive & (world.collision_mode != _DISABLED) & (world.shape_kind != ShapeKind.NONE)
+    mask: Bools = world.alive & (world.collision_mode != _DISABLED) & (world.shape_kind != _NO_SHAPE)
     return mask
 
 
 def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
     """Return the collision shapes of `rows` at their world poses."""
-    positions, orientations = world.position[rows], world.orientation[rows]
-    centred_mask = world.shape_centred[rows]
+    positions, orientations = _pick(world.position, rows), _pick(world.orientation, rows)
+    centred_mask = _pick(world.shape_centred, rows)
     if not centred_mask.all():
         positions, orientations = positions.copy(), orientations.copy()
         off = np.flatnonzero(~centred_mask)
         turn = orientations[off]
         positions[off] += quaternions.rotate(turn, world.shape_position[rows][off])
         orientations[off] = quaternions.multiply(turn, world.shape_orientation[rows][off])
-    return ShapeArrays(world.shape_kind[rows], positions, orientations, world.half_extents[rows], world.radius[rows])
+    return ShapeArrays(
+        _pick(world.shape_kind, rows),
+        positions,
+        orientations,
+        _pick(world.half_extents, rows),
+        _pick(world.radius, rows),
+    )
+
+
+def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
+    """Return `column[rows]`; for rows of vectors `take` is several times faster."""
+    return column[rows] if isinstance(rows, slice) else column.take(rows, axis=0)
 
 
 def refresh_bounds(world: World) -> Rows:
     """Compute the AABBs of every row whose pose or shape changed; returns those rows."""
     rows = np.flatnonzero(world.bounds_behind)
-    if len(rows):
-        world.aabb_lower[rows], world.aabb_upper[rows] = world_aabbs(*shape_arrays(world, rows))
-        world.bounds_behind[rows] = False
+    if not len(rows):
+        return rows
+    # Where many changed, computing the rows between them as well is faster than picking rows; those come out the same.
+    span = slice(int(rows[0]), int(rows[-1]) + 1)
+    chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows
+    world.aabb_lower[chosen], world.aabb_upper[chosen] = world_aabbs(*shape_arrays(world, chosen))
+    world.bounds_behind[chosen] = False
     return rows
