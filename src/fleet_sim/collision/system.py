@@ -158,9 +158,13 @@ class CollisionSystem:
     def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
         if not len(pairs):
             return pairs, 0
+        world = self._world
+        if world.shape_centred.all():
+            # Then the shapes of all rows are the columns themselves, and nothing has to be picked first.
+            return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)
         rows, inverse = np.unique(pairs, return_inverse=True)
         local = inverse.reshape(pairs.shape)
-        shapes = shape_arrays(self._world, rows)
+        shapes = shape_arrays(world, rows)
 
         def solve(local_pairs: Ints, margin: float) -> Floats:
             return self._solve(rows[local_pairs], margin)
