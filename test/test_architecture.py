@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "errors",
             "arrays",
             "memory",
+            "images",
             "modes",
             "settings",
             "scenario",

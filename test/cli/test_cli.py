@@ -89,6 +89,16 @@ def test_run_says_what_happened() -> None:
     assert re.search(r"^state hash: \w+$", done.stdout, re.MULTILINE)
 
 
+def test_run_saves_a_picture_of_the_end(tmp_path: Path) -> None:
+    picture = tmp_path / "end.png"
+    done = fleet_sim_command(
+        "run", "demo.yaml", "--headless", "--rtf", "0", "--duration", "1", "--picture", str(picture)
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"picture: {picture}" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_bench_prints_a_row_for_each_size() -> None:
     done = fleet_sim_command("bench", "--robots", "10", "20", "--steps", "3")
     assert done.returncode == 0, done.stderr

@@ -213,7 +213,8 @@ class BulletClient:
 
 def _connect(module: Any, method: int, options: str) -> int:
     try:
-        number = int(module.connect(method, options=options))
+        # Given options, even empty ones, PyBullet prints them.
+        number = int(module.connect(method, options=options) if options else module.connect(method))
     except module.error as error:
         raise StateError(
             f"PyBullet cannot connect ({error}); a process can have one window and about a thousand worlds without. "

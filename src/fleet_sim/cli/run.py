@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.images import write_png
 from fleet_sim.paths import resolve_config
 from fleet_sim.scenario import is_scenario
 from fleet_sim.settings import load_mapping, parse_value, set_key
@@ -32,6 +33,7 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="set one key, as in simulation.physics=true",
     )
+    parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
 
@@ -49,6 +51,9 @@ def execute(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     print(summary(sim, time.perf_counter() - start))
+    if args.picture:
+        write_png(args.picture, sim.take_picture(1024, 768).rgb)
+        print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
     return 0

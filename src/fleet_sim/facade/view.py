@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from fleet_sim.bullet.camera import CameraView
+from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
 from fleet_sim.bullet.camera import setup_camera as place_camera
 from fleet_sim.bullet.visualizer import visualizer_keys
 from fleet_sim.facade.base import SimulationParts
@@ -45,6 +45,18 @@ class ViewFacade(SimulationParts):
         bounds = scene_bounds(self.world) if len(self.world) else None
         self._camera_placed = True
         return place_camera(self._mirror, mapping, bounds)
+
+    def take_picture(
+        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> Picture:
+        """Return a picture of the world (colours, depth in m, rows), without a window or a GPU.
+
+        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colours.
+        """
+        config = self.params.camera_config if camera_config is None else camera_config
+        mapping = vars(config) if isinstance(config, CameraParams) else config
+        bounds = scene_bounds(self.world) if len(self.world) else None
+        return render(self._mirror, width, height, view_from_config(mapping, bounds))
 
     def configure_visualizer(self, **settings: bool) -> None:
         """Apply the settings of the window: shadows, panels, collision shapes, see-through static bodies.
