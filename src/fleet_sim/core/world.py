@@ -154,11 +154,17 @@ class World(BodyColumns):
             listener(rows)
 
     def release(self, rows: Rows) -> None:
-        """End the entities in `rows`: listeners first, then the rows are free."""
+        """End the entities in `rows`: hooks and listeners hear of it while they still live, then rows are free."""
+        generations = self.generation[rows]
+        if self.hooks:
+            for row in rows.tolist():
+                self.hooks.discard(row)
+            rows, generations = self._still_live(rows, generations)
         if not len(rows):
             return
         for listener in self.on_remove:
             listener(rows)
+        rows, _ = self._still_live(rows, generations)
         self.waypoints.discard(self.motion, rows)
         freed = rows.tolist()
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
@@ -171,7 +177,6 @@ class World(BodyColumns):
             del self._row_of_id[object_id]
             self.user_data.pop(row, None)
             self.entity_events.discard(row)
-            self.hooks.discard(row)
             self.handles[row] = None
         self.alive[rows] = False
         # Never counted back, not even by `restore`: a stale handle stays stale whatever happens to the row.
@@ -179,6 +184,11 @@ class World(BodyColumns):
         self.generation[rows] = self._generations
         (self._resting if self.in_step else self._free).extend(reversed(freed))
         self.version += 1
+
+    def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
+        """Leave out rows that code called meanwhile has removed."""
+        live_mask = self.alive[rows] & (self.generation[rows] == generations)
+        return rows[live_mask], generations[live_mask]
 
     def renew(self) -> None:
         """Begin anew after everything was removed: ids count from 0 and random streams from their seed."""
