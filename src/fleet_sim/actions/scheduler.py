@@ -44,6 +44,7 @@ class ActionScheduler:
         self._woken: set[int] = set()
         self._polled: set[int] = set()
         self._timers: list[tuple[int, int, int, Action]] = []
+        self._timers_limit = 64
         self._serial = 0
         self.user_defined = False
         """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
@@ -202,6 +203,14 @@ class ActionScheduler:
             clock = self._world.clock
             self._serial += 1
             heapq.heappush(self._timers, (clock.ticks(until.time), self._serial, row, action))
+            if len(self._timers) > self._timers_limit:
+                self._drop_old_timers()
+
+    def _drop_old_timers(self) -> None:
+        """Forget the timers of actions that have ended: far ones would pile up."""
+        self._timers = [timer for timer in self._timers if self._running.get(timer[2]) is timer[3]]
+        heapq.heapify(self._timers)
+        self._timers_limit = max(64, 2 * len(self._timers))
 
     def _finish(self, row: int, action: Action) -> None:
         self._running.pop(row, None)
