@@ -209,5 +209,3 @@ class CollisionSystem:
         self._pairs.update(pairs)
         self._started = self._ended = NO_PAIRS
         self._changed = True
-        if self._schedule is not None:
-            self._schedule.restart()

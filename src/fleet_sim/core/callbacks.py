@@ -48,10 +48,5 @@ class CallbackList:
             if elapsed is not None:
                 self._guard.call(entry.what, entry.function, owner, elapsed)
 
-    def restart(self) -> None:
-        """Begin all schedules anew at the clock's tick."""
-        for entry in self._entries:
-            entry.schedule.restart()
-
     def __len__(self) -> int:
         return len(self._entries)

@@ -24,7 +24,7 @@ class Checkpoint:
     """A saved moment of one simulation; valid as long as that simulation lives, and in no other."""
 
     owner: World
-    tick: int
+    clock: Any
     world: dict[str, Any]
     parts: dict[str, Any]
 
@@ -43,7 +43,7 @@ class Checkpoints:
     def take(self) -> Checkpoint:
         """Return the present moment."""
         parts = {name: part.save() for name, part in self._parts.items()}
-        return Checkpoint(self._world, self._world.clock.tick, self._world.save(), parts)
+        return Checkpoint(self._world, self._world.clock.save(), self._world.save(), parts)
 
     def check(self, checkpoint: Checkpoint) -> None:
         """Raise InvalidValueError unless `checkpoint` was taken here."""
@@ -55,7 +55,7 @@ class Checkpoints:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go back to `checkpoint`: clock, world, then the parts in the order they registered."""
         self.check(checkpoint)
-        self._world.clock.tick = checkpoint.tick
+        self._world.clock.restore(checkpoint.clock)
         self._world.restore(checkpoint.world)
         for name, part in self._parts.items():
             part.restore(checkpoint.parts[name])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
+from weakref import WeakSet
 
 from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError
@@ -26,6 +28,7 @@ class Clock:
         self._exact_dt = exact(dt)
         self._numerator = self._exact_dt.numerator
         self._denominator = self._exact_dt.denominator
+        self._schedules: WeakSet[Schedule] = WeakSet()
 
     @property
     def time(self) -> float:
@@ -45,7 +48,23 @@ class Clock:
 
     def schedule(self, frequency: float | None) -> Schedule:
         """Return a schedule that fires `frequency` times per simulated second (None: at each step)."""
-        return Schedule(self, frequency)
+        schedule = Schedule(self, frequency)
+        self._schedules.add(schedule)
+        return schedule
+
+    def save(self) -> Any:
+        """Return the tick and how far every schedule is, for a checkpoint."""
+        return self.tick, {schedule: schedule.progress for schedule in self._schedules}
+
+    def restore(self, saved: Any) -> None:
+        """Go back to what `save` returned; schedules made since begin anew."""
+        self.tick, progress = saved
+        for schedule in self._schedules:
+            schedule.progress = progress.get(schedule, (self.tick, self.tick))
+
+    def restart(self) -> None:
+        """Go back to tick 0, where all schedules begin anew."""
+        self.restore((0, {}))
 
 
 class Schedule:
@@ -53,7 +72,7 @@ class Schedule:
 
     Over any whole number of periods the count is exact: 10 Hz at dt 0.1 fires at each step, 3 Hz fires 30 times in 100
     steps. The first firing comes one full period after the schedule was made. A frequency above the step
-    rate fires once per step.
+    rate fires once per step. Made by `Clock.schedule`, which takes it along through checkpoints.
     """
 
     def __init__(self, clock: Clock, frequency: float | None) -> None:
@@ -66,11 +85,8 @@ class Schedule:
         # Firings per tick, as a fraction of whole numbers: polling is exact, and cheap enough for every step.
         per_tick = Fraction(1) if frequency is None else exact(frequency) * exact(clock.dt)
         self._firings, self._ticks = per_tick.numerator, per_tick.denominator
-        self.restart()
-
-    def restart(self) -> None:
-        """Begin anew from the clock's present tick."""
-        self._origin = self._last = self._clock.tick
+        self.progress = (clock.tick, clock.tick)
+        """The tick it counts from, and that of the last firing's end."""
 
     def poll(self) -> float | None:
         """Return the seconds since the last firing when it is due in this step, else None.
@@ -78,9 +94,9 @@ class Schedule:
         To be asked once per step. The elapsed time counts this step as passed.
         """
         now = self._clock.tick
-        done = now - self._origin
+        origin, last = self.progress
+        done = now - origin
         if (done + 1) * self._firings // self._ticks <= done * self._firings // self._ticks:
             return None
-        elapsed = self._clock.seconds(now + 1 - self._last)
-        self._last = now + 1
-        return elapsed
+        self.progress = (origin, now + 1)
+        return self._clock.seconds(now + 1 - last)

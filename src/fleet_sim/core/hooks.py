@@ -140,9 +140,7 @@ class EntityHooks:
         return self._callbacks, self._plugins, self._controllers, self._updates
 
     def reset(self) -> None:
-        """Begin all schedules anew and tell the plugins."""
-        for callbacks in self._callbacks.values():
-            callbacks.restart()
+        """Call `on_reset` of all plugins."""
         for plugins in list(self._plugins.values()):
             for plugin in plugins:
                 self._guard.call("agent plugin on_reset", plugin.on_reset)

@@ -97,9 +97,8 @@ class PluginRunner:
                 self._guard.call("plugin on_step", plugin.on_step, elapsed)
 
     def reset(self) -> None:
-        """Begin all schedules anew and call `on_reset`."""
-        for plugin, schedule in self._plugins:
-            schedule.restart()
+        """Call `on_reset` of all plugins."""
+        for plugin in self.plugins:
             self._guard.call("plugin on_reset", plugin.on_reset)
 
     def shutdown(self) -> None:

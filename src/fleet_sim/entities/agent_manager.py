@@ -124,11 +124,6 @@ class AgentManager(BaseManager[Agent]):
         if self._callbacks is not None:
             self._callbacks.run(self)
 
-    def restart_callbacks(self) -> None:
-        """Begin the callbacks' schedules anew; the simulation does this at a reset."""
-        if self._callbacks is not None:
-            self._callbacks.restart()
-
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
     def spawn_agents_grid(

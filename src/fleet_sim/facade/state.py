@@ -34,7 +34,8 @@ class StateFacade(SimulationParts):
         self.checkpoints.restore(checkpoint)
         self._mirror.reconcile()
         emit_spawned(world, [world.handles[row] for row in world.rows.tolist() if not living_mask[row]])
-        self._restart_user_code()
+        self.world.hooks.reset()
+        self._plugins.reset()
         world.events.emit("reset")
 
     def reset(self) -> None:
@@ -58,24 +59,14 @@ class StateFacade(SimulationParts):
         """
         self._require_between_steps("clear")
         remove(self.world, self.world.rows)
-        self.clock.tick = 0
+        self.clock.restart()
         self.world.renew()
         self.collisions.count = 0
-        self.collisions.set_frequency(self.params.collision_check_frequency)
         self._initial = None
         self._mirror.reset()
-        self._restart_user_code()
-        self.world.events.emit("cleared")
-
-    def _restart_user_code(self) -> None:
-        """Begin all schedules of users anew at the present tick, and tell the plugins."""
         self.world.hooks.reset()
-        self._callbacks.restart()
-        for manager in self._managers.values():
-            restart = getattr(manager, "restart_callbacks", None)
-            if restart is not None:
-                restart()
         self._plugins.reset()
+        self.world.events.emit("cleared")
 
     def state_hash(self) -> str:
         """Return a hash of all state, equal for equal runs whatever the order of rows."""
