@@ -60,8 +60,8 @@ class GridSpawnParams:
     def from_dict(cls, config: Mapping[str, Any]) -> GridSpawnParams:
         """Read either the ranges (`x_min`, ...) or `count` with optional `columns`, `spacing`, `offset`."""
         if "count" in config:
-            return cls.from_count(**_CountForm.checked(config))
-        return read(cls, config)
+            return cls.from_count(**vars(read(_CountForm, config)))
+        return cls(**vars(read(_RangeForm, config)))
 
     @property
     def total_cells(self) -> int:
@@ -80,12 +80,20 @@ class GridSpawnParams:
 
 
 @dataclass
+class _RangeForm:
+    x_min: int
+    x_max: int
+    y_min: int
+    y_max: int
+    spacing: tuple[float, float, float]
+    offset: tuple[float, float, float]
+    z_min: int = 0
+    z_max: int = 0
+
+
+@dataclass
 class _CountForm:
     count: int
     columns: int | None = None
     spacing: tuple[float, float, float] = (1.0, 1.0, 0.0)
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    @classmethod
-    def checked(cls, config: Mapping[str, Any]) -> dict[str, Any]:
-        return vars(read(cls, config))

@@ -1,0 +1,250 @@
+"""Managers, grids and spawning in bulk."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from fleet_sim import (
+    AgentManager,
+    AgentSpawnParams,
+    ConfigError,
+    DuplicateNameError,
+    GridSpawnParams,
+    InvalidValueError,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObjectManager,
+    SimObjectSpawnParams,
+    StateError,
+    Wait,
+)
+
+BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
+ROBOT = AgentSpawnParams(BOX, BOX)
+CRATE = SimObjectSpawnParams(BOX, BOX)
+GRID = GridSpawnParams(0, 3, 0, 2, [1.0, 2.0, 0.0], [10.0, 0.0, 0.1])
+
+
+def test_named_grids_fill_along_x_then_y(sim: MultiRobotSimulationCore) -> None:
+    robots = AgentManager(sim).spawn_agents_grid(6, GRID, ROBOT, name_prefix="r")
+    assert [robot.name for robot in robots] == [f"r_{index}" for index in range(6)]
+    assert [robot.get_pose().as_position() for robot in robots[3:5]] == [[13, 0, 0.1], [10, 2, 0.1]]
+
+
+def test_unnamed_grids_are_shuffled_by_the_seed(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    def positions(seed: int) -> list[list[float]]:
+        robots = AgentManager(make_sim(seed=seed)).spawn_agents_grid(8, GRID, ROBOT)
+        return [robot.get_pose().as_position() for robot in robots]
+
+    assert positions(1) == positions(1)
+    assert positions(1) != positions(2)
+    assert len({tuple(position) for position in positions(1)}) == 8
+
+
+def test_grids_from_a_count_are_nearly_square() -> None:
+    grid = GridSpawnParams.from_count(10)
+    assert (grid.x_max, grid.y_max, grid.total_cells) == (3, 2, 12)
+    assert GridSpawnParams.from_dict({"count": 10, "columns": 5}).total_cells == 10
+    ranges = {"x_min": 0, "x_max": 1, "y_min": 0, "y_max": 1, "spacing": [1, 1, 1], "offset": [0, 0, 0], "z_max": 1}
+    assert GridSpawnParams.from_dict(ranges).total_cells == 8
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"count": 0},
+        {"count": 4, "columns": 0},
+        {"count": 4, "colums": 2},
+        {"x_min": 3, "x_max": 1, "y_min": 0, "y_max": 1, "spacing": [1, 1, 1], "offset": [0, 0, 0]},
+        {"x_min": 0, "x_max": 1, "y_min": 0, "y_max": 1, "spacing": [1, 1], "offset": [0, 0, 0]},
+        {"x_min": 0, "x_max": 1, "y_min": 0, "y_max": 1, "spacing": [1, float("nan"), 1], "offset": [0, 0, 0]},
+        {"x_min": 0, "x_max": 1},
+    ],
+)
+def test_bad_grids_are_refused(config: dict) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        GridSpawnParams.from_dict(config)
+
+
+def test_more_than_fit_are_refused(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    before = sim.state_hash()
+    with pytest.raises(InvalidValueError, match="13 objects do not fit on a grid of 12 cells"):
+        manager.spawn_agents_grid(13, GRID, ROBOT)
+    with pytest.raises(InvalidValueError, match="do not fit"):
+        manager.spawn_agent_grid_counts(GRID, [(ROBOT, 7), (ROBOT, 6)])
+    assert (sim.state_hash(), len(manager)) == (before, 0)
+
+
+def test_counts_are_exact_and_cells_differ(sim: MultiRobotSimulationCore) -> None:
+    fast, slow = AgentSpawnParams(BOX, BOX, max_linear_vel=9.0, name="fast"), AgentSpawnParams(BOX, BOX, name="slow")
+    robots = AgentManager(sim).spawn_agent_grid_counts(GRID, [(fast, 3), (slow, 2), (fast, 1)])
+    assert [robot.name for robot in robots] == ["fast_0", "fast_1", "fast_2", "slow_0", "slow_1", "fast_3"]
+    assert [robot.max_linear_vel[0] for robot in robots] == [9, 9, 9, 2, 2, 9]
+    assert len({tuple(robot.position) for robot in robots}) == 6
+
+
+def test_a_failing_group_spawns_nothing(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    before = sim.state_hash()
+    bad = AgentSpawnParams(BOX, BOX, motion_mode="hovering")
+    with pytest.raises(InvalidValueError, match="hovering"):
+        manager.spawn_agent_grid_counts(GRID, [(ROBOT, 3), (bad, 2)])
+    with pytest.raises(InvalidValueError, match="AgentSpawnParams"):
+        manager.spawn_agent_grid_counts(GRID, [(ROBOT, 3), (CRATE, 2)])
+    with pytest.raises(InvalidValueError, match="counts"):
+        manager.spawn_agent_grid_counts(GRID, [(ROBOT, -1)])
+    assert (sim.state_hash(), len(manager)) == (before, 0)
+
+
+def test_mixed_types_follow_their_probabilities(sim: MultiRobotSimulationCore) -> None:
+    grid = GridSpawnParams.from_count(2000)
+    heavy, light = SimObjectSpawnParams(BOX, BOX, mass=2.0), SimObjectSpawnParams(BOX, BOX, mass=1.0)
+    objects = SimObjectManager(sim).spawn_grid_mixed(2000, grid, [(heavy, 0.5), (light, 0.25)])
+    masses = [obj.mass for obj in objects]
+    assert 900 < masses.count(2.0) < 1100
+    assert 400 < masses.count(1.0) < 600
+    for weights in ([(heavy, 0.9), (light, 0.2)], [(heavy, -0.1)], [], [(heavy, float("nan"))]):
+        with pytest.raises(InvalidValueError, match="probabilit"):
+            SimObjectManager(sim).spawn_grid_mixed(5, grid, weights)
+
+
+def test_a_batch_equals_one_by_one(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    params = [
+        AgentSpawnParams(BOX, BOX, Pose((index, 0, 0)), name=f"r{index}", max_linear_vel=1.0 + index % 3)
+        for index in range(20)
+    ]
+    batch, single, grid = make_sim(), make_sim(), make_sim()
+    AgentManager(batch).spawn_objects_batch(params)
+    for entry in params:
+        single.spawn(entry)
+    grid.spawn_all(list(reversed(params)))
+    for sim in (batch, single, grid):
+        for agent in sorted(sim.agents, key=lambda agent: agent.name or ""):
+            agent.set_goal(Pose((agent.get_pose().x, 5, 0)))
+    for _ in range(30):
+        for sim in (batch, single, grid):
+            sim.step_once()
+        assert batch.state_hash() == single.state_hash() == grid.state_hash()
+
+
+def test_a_batch_is_all_or_nothing(sim: MultiRobotSimulationCore) -> None:
+    sim.spawn(SimObjectSpawnParams(name="taken"))
+    before, version = sim.state_hash(), len(sim.sim_objects)
+    manager = SimObjectManager(sim)
+    with pytest.raises(DuplicateNameError, match="taken"):
+        manager.spawn_objects_batch([SimObjectSpawnParams(name=name) for name in ("a", "b", "taken")])
+    with pytest.raises(DuplicateNameError, match="'a'"):
+        manager.spawn_objects_batch([SimObjectSpawnParams(name="a"), SimObjectSpawnParams(name="a")])
+    with pytest.raises(InvalidValueError, match="SimObjectSpawnParams"):
+        manager.spawn_objects_batch([CRATE, "crate"])  # type: ignore[list-item]
+    assert (sim.state_hash(), len(sim.sim_objects), len(manager)) == (before, version, 0)
+
+
+def test_managers_know_their_living_members(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim, name="fleet")
+    robots = manager.spawn_agents_grid(4, GRID, ROBOT, name_prefix="r")
+    sim.spawn(ROBOT)
+    assert list(manager) == manager.agents == manager.objects == robots
+    sim.remove_object(robots[1])
+    assert manager.get_object_count() == 3
+    assert manager[1] == robots[2]
+    assert manager.get_object("r_3") == robots[3]
+    assert manager.get_pose(0) == manager.get_all_poses()[0] == robots[0].get_pose()
+    assert list(manager.get_poses_dict()) == [0, 2, 3]
+    with pytest.raises(KeyError, match="0 to 2"):
+        manager[3]
+    with pytest.raises(KeyError, match="Did you mean"):
+        manager.get_object("r_33")
+    assert sim.get_manager("fleet") is manager
+
+
+def test_a_reset_gives_a_manager_its_members_back(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    robots = manager.spawn_agents_grid(4, GRID, ROBOT, name_prefix="r")
+    sim.step_once()
+    sim.remove_object(robots[1])
+    manager.spawn_agents_grid(2, GRID, ROBOT, name_prefix="late")
+    assert len(manager) == 5
+    sim.reset()
+    assert manager.agents == robots
+
+
+def test_many_cycles_of_spawning_and_removing_leave_nothing_behind(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    for _ in range(300):
+        sim.remove_objects(manager.spawn_agents_grid(10, GRID, ROBOT, name_prefix="r"))
+        assert len(manager) == 0
+    gc.collect()
+    assert sim.world.capacity <= 64
+    assert sum(type(thing).__name__ == "Agent" for thing in gc.get_objects()) == 0
+
+
+def test_a_manager_without_a_simulation_says_so() -> None:
+    manager = AgentManager()
+    assert len(manager) == 0
+    with pytest.raises(StateError, match="set_sim_core"):
+        manager.spawn_agents_grid(1, GRID, ROBOT)
+
+
+def test_goals_and_actions_for_all(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    robots = manager.spawn_agents_grid(4, GRID, ROBOT, name_prefix="r")
+    manager.set_goal_pose(0, Pose((0, 0, 0.1)))
+    manager.set_goal_pose_by_object_id(robots[1].object_id, Pose((0, 0, 0.1)))
+    manager.set_goal_pose_by_body_id(robots[2].body_id, Pose((0, 0, 0.1)))
+    assert manager.get_moving_count() == 3
+    assert manager.get_moving_agents() == robots[:3]
+    assert manager.get_stopped_agents() == robots[3:]
+    manager.set_goal_pose_all(lambda agent: Pose((0, 0, 0.1)) if agent == robots[3] else None)
+    assert manager.get_moving_count() == 4
+    manager.stop_all()
+    assert manager.get_moving_count() == 0
+    manager.add_action_all(lambda agent: Wait(1.0))
+    manager.add_action_sequence_all(lambda agent: [Wait(1.0), Wait(1.0)])
+    assert {agent.get_action_queue_size() for agent in manager} == {3}
+    with pytest.raises(KeyError, match="object id 999"):
+        manager.set_goal_pose_by_object_id(999, Pose((0, 0, 0)))
+
+
+def test_manager_callbacks_run_at_the_managers_rate(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim, update_frequency=5.0)
+    calls: list[tuple[AgentManager, float]] = []
+    manager.register_callback(lambda group, dt: calls.append((group, dt)))
+    for _ in range(10):
+        sim.step_once()
+    assert calls == [(manager, pytest.approx(0.2))] * 5
+
+
+def test_poses_of_all_can_be_set(sim: MultiRobotSimulationCore) -> None:
+    manager = SimObjectManager(sim)
+    manager.spawn_objects_grid(3, GRID, CRATE, name_prefix="c")
+    manager.set_pose_all(lambda obj: Pose((obj.object_id, 0, 0)))
+    assert [pose.x for pose in manager.get_all_poses()] == [0, 1, 2]
+
+
+def test_entries_from_yaml(sim: MultiRobotSimulationCore, tmp_path) -> None:
+    path = tmp_path / "fleet.yaml"
+    path.write_text("entities:\n- {name: a, pose: [1, 0, 0]}\n- {name: b, grid: {count: 3}}\n")
+    manager = AgentManager(sim)
+    assert [agent.name for agent in manager.spawn_from_yaml(path)] == ["a", "b_0", "b_1", "b_2"]
+    assert [agent.name for agent in manager.spawn_from_config([{"name": "c", "yaw": 1.0}])] == ["c"]
+    assert len(manager) == 5
+    before = sim.state_hash()
+    with pytest.raises(ConfigError, match="entities"):
+        manager.spawn_from_yaml(path, key="entitys")
+    with pytest.raises(ConfigError, match=r"\[1\]"):
+        manager.spawn_from_config([{"name": "d"}, {"name": "a"}])
+    assert sim.state_hash() == before
+
+
+def test_spawning_positions_of_large_grids(sim: MultiRobotSimulationCore) -> None:
+    robots = AgentManager(sim).spawn_agents_grid(10_000, GridSpawnParams.from_count(10_000), ROBOT, name_prefix="r")
+    positions = sim.world.position[[robot.row for robot in robots]]
+    assert len(np.unique(positions, axis=0)) == 10_000
+    assert positions.max() == 99.0

@@ -1,0 +1,248 @@
+"""SimObject: a handle over one row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    CollisionMode,
+    ConfigError,
+    DuplicateNameError,
+    InvalidValueError,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObject,
+    SimObjectSpawnParams,
+    StaleHandleError,
+    StateError,
+)
+
+TETRAHEDRON = """v 0 0 0
+v 2 0 0
+v 0 2 0
+v 0 0 2
+f 1 3 2
+f 1 2 4
+f 1 4 3
+f 2 3 4
+"""
+
+
+def test_handles_of_one_entity_are_equal(sim: MultiRobotSimulationCore, crate: SimObject, robot: Agent) -> None:
+    again = sim.get_object("crate")
+    assert again == crate
+    assert hash(again) == hash(crate)
+    assert crate != robot
+    assert crate != "crate"
+    assert len({crate, again, robot}) == 2
+    assert sim.get_object(crate.object_id) == crate
+
+
+def test_repr_names_the_entity_and_survives_its_removal(sim: MultiRobotSimulationCore, crate: SimObject) -> None:
+    unnamed = sim.spawn(SimObjectSpawnParams())
+    assert repr(crate) == "<SimObject crate>"
+    assert repr(unnamed) == f"<SimObject #{unnamed.object_id}>"
+    sim.remove_object(crate)
+    assert "removed" in repr(crate)
+
+
+def test_a_stale_handle_says_so_even_when_its_row_is_used_again(
+    sim: MultiRobotSimulationCore, crate: SimObject
+) -> None:
+    sim.remove_object(crate)
+    follower = sim.spawn(SimObjectSpawnParams(name="crate"))
+    assert not crate.is_alive
+    assert crate != follower
+    for use in (crate.get_pose, lambda: crate.name, lambda: crate.object_id, lambda: crate.set_pose(Pose((0, 0, 0)))):
+        with pytest.raises(StaleHandleError, match="removed from the simulation"):
+            use()
+    with pytest.raises(StaleHandleError):
+        sim.remove_object(crate)
+
+
+def test_a_pose_that_was_read_never_changes(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    before = robot.get_pose()
+    position = robot.position
+    robot.set_velocity(1.0)
+    for _ in range(5):
+        sim.step_once()
+    assert before == Pose((0, 0, 0))
+    assert position.tolist() == [0.0, 0.0, 0.0]
+    assert robot.get_pose().x > 0.0
+    robot.position[:] = 7.0
+    assert robot.get_pose().x < 7.0
+
+
+def test_set_pose_tells_whether_it_moved(crate: SimObject) -> None:
+    target = Pose.from_yaw(2.0, 1.0, 0.0, 0.5)
+    assert crate.set_pose(target)
+    assert crate.get_pose() == target
+    assert not crate.set_pose(target)
+
+
+def test_set_pose_raw_normalises_and_refuses_nonsense(crate: SimObject) -> None:
+    assert crate.set_pose_raw([1, 2, 3], [0, 0, 0, 2])
+    assert crate.get_pose() == Pose((1, 2, 3))
+    for position, orientation in (
+        ([1, 2], [0, 0, 0, 1]),
+        ([np.nan, 0, 0], [0, 0, 0, 1]),
+        ([0, 0, np.inf], [0, 0, 0, 1]),
+        ([0, 0, 0], [0, 0, 0, 0]),
+        ("abc", [0, 0, 0, 1]),
+    ):
+        with pytest.raises(InvalidValueError):
+            crate.set_pose_raw(position, orientation)
+    assert crate.get_pose() == Pose((1, 2, 3))
+
+
+def test_set_pose_may_keep_or_end_the_velocity(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    robot.set_velocity(1.0)
+    sim.step_once()
+    assert robot.velocity[0] > 0.0
+    robot.set_pose(Pose((5, 0, 0)))
+    assert robot.velocity[0] > 0.0
+    robot.set_pose(Pose((6, 0, 0)), preserve_velocity=False)
+    assert robot.velocity.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_names_are_unique_and_may_change(sim: MultiRobotSimulationCore, crate: SimObject, robot: Agent) -> None:
+    crate.set_name("box")
+    assert sim.get_object("box") == crate
+    with pytest.raises(DuplicateNameError, match="robot"):
+        crate.set_name("robot")
+    with pytest.raises(KeyError, match="Did you mean 'robot'"):
+        sim.get_object("robo")
+    crate.set_name(None)
+    assert crate.name is None
+    sim.spawn(SimObjectSpawnParams(name="box"))
+
+
+def test_user_data_stays_with_the_entity(sim: MultiRobotSimulationCore) -> None:
+    obj = sim.spawn(SimObjectSpawnParams(name="a", user_data={"weight": 3}))
+    obj.user_data["seen"] = True
+    assert sim.get_object("a").user_data == {"weight": 3, "seen": True}
+
+
+def test_entities_of_one_batch_do_not_share_user_data(sim: MultiRobotSimulationCore) -> None:
+    # Texts of long arrays are abbreviated, so that these two look alike when printed.
+    first, second = np.zeros(5000), np.zeros(5000)
+    second[2500] = 1.0
+    handles = sim.spawn_all([SimObjectSpawnParams(user_data={"map": data}) for data in (first, second)])
+    assert handles[0].user_data["map"][2500] == 0.0
+    assert handles[1].user_data["map"][2500] == 1.0
+
+
+def test_collision_modes_change_at_run_time(sim: MultiRobotSimulationCore, crate: SimObject, robot: Agent) -> None:
+    sim.step_once()
+    crate.set_pose(Pose((0.1, 0, 0)))
+    sim.step_once()
+    assert sim.collision_count == 1
+    crate.set_collision_mode("disabled")
+    assert crate.collision_mode is CollisionMode.DISABLED
+    sim.step_once()
+    assert not sim.get_active_collision_pairs()
+    crate.set_collision_mode(CollisionMode.NORMAL_3D)
+    sim.step_once()
+    assert len(sim.get_active_collision_pairs()) == 1
+    crate.set_collision_mode(CollisionMode.STATIC)
+    assert crate.is_static
+    with pytest.raises(ValueError, match="Did you mean .normal_3d"):
+        crate.set_collision_mode("normal_4d")
+
+
+def test_callbacks_run_at_their_frequency_with_true_elapsed_time(
+    sim: MultiRobotSimulationCore, crate: SimObject
+) -> None:
+    always, sometimes = [], []
+
+    def each(obj: SimObject, dt: float) -> None:
+        always.append((obj, dt))
+
+    crate.register_callback(each)
+    crate.register_callback(lambda obj, dt: sometimes.append(dt), frequency=2.0)
+    for _ in range(10):
+        sim.step_once()
+    assert always == [(crate, pytest.approx(0.1))] * 10
+    assert sometimes == [pytest.approx(0.5)] * 2
+    assert crate.unregister_callback(each)
+    assert not crate.unregister_callback(each)
+
+
+def test_a_subclass_may_override_update(sim: MultiRobotSimulationCore) -> None:
+    class Beacon(SimObject):
+        def update(self, dt: float) -> bool:
+            self.user_data["time"] = self.user_data.get("time", 0.0) + dt
+            return self.set_pose(Pose((self.user_data["time"], 0, 0)))
+
+    beacon = Beacon.from_params(SimObjectSpawnParams(name="beacon"), sim)
+    still = sim.spawn(SimObjectSpawnParams())
+    for _ in range(10):
+        sim.step_once()
+    assert isinstance(sim.get_object("beacon"), Beacon)
+    assert beacon.get_pose().x == pytest.approx(1.0)
+    assert not still.update(0.1)
+
+
+def test_from_dict_needs_a_name_and_knows_its_keys(sim: MultiRobotSimulationCore) -> None:
+    obj = SimObject.from_dict({"name": "a", "pose": [1, 2, 3], "yaw": 0.5, "mass": 2}, sim)
+    assert (obj.get_pose().as_position(), obj.mass) == ([1, 2, 3], 2.0)
+    assert obj.get_pose().yaw == pytest.approx(0.5)
+    before = sim.state_hash()
+    with pytest.raises(ValueError, match="name"):
+        SimObject.from_dict({"pose": [0, 0, 0]}, sim)
+    with pytest.raises(ConfigError, match="Did you mean 'pose'"):
+        SimObject.from_dict({"name": "b", "poze": [0, 0, 0]}, sim)
+    assert sim.state_hash() == before
+
+
+def test_from_mesh_reads_the_size_of_the_file(sim: MultiRobotSimulationCore, tmp_path) -> None:
+    path = tmp_path / "tetra.obj"
+    path.write_text(TETRAHEDRON)
+    mesh = SimObject.from_mesh(str(path), Pose((0, 0, 5)), sim_core=sim, name="mesh")
+    agent = Agent.from_mesh(str(path), Pose((9, 0, 0)), mesh_scale=(0.5, 0.5, 0.5), sim_core=sim)
+    sim.step_once()
+    lower, upper = sim.world.aabb_lower[mesh.row], sim.world.aabb_upper[mesh.row]
+    assert np.allclose(lower, [0, 0, 5], atol=0.1)
+    assert np.allclose(upper, [2, 2, 7], atol=0.1)
+    assert np.allclose(sim.world.aabb_upper[agent.row], [10, 1, 1], atol=0.1)
+    with pytest.raises(InvalidValueError, match="Did you mean 'tetra.obj'"):
+        SimObject.from_mesh(str(tmp_path / "tetr.obj"), sim_core=sim)
+    with pytest.raises(InvalidValueError, match="sim_core"):
+        SimObject.from_mesh(str(path))
+
+
+def test_bodies_made_by_hand_join_the_world(sim: MultiRobotSimulationCore) -> None:
+    import pybullet
+
+    shape = pybullet.createCollisionShape(pybullet.GEOM_BOX, halfExtents=[0.5] * 3, physicsClientId=sim.client)
+    body = pybullet.createMultiBody(0, shape, basePosition=[3, 0, 0], physicsClientId=sim.client)
+    obj = SimObject(body, sim, pickable=False, name="by hand", user_data={"a": 1})
+    assert obj.body_id == body
+    assert obj.get_pose() == Pose((3, 0, 0))
+    assert (obj.pickable, obj.user_data) == (False, {"a": 1})
+    obj.set_pose(Pose((4, 0, 0)))
+    assert pybullet.getBasePositionAndOrientation(body, physicsClientId=sim.client)[0] == (4, 0, 0)
+
+
+def test_static_bodies_collide_when_static_pairs_are_wanted(make_sim) -> None:
+    import pybullet
+
+    sim = make_sim(ignore_static_collision=False, enable_floor=False)
+    shape = pybullet.createCollisionShape(pybullet.GEOM_BOX, halfExtents=[0.5] * 3, physicsClientId=sim.client)
+    body = pybullet.createMultiBody(0, shape, basePosition=[0.6, 0, 0], physicsClientId=sim.client)
+    wall = sim.register_static_body(body)
+    box = ShapeParams("box", half_extents=(0.2, 0.2, 0.2))
+    robot = sim.spawn(AgentSpawnParams(box, box))
+    sim.step_once()
+    assert wall.is_static
+    assert sim.get_active_collision_pairs() == [(wall, robot)]
+
+
+def test_an_attached_object_is_moved_by_its_carrier_only(crate: SimObject, robot: Agent) -> None:
+    robot.attach_object(crate)
+    with pytest.raises(StateError, match="attached to 'robot'"):
+        crate.set_pose(Pose((3, 3, 3)))
