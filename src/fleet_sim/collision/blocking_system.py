@@ -43,8 +43,10 @@ class BlockingSystem:
     def before(self) -> None:
         """Note where the robots that may be blocked are."""
         world, motion = self._world, self._world.motion
-        rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         self._start = None
+        if not np.count_nonzero(world.block_on_collision):
+            return
+        rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
             shapes = shape_arrays(world, slice(None))
             self._start = _Start(

@@ -122,11 +122,10 @@ class CollisionSystem:
             world.aabb_upper,
             margin=self.margin,
             active_mask=taking_part_mask,
-            static_mask=static_mask if static_mask.any() else None,
+            static_mask=static_mask if np.count_nonzero(static_mask) else None,
             ignore_static=self.ignore_static if ignore_static is None else ignore_static,
         )
-        carried_mask = world.parent != NO_ROW
-        if carried_mask.any() and len(pairs):
+        if len(pairs) and np.count_nonzero(world.parent != NO_ROW):
             a, b = pairs[:, 0], pairs[:, 1]
             pairs = pairs[(world.parent[a] != b) & (world.parent[b] != a)]
         return pairs
