@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion_fleet import DIFFERENTIAL, LIMITS, OMNI, Fleet
 
 from fleet_sim.core.steering import give_limits, give_velocities
-from test.motion.fleet import DIFFERENTIAL, LIMITS, OMNI, Fleet
 
 
 def _start(fleet: Fleet, rows: np.ndarray, which: np.ndarray, seed: int) -> None:

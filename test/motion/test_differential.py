@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion_fleet import DIFFERENTIAL, Fleet
 
 from fleet_sim.modes import MovementDirection, PosePhase
 from fleet_sim.spatial.quaternions import from_eulers, from_yaws, to_eulers, yaws
-from test.motion.fleet import DIFFERENTIAL, Fleet
 
 FORWARD, BACKWARD, AUTO = (direction.code for direction in MovementDirection)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from motion_fleet import Fleet
 
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.core.world import World
@@ -13,7 +14,6 @@ from fleet_sim.motion.laws import (
     motion_law_names,
     register_motion_law,
 )
-from test.motion.fleet import Fleet
 
 
 class Jump:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion_fleet import Fleet
 
 from fleet_sim.spatial.quaternions import conjugate, from_eulers, from_yaws, rotate
-from test.motion.fleet import Fleet
 
 coordinate = st.floats(-5.0, 5.0)
 point = st.tuples(coordinate, coordinate, coordinate)

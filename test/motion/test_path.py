@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from test.motion.fleet import DIFFERENTIAL, OMNI, Fleet
+from motion_fleet import DIFFERENTIAL, OMNI, Fleet
 
 LINE = np.c_[np.linspace(0.0, 10.0, 101), np.zeros((101, 2))]
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from test.motion.fleet import Fleet
+from motion_fleet import Fleet
 
 DTS = [0.001, 1 / 240, 0.01, 0.05, 0.1, 0.5, 3.0]
 

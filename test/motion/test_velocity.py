@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion_fleet import DIFFERENTIAL, OMNI, Fleet
 
 from fleet_sim.core.steering import give_velocities, halt
 from fleet_sim.modes import ControllerMode
 from fleet_sim.spatial.quaternions import conjugate, from_eulers, rotate
-from test.motion.fleet import DIFFERENTIAL, OMNI, Fleet
 
 
 def command(fleet: Fleet, linear: list[float], angular: list[float]) -> None:
