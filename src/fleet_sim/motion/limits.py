@@ -20,7 +20,7 @@ UNLIMITED = 1e12
 def along(norm_limits: Floats, axis_limits: Floats, directions: Floats) -> Floats:
     """Return the largest factors (N,) of unit `directions` (3, N) that meet limits (N,) and (3, N)."""
     sizes = np.abs(directions)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         per_axis = np.where(sizes > NEGLIGIBLE, axis_limits / sizes, np.inf)
     return np.minimum(np.minimum(per_axis[0], per_axis[1]), np.minimum(per_axis[2], norm_limits))
 
