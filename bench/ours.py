@@ -6,7 +6,6 @@ Run: python bench/ours.py '{"robots": 1000, "steps": 100}'
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from typing import Any
 
 import workload
@@ -22,6 +21,7 @@ from fleet_sim import (
     SimulationParams,
 )
 
+LEAST_SECONDS, MOST_REPEATS = 0.5, 20
 MOTION_MODES = {"omni": "omnidirectional", "differential": "differential"}
 
 
@@ -67,10 +67,26 @@ def command(manager: AgentManager, case: Case) -> None:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Return what the case took."""
+    """Return what the case took.
+
+    A run of ours is over so soon that a moment's load of the machine could fill it; it is repeated for a while.
+    """
+    result, times, shares = run(case)
+    for _ in range(MOST_REPEATS):
+        if sum(times) >= LEAST_SECONDS:
+            break
+        _, more, more_shares = run(case)
+        times += more
+        shares += more_shares
+    systems = {name: sum(share[name] for share in shares) / len(shares) for name in shares[0]}
+    return {**result, **workload.summary(times), "systems": systems}
+
+
+def run(case: Case) -> tuple[dict[str, float], list[float], list[dict[str, float]]]:
+    """Return what a single run took and counted, the seconds of each step, and the ms of each step's systems."""
     sim = build(case)
     manager = AgentManager(sim)
-    if case.bodies:
+    if case.bodies or case.flush == "step":
         sim.setup_pybullet()
     before = workload.resident_bytes()
     begin = time.perf_counter()
@@ -80,22 +96,17 @@ def measure(case: Case) -> dict[str, Any]:
     spawn_time = time.perf_counter() - begin
     spawned = workload.resident_bytes()
     command(manager, case)
-    shares: defaultdict[str, float] = defaultdict(float)
-
-    def note_shares() -> None:
-        for name, value in sim.get_profiling_stats()["systems"].items():
-            shares[name] += value / case.steps
-
-    result = workload.timed_steps(case, sim.step_once, note_shares)
-    return {
-        **result,
+    shares: list[dict[str, float]] = []
+    times = workload.timed_steps(case, sim.step_once, lambda: shares.append(sim.get_profiling_stats()["systems"]))
+    result = {
         "spawn_ms": 1e3 * spawn_time,
         "kb_per_robot": (spawned - before) / case.robots / 1e3,
         "kb_after_run": (workload.resident_bytes() - before) / case.robots / 1e3,
         "still_moving": manager.get_moving_count(),
         "collision_events": sim.collision_count,
-        "systems": shares,
     }
+    sim.close()
+    return result, times, shares
 
 
 if __name__ == "__main__":

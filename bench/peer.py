@@ -73,9 +73,9 @@ def measure(case: Case) -> dict[str, Any]:
     spawned = workload.resident_bytes()
     command(sim, case)
     sim.step_once()  # its robots start one step after their command
-    result = workload.timed_steps(case, sim.step_once)
+    times = workload.timed_steps(case, sim.step_once)
     return {
-        **result,
+        **workload.summary(times),
         "spawn_ms": 1e3 * spawn_time,
         "kb_per_robot": (spawned - before) / case.robots / 1e3,
         "kb_after_run": (workload.resident_bytes() - before) / case.robots / 1e3,

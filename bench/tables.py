@@ -10,7 +10,8 @@ WORKLOAD = """\
 Workload: that of pybullet-fleet's own benchmark. Cubes of 0.1 m on a grid of 1 m, physics off, time step 0.1 s, no
 window, as fast as possible. half: half of the robots drive to seeded goals on the grid and up to 10 m around it, and
 stop there; all: every robot drives on and on. check: collisions checked in each step, or never.
-step: median of the measured steps (after 10 to warm up) and of the rounds, ms. ratio: median of the rounds' ratios.
+step: median of the measured steps (after 10 to warm up), then of the rounds, ms; in each round fleet_sim's run is
+repeated for half a second. ratio: median of the rounds' ratios.
 RTF: simulated over wall time of all measured steps. spawn: the whole fleet, ms. memory: by how much the resident set
 grew from before the spawn to the end of the run, kB per robot."""
 

@@ -81,8 +81,8 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def timed_steps(case: Case, step: Callable[[], object], after: Callable[[], object] = lambda: None) -> dict[str, Any]:
-    """Warm up, step, and return the median step in ms and the real-time factor over all measured steps.
+def timed_steps(case: Case, step: Callable[[], object], after: Callable[[], object] = lambda: None) -> list[float]:
+    """Warm up, step, and return the seconds each measured step took.
 
     `after` is called after each measured step and is not timed.
     """
@@ -94,6 +94,11 @@ def timed_steps(case: Case, step: Callable[[], object], after: Callable[[], obje
         step()
         times.append(time.perf_counter() - begin)
         after()
+    return times
+
+
+def summary(times: list[float]) -> dict[str, float]:
+    """Return the median step in ms, and the real-time factor over all steps."""
     return {"step_ms": 1e3 * float(np.median(times)), "rtf": TIME_STEP * len(times) / sum(times)}
 
 
