@@ -50,7 +50,7 @@ class Plan:
         basics = [self.basic(robots) for robots in self.sizes]
         if self._quick:
             return basics
-        variants = product(("half", "all"), ("omni", "differential"), (True, False))
+        variants = list(product(("half", "all"), ("omni", "differential"), (True, False)))
         return [
             replace(case, moving=moving, motion=motion, collisions=collisions)
             for case in basics

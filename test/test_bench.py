@@ -7,7 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RUN = Path(__file__).parents[1] / "bench" / "run.py"
+
+
+def test_every_size_is_measured_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    from plan import Plan  # the folder of the benchmark is no package
+
+    cases = Plan((10, 20), quick=False, steps=1).compared()
+    assert len(set(cases)) == 2 * 2 * 2 * 2
+    assert set(Plan((10, 20), quick=True, steps=1).compared()) < set(cases)
 
 
 def test_bench_measures_fleet_sim_alone_where_there_is_no_peer(tmp_path: Path) -> None:
