@@ -5,7 +5,6 @@ Run: .venv-peer/bin/python bench/peer.py '{"robots": 1000, "steps": 100}'
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import workload
@@ -67,9 +66,9 @@ def measure(case: Case) -> dict[str, Any]:
     sim = build(case)
     manager = AgentManager(sim_core=sim, fleet_controller={"type": f"batch_{case.motion}"})
     before = workload.resident_bytes()
-    begin = time.perf_counter()
+    begin = case.now()
     spawn(manager, case)
-    spawn_time = time.perf_counter() - begin
+    spawn_time = case.now() - begin
     spawned = workload.resident_bytes()
     command(sim, case)
     sim.step_once()  # its robots start one step after their command

@@ -36,14 +36,15 @@ class Budget:
 class Plan:
     """Cases and budgets for fleets of `sizes`; `quick` keeps only "half moving, omnidirectional, with collisions"."""
 
-    def __init__(self, sizes: Sequence[int], *, quick: bool, steps: int | None) -> None:
+    def __init__(self, sizes: Sequence[int], *, quick: bool, steps: int | None, clock: str = "wall") -> None:
         self.sizes = tuple(sizes)
         self._quick = quick
         self._steps = steps
+        self._clock = clock
 
     def basic(self, robots: int) -> Case:
         """Return the case the budgets are about: half moving, omnidirectional, collisions in each step."""
-        return Case(robots, self._steps or self._default_steps(robots))
+        return Case(robots, self._steps or self._default_steps(robots), clock=self._clock)
 
     def compared(self) -> list[Case]:
         """Return the cases of the table, those for both simulators and those the peer is too slow for."""

@@ -66,6 +66,10 @@ class Results:
         runs = self.runs.get(("ours", case), [])
         return {name: median(run["systems"][name] for run in runs) for name in (runs[0]["systems"] if runs else ())}
 
+    def core_shares(self) -> list[float]:
+        """Return the share of a core each measuring process was given; far below 1 the machine had other work."""
+        return [run["core_share"] for runs in self.runs.values() for run in runs]
+
     def as_json(self) -> list[dict[str, Any]]:
         """Return everything measured."""
         return [

@@ -22,7 +22,7 @@ def main() -> int:
     """Measure and print; return 0, or 1 where a measurement failed."""
     args = parse()
     sizes = args.robots or (QUICK_SIZES if args.quick else FULL_SIZES)
-    plan = Plan(sizes, quick=args.quick, steps=args.steps)
+    plan = Plan(sizes, quick=args.quick, steps=args.steps, clock=args.clock)
     results = Results()
     try:
         measure(plan, results, args.peer, args.rounds)
@@ -67,6 +67,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peer", metavar="PYTHON", help="interpreter with pybullet-fleet; without it: fleet_sim alone")
     parser.add_argument("--robots", type=int, nargs="+", metavar="N", help="other sizes of the fleet")
     parser.add_argument("--steps", type=int, metavar="N", help="steps measured in each run (default: by size)")
+    parser.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="cpu: time used by the process (one thread in both), for a machine that does other work as well",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements there")
     return parser.parse_args()
 

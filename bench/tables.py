@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from plan import PEER_LIMIT, Plan
 from results import Results
 from workload import Case
@@ -14,6 +16,8 @@ step: median of the measured steps (after 10 to warm up), then of the rounds, ms
 repeated for half a second. ratio: median of the rounds' ratios.
 RTF: simulated over wall time of all measured steps. spawn: the whole fleet, ms. memory: by how much the resident set
 grew from before the spawn to the end of the run, kB per robot."""
+
+UNDISTURBED = 0.9
 
 PARITY_NOTE = """\
 pybullet-fleet's collision_margin (0.02 m in both) does not reach boxes, fleet_sim's does: more collisions. Its robots
@@ -28,6 +32,7 @@ def print_all(plan: Plan, results: Results) -> None:
     print_systems(plan, results)
     print_parity(plan, results)
     print_budgets(plan, results)
+    print_load(results)
 
 
 def print_comparison(plan: Plan, results: Results) -> None:
@@ -99,6 +104,14 @@ def print_budgets(plan: Plan, results: Results) -> None:
         print(f"{budget.what:52}{f'{sign} {budget.limit:g} {budget.unit}':>14}{measured:>14}  {budget.verdict(value)}")
     if any(robots > PEER_LIMIT for robots in plan.sizes):
         print(f"pybullet-fleet is measured up to {PEER_LIMIT} robots.")
+
+
+def print_load(results: Results) -> None:
+    """Print whether the machine left a core to the measuring processes."""
+    shares = results.core_shares()
+    print(f"\nThe measuring processes were given {median(shares):.0%} of a core (median), {min(shares):.0%} at worst.")
+    if min(shares) < UNDISTURBED:
+        print("The machine had other work at the same time: times are too long, ratios uncertain. Measure again.")
 
 
 def _cells(results: Results, program: str, case: Case, *, ratio: bool) -> str:
