@@ -74,12 +74,12 @@ class SimulationParts:
         return self._loop_thread not in (None, get_ident())
 
     def _require_between_steps(self, what: str) -> None:
-        if self.world.in_step:
-            raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
         if self._runs_elsewhere():
             raise StateError(
                 f"{what}() was called while run_simulation() runs in another thread; use sim.between_steps(...) for it"
             )
+        if self.world.in_step:
+            raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
 
     def _structures(self) -> Rows:
         """Return the rows of what never moves."""

@@ -1,0 +1,285 @@
+"""Running: durations, pacing, pausing, and other threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+import fleet_sim as fs
+
+Sim = fs.MultiRobotSimulationCore
+MakeSim = Callable[..., Sim]
+PATIENCE = 60.0
+
+
+class Run:
+    """`run_simulation` in a thread of its own."""
+
+    def __init__(self, sim: Sim, **arguments: Any) -> None:
+        self.sim = sim
+        self.report: fs.RunReport | None = None
+        self._arguments = arguments
+        self._thread = Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self.report = self.sim.run_simulation(**self._arguments)
+
+    def wait(self) -> fs.RunReport:
+        """Return the report of the run once it has ended."""
+        self._thread.join(PATIENCE)
+        assert self.report is not None
+        return self.report
+
+
+@contextmanager
+def running(sim: Sim, **arguments: Any) -> Iterator[Run]:
+    """Run `sim` in another thread until the end of the block."""
+    run = Run(sim, **arguments)
+    try:
+        while not sim.is_running:
+            time.sleep(0)
+        yield run
+    finally:
+        sim.stop()
+        run.wait()
+
+
+# ---- durations -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("duration", "steps"), [(1.0, 10), (0.3, 3), (0.25, 3), (0.1 + 0.2, 3)])
+def test_a_run_takes_as_many_steps_as_its_duration(sim: Sim, duration: float, steps: int) -> None:
+    report = sim.run_simulation(duration)
+    assert (report.steps, report.reason, report.late_steps) == (steps, "duration", 0)
+    assert report.sim_time == sim.sim_time == pytest.approx(steps * 0.1)
+    assert report.rtf > 0
+
+
+def test_a_run_can_go_on(sim: Sim) -> None:
+    for count in (1, 2, 3):
+        assert sim.run_simulation(1.0).steps == 10
+        assert sim.step_count == 10 * count
+
+
+def test_the_duration_of_the_settings_is_the_default(make_sim: MakeSim) -> None:
+    assert make_sim(duration=0.5).run_simulation().steps == 5
+
+
+@pytest.mark.parametrize("duration", [-1, float("nan"), float("inf"), "long", True])
+def test_bad_durations_are_refused(sim: Sim, duration: Any) -> None:
+    with pytest.raises(fs.InvalidValueError, match="duration in s"):
+        sim.run_simulation(duration)
+    assert not sim.is_running
+
+
+def test_callbacks_of_a_run(sim: Sim) -> None:
+    calls: list[Any] = []
+    sim.run_simulation(0.3, lambda sim, dt: calls.append((sim.step_count, dt)), lambda sim: calls.append("final"))
+    assert calls == [(1, 0.1), (2, 0.1), (3, 0.1), "final"]
+
+
+def test_a_run_without_end_ends_when_told(sim: Sim) -> None:
+    report = sim.run_simulation(0, update_callback=lambda sim, dt: sim.stop() if sim.step_count == 7 else None)
+    assert (report.steps, report.reason) == (7, "stopped")
+
+
+def test_a_failing_callback_is_a_fault_like_others(make_sim: MakeSim) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("mine")
+
+    sim = make_sim()
+    assert sim.run_simulation(0.5, fail, fail).steps == 5
+    assert sim.guard.total == 6
+    final: list[int] = []
+    strict = make_sim(raise_on_fault=True)
+    with pytest.raises(LookupError, match="mine"):
+        strict.run_simulation(0.5, fail, lambda sim: final.append(sim.step_count))
+    assert final == [1]
+    assert not strict.is_running
+    assert strict.run_simulation(0.5).steps == 5
+
+
+def test_ctrl_c_ends_a_run_properly(sim: Sim) -> None:
+    final: list[str] = []
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        report = sim.run_simulation(
+            update_callback=lambda sim, dt: signal.raise_signal(signal.SIGINT) if sim.step_count == 4 else None,
+            final_callback=lambda sim: final.append("final"),
+        )
+        assert (report.steps, report.reason, final) == (4, "interrupted", ["final"])
+        sim.pause()
+        threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+        assert sim.run_simulation().reason == "interrupted"
+    finally:
+        signal.signal(signal.SIGINT, old)
+    sim.resume()
+    assert sim.run_simulation(1.0).steps == 10
+
+
+# ---- pacing ----------------------------------------------------------------------------------------------------------
+
+
+def test_waiting_costs_no_processor_time(make_sim: MakeSim) -> None:
+    sim = make_sim(target_rtf=1.0)
+    sim.run_simulation(0.2)
+    wall, cpu = time.perf_counter(), time.process_time()
+    report = sim.run_simulation(2.0)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    assert report.steps == 20
+    assert wall > 1.5
+    assert cpu < 0.5 * wall
+
+
+def test_pausing_costs_no_processor_time(make_sim: MakeSim) -> None:
+    sim = make_sim(target_rtf=0)
+    sim.pause()
+    with running(sim):
+        wall, cpu = time.perf_counter(), time.process_time()
+        Event().wait(1.0)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    assert sim.step_count == 0
+    assert cpu < 0.5 * wall
+
+
+def test_the_real_time_factor_may_change_while_running(make_sim: MakeSim) -> None:
+    sim = make_sim(target_rtf=1e-3)
+    with running(sim) as run:
+        sim.params.target_rtf = 0
+        sim.between_steps(lambda: None)
+        sim.events.on("post_step", lambda **_: sim.stop() if sim.step_count >= 50 else None)
+        assert run.wait().steps >= 50
+
+
+def test_a_run_that_cannot_keep_up_says_so(make_sim: MakeSim) -> None:
+    sim = make_sim(target_rtf=1e9)
+    assert sim.run_simulation(1.0).late_steps > 0
+
+
+# ---- pausing and other threads ---------------------------------------------------------------------------------------
+
+
+def test_paused_means_no_steps(sim: Sim) -> None:
+    told: list[str] = []
+    for event in ("paused", "resumed"):
+        sim.events.on(event, lambda event=event: told.append(event))
+    sim.pause()
+    sim.pause()
+    assert sim.is_paused
+    assert sim.step_once() is None
+    assert sim.step_once(return_profiling=True) == {}
+    sim.single_step(3)
+    assert sim.step_count == 3
+    sim.resume()
+    sim.resume()
+    sim.step_once()
+    assert sim.step_count == 4
+    assert told == ["paused", "resumed"]
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_single_steps_are_whole(sim: Sim, count: Any) -> None:
+    sim.pause()
+    with pytest.raises(fs.InvalidValueError, match="count"):
+        sim.single_step(count)
+    assert sim.step_count == 0
+
+
+def test_another_thread_pauses_steps_and_resumes(sim: Sim) -> None:
+    threads: set[str] = set()
+    for event in ("paused", "resumed", "post_step"):
+        sim.events.on(event, lambda **_: threads.add(threading.current_thread().name))
+    with running(sim) as run:
+        sim.pause()
+        sim.between_steps(lambda: None).result(PATIENCE)
+        before = sim.step_count
+        sim.single_step(5)
+        assert sim.step_count == before + 5
+        sim.resume()
+        reached = Event()
+        sim.events.on("post_step", lambda **_: reached.set())
+        assert reached.wait(PATIENCE)
+        for call in (sim.step_once, sim.reset, sim.clear, sim.save_state):
+            with pytest.raises(fs.StateError, match="another thread"):
+                call()
+        with pytest.raises(fs.StateError, match="running already"):
+            sim.run_simulation()
+    assert run.wait().reason == "stopped"
+    assert len(threads) == 1
+    assert threading.current_thread().name not in threads
+
+
+def test_work_between_steps_is_done_by_the_runs_thread(sim: Sim) -> None:
+    agent = sim.spawn(fs.AgentSpawnParams(name="a"))
+    with running(sim):
+        where = sim.between_steps(lambda: (threading.current_thread(), sim.world.in_step)).result(PATIENCE)
+        assert where[0] is not threading.current_thread()
+        assert where[1] is False
+        sim.between_steps(sim.reset).result(PATIENCE)
+        sim.between_steps(lambda: sim.remove_object(agent)).result(PATIENCE)
+        with pytest.raises(fs.StaleHandleError, match="a was removed"):
+            sim.between_steps(agent.get_pose).result(PATIENCE)
+    assert sim.between_steps(lambda: 5).result(0) == 5
+
+
+def test_work_asked_for_inside_a_step_follows_it(sim: Sim) -> None:
+    futures = []
+    sim.register_callback(lambda sim, dt: futures.append(sim.between_steps(sim.reset)))
+    sim.step_once()
+    assert futures[0].result(0) is None
+    assert sim.step_count == 0
+
+
+def test_commands_reach_a_running_and_a_paused_simulation(sim: Sim) -> None:
+    agent = sim.spawn(fs.AgentSpawnParams(name="a", motion_mode="omnidirectional"))
+    with running(sim):
+        goal = fs.Navigate(names=("a", "ghost"), positions=[[1, 0, 0]] * 2, orientations=[[0, 0, 0, 1]] * 2)
+        ack = sim.inbox.put(goal).result(PATIENCE)
+        assert ack.accepted_names == ("a",)
+        assert ack.rejected == {"ghost": "unknown robot"}
+        arrived = Event()
+        sim.events.on("post_step", lambda **_: arrived.set() if agent.is_goal_reached() else None)
+        assert arrived.wait(PATIENCE)
+        sim.pause()
+        sim.between_steps(lambda: None).result(PATIENCE)
+        before = sim.step_count
+        assert (
+            sim.inbox.put(fs.SetPoses(names=("a",), positions=[[4, 0, 0]], orientations=[[0, 0, 0, 1]]))
+            .result(PATIENCE)
+            .ok
+        )
+        assert agent.get_pose().x == 4
+        assert sim.step_count == before
+        with pytest.raises(ZeroDivisionError):
+            sim.inbox.put(fs.Call(function=lambda sim: 1 / 0)).result(PATIENCE)
+
+
+def test_closing_from_another_thread_ends_the_run_first(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    with running(sim) as run:
+        sim.close()
+        assert run.wait().reason == "stopped"
+    with pytest.raises(fs.StateError, match="closed"):
+        sim.step_once()
+
+
+def test_many_threads_at_once(sim: Sim) -> None:
+    sim.pause()
+    with running(sim):
+        futures = [sim.between_steps(lambda: sim.world.in_step) for _ in range(50)]
+        threads = [Thread(target=lambda: [sim.single_step() for _ in range(25)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert not any(future.result(PATIENCE) for future in futures)
+        assert sim.step_count == 100
