@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from fleet_sim.arrays import Floats, Rows, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import SimObjectSpawnParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import Template, make_template, pose_arrays
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
@@ -19,6 +19,14 @@ from fleet_sim.settings import Checked
 from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)
+
+
+class Run(NamedTuple):
+    """So many alike, one after the other."""
+
+    template: Template
+    cls: type[SimObject]
+    count: int
 
 
 def spawn_many(
@@ -52,26 +60,39 @@ def spawn_groups(
     given = [None] * len(positions) if names is None else list(names)
     if len(given) != len(positions):
         raise InvalidValueError(f"names: expected one per pose ({len(positions)}), got {len(given)}")
-    runs = [(make_template(world, params), count) for params, count in groups]
-    return _spawn(world, cls, runs, positions, orientations, given)
+    runs = [Run(make_template(world, params), cls, count) for params, count in groups]
+    return _spawn(world, runs, positions, orientations, given)
 
 
-def spawn_each(world: World, cls: type[Handle], params_list: Sequence[SimObjectSpawnParams]) -> list[Handle]:
-    """Spawn one entity per entry, each at its `initial_pose` with its `name`; all or, on any error, none."""
-    runs: list[tuple[Template, int]] = []
+def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[SimObjectSpawnParams]) -> list[Handle]:
+    """Spawn one entity per entry, each at its `initial_pose` with its `name`; all or, on any error, none.
+
+    Without `cls` it is an Agent where the params are AgentSpawnParams, else a SimObject.
+    """
+    runs: list[Run] = []
     templates: dict[Hashable, Template] = {}
     for params in params_list:
-        check_params(cls, params)
+        kind = class_for(params) if cls is None else cls
+        check_params(kind, params)
         key = _sameness(params)
         template = templates.get(key)
         if template is None:
             template = templates[key] = make_template(world, params)
-        if runs and runs[-1][0] is template:
-            runs[-1] = (template, runs[-1][1] + 1)
+        if runs and runs[-1].template is template:
+            runs[-1] = runs[-1]._replace(count=runs[-1].count + 1)
         else:
-            runs.append((template, 1))
+            runs.append(Run(template, kind, 1))
     points, turns = pose_arrays([params.initial_pose for params in params_list])
-    return _spawn(world, cls, runs, points, turns, [params.name for params in params_list])
+    return _spawn(world, runs, points, turns, [params.name for params in params_list])
+
+
+def class_for(params: object) -> type[SimObject]:
+    """Return what `params` are spawned as; raises InvalidValueError for anything that is not spawn params."""
+    if isinstance(params, AgentSpawnParams):
+        return Agent
+    if isinstance(params, SimObjectSpawnParams):
+        return SimObject
+    raise InvalidValueError(f"expected SimObjectSpawnParams or AgentSpawnParams, got {params!r}")
 
 
 def check_params(cls: type[SimObject], params: object) -> None:
@@ -85,7 +106,7 @@ def _sameness(params: SimObjectSpawnParams) -> Hashable:
 
     What cannot be compared by value is compared by identity: `params` must outlive the key.
     """
-    return tuple(
+    return type(params), *(
         value if isinstance(value, _PLAIN) else _content(value)
         for key, value in vars(params).items()
         if key not in ("name", "initial_pose")
@@ -108,25 +129,25 @@ def _content(value: Any) -> Hashable:
 
 def _spawn(
     world: World,
-    cls: type[Handle],
-    runs: list[tuple[Template, int]],
+    runs: Sequence[Run],
     positions: Floats,
     orientations: Floats,
     names: Sequence[str | None],
-) -> list[Handle]:
+) -> list[Any]:
     rows = world.allocate(names)
     first = 0
-    for template, count in runs:
+    for template, _, count in runs:
         template.write(world, rows[first : first + count])
         first += count
     world.position[rows] = positions
     world.orientation[rows] = orientations
-    handles: list[Handle] = [cls.bind(world, row) for row in rows.tolist()]
+    kinds = [run.cls for run in runs for _ in range(run.count)]
+    handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, rows.tolist(), strict=True)]
     for row, handle in zip(rows.tolist(), handles, strict=True):
         world.handles[row] = handle
     world.announce(rows)
     first = 0
-    for template, count in runs:
+    for template, _, count in runs:
         _python_parts(world, template, handles[first : first + count])
         first += count
     emit_spawned(world, handles)

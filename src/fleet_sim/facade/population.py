@@ -18,7 +18,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
 from fleet_sim.facade.base import SimulationParts
@@ -55,16 +55,11 @@ class PopulationFacade(SimulationParts):
 
     def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> Any:
         """Spawn one entity (an Agent from AgentSpawnParams, else a SimObject) and return its handle."""
-        return spawn_each(self.world, cls or _class_for(params), [params])[0]
+        return spawn_each(self.world, cls, [params])[0]
 
     def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
-        """Spawn one entity per entry; all or, on any error, none of a kind."""
-        world = self.world
-        world.check_names(params.name for params in params_list)
-        spawned: list[Any] = []
-        for cls in (Agent, SimObject):
-            spawned += spawn_each(world, cls, [params for params in params_list if _class_for(params) is cls])
-        return sorted(spawned, key=lambda handle: handle.object_id)
+        """Spawn one entity per entry, in order; all or, on any error, none."""
+        return spawn_each(self.world, None, params_list)
 
     def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
@@ -224,10 +219,3 @@ class PopulationFacade(SimulationParts):
             raise unknown_name("manager", name, self._managers)
         return self._managers[name]
 
-
-def _class_for(params: object) -> type[SimObject]:
-    if isinstance(params, AgentSpawnParams):
-        return Agent
-    if isinstance(params, SimObjectSpawnParams):
-        return SimObject
-    raise InvalidValueError(f"expected SimObjectSpawnParams or AgentSpawnParams, got {params!r}")
