@@ -248,3 +248,18 @@ def test_spawning_positions_of_large_grids(sim: MultiRobotSimulationCore) -> Non
     positions = sim.world.position[[robot.row for robot in robots]]
     assert len(np.unique(positions, axis=0)) == 10_000
     assert positions.max() == 99.0
+
+
+def test_a_mixed_list_spawns_in_order(sim: MultiRobotSimulationCore) -> None:
+    names = ["a", "b", "c", "d"]
+    params = [SimObjectSpawnParams(name=n) if n in "ac" else AgentSpawnParams(name=n) for n in names]
+    handles = sim.spawn_all(params)
+    assert [handle.name for handle in handles] == [obj.name for obj in sim.sim_objects] == names
+    assert [agent.name for agent in sim.agents] == ["b", "d"]
+
+
+def test_removing_one_thing_twice_removes_it_once(sim: MultiRobotSimulationCore) -> None:
+    obj, other = sim.spawn_all([CRATE, CRATE])
+    sim.remove_objects([obj, obj])
+    assert sim.sim_objects == [other]
+    assert not obj.is_alive

@@ -150,7 +150,7 @@ def test_collision_modes_change_at_run_time(sim: MultiRobotSimulationCore, crate
     assert len(sim.get_active_collision_pairs()) == 1
     crate.set_collision_mode(CollisionMode.STATIC)
     assert crate.is_static
-    with pytest.raises(ValueError, match=r"Did you mean .normal_3d"):
+    with pytest.raises(ValueError, match=r"Did you mean 'normal_3d'"):
         crate.set_collision_mode("normal_4d")
 
 
@@ -209,7 +209,7 @@ def test_from_mesh_reads_the_size_of_the_file(sim: MultiRobotSimulationCore, tmp
     assert np.allclose(lower, [0, 0, 5], atol=0.1)
     assert np.allclose(upper, [2, 2, 7], atol=0.1)
     assert np.allclose(sim.world.aabb_upper[agent.row], [10, 1, 1], atol=0.1)
-    with pytest.raises(InvalidValueError, match=r"Did you mean 'tetra.obj'"):
+    with pytest.raises(InvalidValueError, match=r"Did you mean 'tetra\.obj'"):
         SimObject.from_mesh(str(tmp_path / "tetr.obj"), sim_core=sim)
     with pytest.raises(InvalidValueError, match="sim_core"):
         SimObject.from_mesh(str(path))
