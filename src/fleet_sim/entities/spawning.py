@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
     template: Template
     cls: type[SimObject]
-    count: int
+    size: int
 
 
 def spawn_many(

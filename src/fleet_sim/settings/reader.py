@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import MISSING
 from enum import Enum
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
 
@@ -51,21 +52,38 @@ class Checked:
     """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
 
     def __post_init__(self) -> None:
-        if not type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            return  # each assignment was checked on its way in
-        for name in fields_of(type(self)):
-            object.__setattr__(self, name, self._checked(name, getattr(self, name)))
+        """Check the fields of a frozen class; those of another were checked when they were assigned."""
+        if type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            for name, field in fields_of(type(self)).items():
+                value = convert(field.hint, getattr(self, name), field.rules, Where(path=name))
+                object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in fields_of(type(self)):
-            value = self._checked(name, value)
-        elif not hasattr(type(self), name):
-            raise unknown_name(f"setting of {type(self).__name__}", name, fields_of(type(self)))
+        cls = type(self)
+        field = fields_of(cls).get(name)
+        if field is not None:
+            given, checked = _checked_defaults(cls).get(name, (MISSING, None))
+            value = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
+        elif not hasattr(cls, name):
+            raise unknown_name(f"setting of {cls.__name__}", name, fields_of(cls))
         object.__setattr__(self, name, value)
 
-    def _checked(self, name: str, value: object) -> Any:
-        field = fields_of(type(self))[name]
-        return convert(field.hint, value, field.rules, Where(path=name))
+
+_DEFAULTS: dict[type, dict[str, tuple[object, Any]]] = {}
+
+
+def _checked_defaults(cls: type) -> dict[str, tuple[object, Any]]:
+    """Return (default, default as checked) of the fields of `cls` whose default can be shared between its objects."""
+    known = _DEFAULTS.get(cls)
+    if known is None:
+        known = _DEFAULTS[cls] = {}
+        for name, field in fields_of(cls).items():
+            given = getattr(cls, name, MISSING)
+            if given is not MISSING and isinstance(given, Hashable):
+                checked = convert(field.hint, given, field.rules, Where(path=name))
+                if isinstance(checked, Hashable):
+                    known[name] = (given, checked)
+    return known
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
