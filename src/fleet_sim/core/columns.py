@@ -93,8 +93,8 @@ class ColumnTable:
             array[rows] = spec.default
 
     def copy_arrays(self) -> dict[str, AnyArray]:
-        """Return copies of all arrays by name."""
-        return {name: array.copy() for name, _, array in self.columns()}
+        """Return copies of all arrays by name, read-only; a column of equal rows takes the memory of one."""
+        return {name: _compact_copy(array) for name, _, array in self.columns()}
 
     def restore_arrays(self, arrays: dict[str, AnyArray]) -> None:
         """Take back arrays from `copy_arrays`; rows beyond them get the defaults."""
@@ -107,3 +107,10 @@ class ColumnTable:
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
         return sum(array.nbytes for _, _, array in self.columns())
+
+
+def _compact_copy(array: AnyArray) -> AnyArray:
+    first = array[:1].copy()
+    if len(array) and bool((array == first).all()):
+        return np.broadcast_to(first[0], array.shape)
+    return array.copy()
