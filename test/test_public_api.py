@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import subprocess
 import sys
 
@@ -54,6 +55,7 @@ EXPECTED = {
     "GridSpawnParams": "from_count from_dict total_cells",
     "SimulationParams": "from_dict from_config",
     "FleetCommandDispatcher": "dispatch",
+    "LogLevelManager": "set_log_level",
 }
 PARAMETERS = {
     "MoveTo": {"target_pose", "tolerance"},
@@ -128,3 +130,15 @@ def test_importing_costs_nothing() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_the_log_level_is_that_of_the_package_alone() -> None:
+    root, own = logging.getLogger(), logging.getLogger("fleet_sim")
+    before = (root.level, own.level)
+    try:
+        fleet_sim.LogLevelManager.set_log_level("error")
+        assert (root.level, own.level) == (before[0], logging.ERROR)
+        with pytest.raises(ValueError, match="Did you mean 'warn'"):
+            fleet_sim.LogLevelManager.set_log_level("warning")
+    finally:
+        own.setLevel(before[1])

@@ -20,6 +20,7 @@ _HOMES = {
         "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetPoses SetVelocity "
         "Stop"
     ),
+    "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
     "core.plugins": "AgentPlugin SimPlugin",
     "core.snapshot": "Snapshot",

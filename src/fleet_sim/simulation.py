@@ -28,6 +28,7 @@ from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.inbox import Inbox
+from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System
 from fleet_sim.core.plugins import PluginRunner
 from fleet_sim.core.profiler import Profiler
@@ -54,8 +55,6 @@ from fleet_sim.settings import load_mapping
 profile_log = logging.getLogger("fleet_sim.profile")
 profile_log.setLevel(logging.INFO)
 
-LOG_LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40, "critical": 50}
-
 PHASE_1_EVENTS = (
     *("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked"),
     *("fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed"),
@@ -76,7 +75,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
             raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
         self.params = params or SimulationParams(gui=False)
         self.collision_color = collision_color
-        logging.getLogger("fleet_sim").setLevel(LOG_LEVELS[self.params.log_level])
+        LogLevelManager.set_log_level(self.params.log_level)
         self._build_world()
         self._build_view()
         self._build_features()

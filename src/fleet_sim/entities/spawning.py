@@ -79,7 +79,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
         if template is None:
             template = templates[key] = make_template(world, params)
         if runs and runs[-1].template is template:
-            runs[-1] = runs[-1]._replace(count=runs[-1].count + 1)
+            runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:
             runs.append(Run(template, kind, 1))
     points, turns = pose_arrays([params.initial_pose for params in params_list])
@@ -141,7 +141,7 @@ def _spawn(
         first += count
     world.position[rows] = positions
     world.orientation[rows] = orientations
-    kinds = [run.cls for run in runs for _ in range(run.count)]
+    kinds = [run.cls for run in runs for _ in range(run.size)]
     handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, rows.tolist(), strict=True)]
     for row, handle in zip(rows.tolist(), handles, strict=True):
         world.handles[row] = handle
