@@ -217,6 +217,8 @@ def test_a_robot_description_is_loaded(sim: MultiRobotSimulationCore, tmp_path: 
     drive(sim, agent)
     sim.step_once()
     row = agent.row
+    assert agent.is_urdf_robot
+    assert not sim.spawn(AgentSpawnParams(BOX, BOX)).is_urdf_robot
     assert np.allclose(sim.world.aabb_upper[row] - sim.world.aabb_lower[row], [1.0, 0.6, 0.4], atol=0.02)
     assert np.allclose(sim.world.aabb_lower[row][0], 2.5, atol=0.02)
     with pytest.raises(InvalidValueError, match="no file"):

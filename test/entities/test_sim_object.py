@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from fleet_sim import (
     Agent,
+    AgentPlugin,
     AgentSpawnParams,
     CollisionMode,
     ConfigError,
@@ -246,3 +249,71 @@ def test_an_attached_object_is_moved_by_its_carrier_only(crate: SimObject, robot
     robot.attach_object(crate)
     with pytest.raises(StateError, match="attached to 'robot'"):
         crate.set_pose(Pose((3, 3, 3)))
+
+
+def test_removing_others_during_an_update_skips_nobody(sim: MultiRobotSimulationCore) -> None:
+    updated: list[str | None] = []
+
+    class Note(SimObject):
+        def update(self, dt: float) -> bool:
+            updated.append(self.name)
+            if self.name == "a":
+                sim.remove_object(sim.get_object("b"))
+            return False
+
+    for name in "abcd":
+        Note.from_params(SimObjectSpawnParams(name=name), sim)
+    sim.step_once()
+    assert updated == ["a", "c", "d"]
+    assert sim.guard.total == 0
+
+
+def test_plugins_live_as_long_as_their_agent(sim: MultiRobotSimulationCore) -> None:
+    class Battery(AgentPlugin):
+        heard: ClassVar[list[str]] = []
+
+        def on_init(self) -> None:
+            self.heard.append("init")
+
+        def on_update(self, dt: float) -> None:
+            self.heard.append("update")
+
+        def on_destroy(self) -> None:
+            self.heard.append("destroy")
+
+    agent = sim.spawn(AgentSpawnParams(plugins=[(Battery, {"soc": 0.5})]))
+    plugin = agent.get_plugin(Battery)
+    assert plugin is not None
+    assert (plugin.agent, plugin.config, agent.plugins) == (agent, {"soc": 0.5}, [plugin])
+    sim.step_once()
+    sim.remove_object(agent)
+    sim.step_once()
+    assert Battery.heard == ["init", "update", "destroy"]
+    other = sim.spawn(AgentSpawnParams())
+    added = other.add_plugin(Battery)
+    assert other.remove_plugin(added)
+    assert not other.remove_plugin(added)
+
+
+def test_entities_may_be_spawned_from_inside_a_step(sim: MultiRobotSimulationCore) -> None:
+    sim.register_callback(lambda core, dt: core.spawn(SimObjectSpawnParams(name=f"born at {core.step_count}")))
+    for _ in range(3):
+        sim.step_once()
+    assert [obj.name for obj in sim.sim_objects] == ["born at 0", "born at 1", "born at 2"]
+    assert sim.guard.total == 0
+
+
+def test_what_is_carried_can_be_placed_within_a_callback(
+    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject
+) -> None:
+    seen = []
+    robot.attach_object(crate)
+
+    def look(core: MultiRobotSimulationCore, dt: float) -> None:
+        robot.set_pose(Pose((4, 4, 0)))
+        robot.update_attached_objects_kinematics()
+        seen.append(crate.get_pose())
+
+    sim.register_callback(look)
+    sim.step_once()
+    assert seen == [Pose((4, 4, 0))]

@@ -11,7 +11,7 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.core.plugins import AgentPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
-from fleet_sim.entities import drive
+from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.controller_plan import plan_controllers
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
@@ -147,6 +147,12 @@ class Agent(SimObject):
     def can_move(self) -> bool:
         """Whether this agent has a mobile base."""
         return bool(self._world.motion.law[self.row] != 0)
+
+    @property
+    def is_urdf_robot(self) -> bool:
+        """Whether the agent was spawned from a robot description."""
+        shape_id = int(self._world.shape_id[self.row])
+        return shape_id >= 0 and bool(self._world.shapes[shape_id].model_path)
 
     def is_goal_reached(self) -> bool:
         """Return whether the last goal or path given was reached."""
@@ -286,6 +292,10 @@ class Agent(SimObject):
     def is_action_queue_empty(self) -> bool:
         """Return whether no action is running or waiting."""
         return self.get_action_queue_size() == 0
+
+    def update_attached_objects_kinematics(self) -> None:
+        """Put what the robot carries where it belongs now, before the end of phase 1 does so by itself."""
+        attachments.follow_rows(self._world, np.array([self.row]))
 
     def carried(self) -> None:
         """Hear that something carries the robot from now on: it stops, and its actions are cancelled."""
