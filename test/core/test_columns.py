@@ -41,7 +41,8 @@ def test_restoring_gives_rows_beyond_the_saved_ones_their_defaults() -> None:
     table.charge[:] = 9
     table.restore_arrays(saved)
     assert table.charge.tolist() == [5, 5, 1, 1]
-    saved["charge"][:] = 0
+    table.charge[:] = 0
+    table.restore_arrays(saved)
     assert table.charge.tolist() == [5, 5, 1, 1]
 
 

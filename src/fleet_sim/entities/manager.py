@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows, as_float
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.grid import GridSpawnParams
@@ -35,7 +35,9 @@ class BaseManager(Generic[Handle]):
         self._handles: list[Handle] = []
         # Weak: a removed entity is remembered only as long as a checkpoint or the user can bring it back.
         self._removed: WeakSet[Handle] = WeakSet()
+        self._rows: Rows = NO_ROWS
         self._version = -1
+        self._limit = 256
         self._sim: Any = None
         if sim_core is not None:
             self.set_sim_core(sim_core)
@@ -74,13 +76,16 @@ class BaseManager(Generic[Handle]):
             self._removed.update(handle for handle in known if not handle.is_alive)
             if revived:
                 self._handles.sort(key=lambda handle: handle.object_id)
+            self._rows = np.array([handle.row for handle in self._handles], np.int64)
             self._version = self.world.version
         return list(self._handles)
 
     @property
     def rows(self) -> Rows:
         """The rows of the living entities, in order."""
-        return np.array([handle.row for handle in self.objects], np.int64)
+        if self._sim is None or self._version != self.world.version:
+            self.objects  # noqa: B018  brings the rows up to date
+        return self._rows.copy()
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -112,10 +117,14 @@ class BaseManager(Generic[Handle]):
         if obj.world is not self.world:
             raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
         if obj not in self._handles:
-            self._handles.append(obj)
+            self._adopt([obj])
 
     def _adopt(self, handles: list[Handle]) -> list[Handle]:
+        if len(self._handles) >= self._limit:
+            # Nobody may have asked for the members for long: forget the removed ones now and then.
+            self._limit = 2 * len(self.objects) + 256
         self._handles.extend(handles)
+        self._version = -1
         return handles
 
     # ---- poses -------------------------------------------------------------------------------------------------------

@@ -218,4 +218,3 @@ class PopulationFacade(SimulationParts):
         if name not in self._managers:
             raise unknown_name("manager", name, self._managers)
         return self._managers[name]
-

@@ -83,7 +83,7 @@ def _plan_one(spec: Any) -> tuple[str | None, Mapping[str, Any], Callable[[], Ag
     """Return (motion law, limits, maker) of one entry."""
     if isinstance(spec, ControllerParams):
         return None, {key: value for key, value in vars(spec).items() if value is not None}, None
-    if isinstance(spec, AgentController):
+    if callable(getattr(spec, "compute", None)) and not isinstance(spec, type):
         return None, {}, lambda: spec
     if isinstance(spec, type) and issubclass(spec, AgentController):
         return None, {}, _maker(spec, {}, f"controller {spec.__name__}")
@@ -92,7 +92,7 @@ def _plan_one(spec: Any) -> tuple[str | None, Mapping[str, Any], Callable[[], Ag
     if not isinstance(spec, Mapping):
         raise InvalidValueError(
             f"controller: expected a name ({', '.join(list_controllers())}), a mapping with `type` or `class`, "
-            f"ControllerParams, an AgentController or a list of these, got {spec!r}"
+            f"ControllerParams, an object with compute(agent, dt) or a list of these, got {spec!r}"
         )
     return _plan_mapping(dict(spec))
 
