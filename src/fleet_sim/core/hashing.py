@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ Words = npt.NDArray[np.uint64]
 _MIX_A, _MIX_B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
+@lru_cache(maxsize=1 << 17)
 def _key(label: str) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little"))
 
@@ -66,8 +68,8 @@ def state_hash(world: World) -> str:
                 continue
             values = array[rows]
             words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
-            for index in range(words.shape[1]):
-                digest = _mixed(digest ^ words[:, index] ^ _key(f"{table_name}.{name}.{index}"))
+            places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
+            digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
     on_path = np.flatnonzero(world.motion.path_length[rows])
     if len(on_path):
         digest[on_path] = _mixed(digest[on_path] ^ _path_digests(world, rows[on_path]))
