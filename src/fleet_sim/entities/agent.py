@@ -199,22 +199,26 @@ class Agent(SimObject):
     @property
     def max_linear_vel(self) -> Floats:
         """Speed limit per body axis (3,), in m/s."""
-        return self._world.motion.linear_limits[self.row].copy()
+        value: Floats = self._world.motion.linear_limits[self.row].copy()
+        return value
 
     @property
     def max_linear_accel(self) -> Floats:
         """Acceleration limit per body axis (3,), in m/s2."""
-        return self._world.motion.linear_accels[self.row].copy()
+        value: Floats = self._world.motion.linear_accels[self.row].copy()
+        return value
 
     @property
     def max_angular_vel(self) -> Floats:
         """Turning speed limit per body axis (3,), in rad/s."""
-        return self._world.motion.angular_limits[self.row].copy()
+        value: Floats = self._world.motion.angular_limits[self.row].copy()
+        return value
 
     @property
     def max_angular_accel(self) -> Floats:
         """Turning acceleration limit per body axis (3,), in rad/s2."""
-        return self._world.motion.angular_accels[self.row].copy()
+        value: Floats = self._world.motion.angular_accels[self.row].copy()
+        return value
 
     @property
     def motion_mode(self) -> MotionMode | str:

@@ -78,4 +78,5 @@ def stop(world: World, rows: Rows) -> None:
 def moving_mask(world: World, rows: Rows) -> AnyArray:
     """Return which of `rows` have a goal they have not reached, or a velocity."""
     velocity, turn = world.velocity[rows], world.angular_velocity[rows]
-    return (world.motion.control[rows] == POSE) | (velocity != 0.0).any(axis=1) | (turn != 0.0).any(axis=1)
+    moving: AnyArray = (world.motion.control[rows] == POSE) | (velocity != 0.0).any(axis=1) | (turn != 0.0).any(axis=1)
+    return moving

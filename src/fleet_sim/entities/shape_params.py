@@ -86,8 +86,8 @@ class ShapeParams(Checked):
             mesh_path=existing_file(self.mesh_path, "mesh_path") if self.shape_type == "mesh" else "",
             mesh_scale=self.mesh_scale,
             rgba=self.rgba_color,
-            position=tuple(frame.position),
-            orientation=tuple(frame.orientation),
+            position=frame.position,
+            orientation=frame.orientation,
         )
 
 

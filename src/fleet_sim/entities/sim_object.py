@@ -81,7 +81,8 @@ class SimObject:
         if sim_core is None:
             raise InvalidValueError("from_mesh needs sim_core, the simulation to spawn in")
         rgba = settings.pop("rgba_color", (0.8, 0.8, 0.8, 1.0))
-        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=mesh_scale, rgba_color=rgba)
+        x, y, z = as_floats(mesh_scale, (3,), "mesh_scale").tolist()
+        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), rgba_color=rgba)
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
 
@@ -162,17 +163,20 @@ class SimObject:
     @property
     def position(self) -> Floats:
         """A copy of the position (3,) in the world frame, in m."""
-        return self._world.position[self.row].copy()
+        value: Floats = self._world.position[self.row].copy()
+        return value
 
     @property
     def orientation(self) -> Floats:
         """A copy of the orientation (4,), xyzw."""
-        return self._world.orientation[self.row].copy()
+        value: Floats = self._world.orientation[self.row].copy()
+        return value
 
     @property
     def velocity(self) -> Floats:
         """A copy of the linear velocity (3,) in the world frame, in m/s."""
-        return self._world.velocity[self.row].copy()
+        value: Floats = self._world.velocity[self.row].copy()
+        return value
 
     def get_pose(self) -> Pose:
         """Return the present pose: always current, also inside a step. A pose never changes later."""

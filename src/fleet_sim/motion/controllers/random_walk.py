@@ -45,8 +45,8 @@ class RandomWalk(GoalController):
     def wait_after(self, agent: Agent) -> float:
         """Return a random time."""
         low, high = self.wait_range
-        share: float = _stream(agent).random()
-        return low + (high - low) * share
+        waiting: float = low + (high - low) * _stream(agent).random()
+        return waiting
 
 
 def _stream(agent: Agent) -> np.random.Generator:
