@@ -143,8 +143,16 @@ class BroadPhase:
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
-        rows = None if moving_mask is None or moving_mask.all() else np.flatnonzero(moving_mask)
-        moving_lower, moving_upper = (lower, upper) if rows is None else (lower[rows], upper[rows])
+        rows: Rows | None = None
+        moving_lower, moving_upper = lower, upper
+        if moving_mask is not None:
+            count = int(np.count_nonzero(moving_mask))
+            # Mostly the rows in use are the first ones: then their numbers are their places, and nothing is copied.
+            if moving_mask[:count].all():
+                moving_lower, moving_upper = lower[:count], upper[:count]
+            else:
+                rows = np.flatnonzero(moving_mask)
+                moving_lower, moving_upper = lower.take(rows, axis=0), upper.take(rows, axis=0)
         if not len(moving_lower):
             return np.empty((0, 2), np.int64)
         cell = self._current_cell_size(moving_lower, moving_upper)
