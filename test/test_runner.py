@@ -283,3 +283,12 @@ def test_many_threads_at_once(sim: Sim) -> None:
             thread.join(PATIENCE)
         assert not any(future.result(PATIENCE) for future in futures)
         assert sim.step_count == 100
+
+
+def test_callbacks_alone_may_come_first() -> None:
+    steps: list[float] = []
+    ends: list[object] = []
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.1, target_rtf=0, duration=0.5)) as sim:
+        sim.run_simulation(lambda sim, dt: steps.append(dt), ends.append)
+        assert steps == [0.1] * 5
+        assert ends == [sim]

@@ -21,11 +21,11 @@ class CameraParams(Checked):
     """Where the camera of the window stands: found from what is in the world (auto), or given (manual)."""
 
     camera_mode: Literal["auto", "manual"] = setting("auto", doc="auto frames what is in the world.")
-    camera_view_type: Literal["top_down", "perspective"] = setting("top_down", doc="The view of the auto mode.")
-    camera_auto_scale: float = setting(0.8, above=0, doc="Factor on the distance the auto mode finds.")
-    camera_distance: float = setting(10.0, above=0, unit="m", doc="Distance from the target.")
-    camera_yaw: float = setting(0.0, unit="degrees", doc="Heading of the camera.")
-    camera_pitch: float = setting(-89.0, low=-90, high=90, unit="degrees", doc="-90 looks straight down.")
+    camera_view_type: Literal["top_down", "perspective"] = setting("perspective", doc="The view of the auto mode.")
+    camera_auto_scale: float = setting(0.8, low=0.05, high=1, doc="Share of the picture the scene takes in auto mode.")
+    camera_distance: float = setting(10.0, above=0, unit="m", doc="Distance from the target in manual mode.")
+    camera_yaw: float = setting(45.0, low=-360, high=360, unit="degrees", doc="Heading of the camera.")
+    camera_pitch: float = setting(-40.0, low=-90, high=90, unit="degrees", doc="-90 looks straight down.")
     camera_target: Vector = setting((0.0, 0.0, 0.0), unit="m", doc="The point in the middle of the picture.")
 
 
@@ -42,14 +42,16 @@ class SimulationParams(Checked):
     target_rtf: float = setting(1.0, low=0, doc="Simulated seconds per real second; 0 = as fast as possible.")
     duration: float = setting(0.0, low=0, unit="s", doc="Simulated time after which a run ends; 0 = never.")
     max_steps_per_frame: int = setting(10, low=1, doc="Most steps between two updates of the window.")
-    max_sleep_frames: float = setting(4.0, above=0, doc="Longest wait between two steps, in frames.")
+    max_sleep_frames: float = setting(4.0, above=0, doc="Longest rest between two looks at the window, in frames.")
     seed: int = setting(0, low=0, doc="Seeds every random stream; the same seed gives the same run.")
 
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the engine; off = kinematics only.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Acting on dynamic bodies, world frame.")
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
-    model_paths: list[str] = setting(factory=list, doc="Folders searched first for robot models.")
+    model_paths: list[str] = setting(
+        factory=list, doc="Folders searched first for robot models by name; this version takes files only."
+    )
     pose_flush: Literal["step", "demand"] = setting(
         "demand", doc="Write moved poses to the engine in each step, or when something asks the engine."
     )
@@ -89,8 +91,8 @@ class SimulationParams(Checked):
     enable_collision_color_change: bool = setting(False, doc="Colour bodies while they collide.")
 
     # Monitor, logging, profiling
-    monitor: bool = setting(True, doc="Keep the figures of the monitor.")
-    enable_monitor_gui: bool = setting(True, doc="Show the monitor in a window of its own where gui is on.")
+    monitor: bool = setting(True, doc="Of the monitor, which comes with a later version.")
+    enable_monitor_gui: bool = setting(True, doc="Of the monitor, as the sizes below.")
     monitor_width: int = setting(200, low=1, unit="pixels")
     monitor_height: int = setting(290, low=1, unit="pixels")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="-1 = placed automatically.")

@@ -169,7 +169,7 @@ class Runner(SimulationParts):
 
     def run_simulation(
         self,
-        duration: float | None = None,
+        duration: float | Callable[..., object] | None = None,
         update_callback: Callable[..., object] | None = None,
         final_callback: Callable[..., object] | None = None,
     ) -> RunReport:
@@ -177,8 +177,11 @@ class Runner(SimulationParts):
 
         `update_callback(sim, dt)` is called after each step, `final_callback(sim)` at the end. Waits without using the
         processor, also while paused; commands in the inbox are applied at once while paused. May be called again to go
-        on. Raises StateError where it is running already, and from inside a step.
+        on. `run_simulation(update_callback, final_callback)` is understood too. Raises StateError where it is running
+        already, and from inside a step.
         """
+        if callable(duration):
+            duration, update_callback, final_callback = None, duration, update_callback
         seconds = as_float(self.params.duration if duration is None else duration, "duration in s", low=0.0)
         with self._wake:
             if self._loop_thread is not None:

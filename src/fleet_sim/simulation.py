@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.gui import Gui
+from fleet_sim.bullet.highlight import Highlight
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
@@ -74,7 +77,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         if params is not None and not isinstance(params, SimulationParams):
             raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
         self.params = params or SimulationParams(gui=False)
-        self.collision_color = collision_color
+        self._collision_colour = collision_color
         LogLevelManager.set_log_level(self.params.log_level)
         self._build_world()
         self._build_view()
@@ -133,6 +136,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)
         self._physics = BulletPhysics(self._mirror)
+        self._highlight = Highlight(self._mirror, self._collision_colour)
         self._mirror.keeps_previous = params.physics
         self._visualizer = Visualizer(self._mirror)
         self._gui = Gui(self._mirror, self._visualizer)
@@ -186,6 +190,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
             System("bounds", Phase.BOUNDS, self.collisions.bounds),
             System("collisions", Phase.COLLIDE, self.collisions.run),
             System("collision_events", Phase.COLLIDE, self.collisions.emit),
+            System("highlight", Phase.OBSERVE, self._colour_collisions),
             System("snapshot", Phase.OBSERVE, self.snapshots.end_step),
             System("monitor", Phase.OBSERVE, self._monitor),
             System("post_step", Phase.OBSERVE, self._emit_post_step),
@@ -311,6 +316,10 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
     def _step_physics(self, dt: float) -> None:
         if self.params.physics and self._physics.step(dt):
             attachments.follow(self.world)
+
+    def _colour_collisions(self, dt: float) -> None:
+        if self.params.enable_collision_color_change:
+            self._highlight.show(np.unique(self.collisions.pairs).tolist())
 
     def _monitor(self, dt: float) -> None:
         params = self.params

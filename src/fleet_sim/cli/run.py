@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ def execute(args: argparse.Namespace) -> int:
     # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.simulation import MultiRobotSimulationCore
 
+    # Warnings, faults of user code, and the lines of enable_time_profiling.
+    logging.basicConfig(format="%(levelname)s: %(message)s")
     sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
     start = time.perf_counter()
     try:

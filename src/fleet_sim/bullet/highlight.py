@@ -1,0 +1,54 @@
+"""Colouring bodies while they collide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fleet_sim.arrays import as_floats
+from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.errors import InvalidValueError
+
+RED = (1.0, 0.1, 0.1, 1.0)
+
+
+class Highlight:
+    """Shows chosen rows in one colour and gives the others their own back.
+
+    Only bodies that exist are coloured: with a window all do; without one those that something asked for. Bodies loaded
+    from a model file keep their colours.
+    """
+
+    def __init__(self, mirror: BulletMirror, colour: Sequence[float] | None = None) -> None:
+        """`colour` is red, green, blue and opacity from 0 to 1; raises InvalidValueError."""
+        rgba = as_floats(RED if colour is None else colour, (4,), "collision_color")
+        if rgba.min() < 0.0 or rgba.max() > 1.0:
+            raise InvalidValueError(f"collision_color: four numbers from 0 to 1, got {colour!r}")
+        self.colour: list[float] = rgba.tolist()
+        self._mirror = mirror
+        self._shown: dict[int, int] = {}
+
+    def show(self, rows: Iterable[int]) -> None:
+        """Colour `rows` and no others."""
+        if not self._mirror.client.connected:
+            return
+        bodies = self._mirror.bodies.table.body
+        wanted = {row: int(bodies[row]) for row in rows if bodies[row] != NO_BODY and self._own_colour(row)}
+        for row, body in self._shown.items():
+            if wanted.get(row) != body and int(bodies[row]) == body:
+                self._paint(body, self._own_colour(row))
+        for row, body in wanted.items():
+            if self._shown.get(row) != body:
+                self._paint(body, self.colour)
+        self._shown = wanted
+
+    def _own_colour(self, row: int) -> list[float] | None:
+        """Return the colour the row's shape has, None where it has no visual shape of its own."""
+        world = self._mirror.world
+        shape_id = int(world.shape_id[row])
+        visual = world.shapes[shape_id].visual if shape_id >= 0 else None
+        return None if visual is None else list(visual.rgba)
+
+    def _paint(self, body: int, colour: list[float] | None) -> None:
+        if colour is not None:
+            self._mirror.client.changeVisualShape(body, -1, rgbaColor=colour)
