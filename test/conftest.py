@@ -8,11 +8,22 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fleet_sim import MultiRobotSimulationCore, SimulationParams
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObject,
+    SimObjectSpawnParams,
+    SimulationParams,
+)
 
 # How fast examples run depends on the machine, which no test may.
 settings.register_profile("fleet_sim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fleet_sim")
+
+BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 @pytest.fixture
@@ -34,3 +45,17 @@ def make_sim() -> Iterator[Callable[..., MultiRobotSimulationCore]]:
 def sim(make_sim: Callable[..., MultiRobotSimulationCore]) -> MultiRobotSimulationCore:
     """Return an empty simulation."""
     return make_sim()
+
+
+@pytest.fixture
+def robot(sim: MultiRobotSimulationCore) -> Agent:
+    """Return an omnidirectional robot at the origin."""
+    agent: Agent = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot", motion_mode="omnidirectional"))
+    return agent
+
+
+@pytest.fixture
+def crate(sim: MultiRobotSimulationCore) -> SimObject:
+    """Return a crate 1 m in front of the origin."""
+    obj: SimObject = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose.from_xyz(1.0, 0.0, 0.0), name="crate"))
+    return obj

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from virtual_display import virtual_display
 
 import fleet_sim as fs
 
@@ -21,22 +21,8 @@ PROGRAM = Path(__file__).with_name("simulation_window_program.py")
 def display() -> Iterator[str]:
     """Start a virtual X server on a free display and return its name."""
     pytest.importorskip("pybullet")
-    for tool in ("Xvfb", "xdotool"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed: the window cannot be tested here")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
-        pass_fds=[write],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    with os.fdopen(read) as answers:
-        number = answers.readline().strip()
-    assert number, "Xvfb did not start"
-    yield f":{number}"
-    server.terminate()
-    server.wait(30)
+    with virtual_display() as name:
+        yield name
 
 
 def test_keys_pause_step_fade_and_resume(display: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bullet_scene import Scene
+from virtual_display import virtual_display
 
 from fleet_sim.bullet.gui import KEYS, Gui
 from fleet_sim.bullet.visualizer import Visualizer
@@ -40,23 +40,9 @@ class Screen:
 @pytest.fixture(scope="module")
 def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     """Start a virtual X server on a free display."""
-    for tool in ("Xvfb", "xdotool"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed: the window cannot be tested here")
     directory = tmp_path_factory.mktemp("screen")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-fbdir", str(directory), "-nolisten", "tcp"],
-        pass_fds=[write],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    with os.fdopen(read) as answers:
-        number = answers.readline().strip()
-    assert number, "Xvfb did not start"
-    yield Screen(f":{number}", directory / "Xvfb_screen0")
-    server.terminate()
-    server.wait(30)
+    with virtual_display("-fbdir", str(directory)) as display:
+        yield Screen(display, directory / "Xvfb_screen0")
 
 
 class Window:
