@@ -1,0 +1,176 @@
+"""Finds the definition of an interface by its name.
+
+Asked in this order: the ament index (installed packages and source checkouts), the definitions bundled here,
+the Jazzy type store of rosbags. What was found is kept.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..ament_index_python import PackageNotFoundError, get_package_share_directory, get_packages_with_prefixes
+from .model import (
+    ActionDefinition,
+    Constant,
+    Definition,
+    Field,
+    FieldType,
+    MessageDefinition,
+    ServiceDefinition,
+    Shape,
+)
+from .parser import parse
+
+KINDS = ("msg", "srv", "action")
+BUNDLED = Path(__file__).parent / "definitions"
+
+
+class UnknownInterfaceError(LookupError):
+    """No definition of that name is installed, bundled or known to rosbags."""
+
+
+@cache
+def definition(name: str) -> Definition:
+    """The definition of `pkg/msg/Name`, `pkg/srv/Name`, `pkg/action/Name` or of a part of a service or action.
+
+    Raises UnknownInterfaceError with the nearest known name.
+    """
+    parts = name.split("/")
+    if len(parts) != 3 or parts[1] not in KINDS:
+        raise UnknownInterfaceError(f"'{name}' is not an interface name; it has the form package/msg/Name")
+    text = source_text(name)
+    if text is not None:
+        return parse(name, text)
+    stored = _rosbags().get(name)
+    if stored is not None:
+        return _from_rosbags(name, stored)
+    part = _part(name)
+    if part is not None:
+        return part
+    near = difflib.get_close_matches(parts[2], interface_names(parts[0]).get(parts[1], []), 1)
+    hint = f"; did you mean '{parts[0]}/{parts[1]}/{near[0]}'?" if near else ""
+    raise UnknownInterfaceError(f"no definition of '{name}' is installed or known{hint}")
+
+
+def message(name: str) -> MessageDefinition:
+    """`definition` for what must be a message. Raises UnknownInterfaceError otherwise."""
+    found = definition(name)
+    if not isinstance(found, MessageDefinition):
+        raise UnknownInterfaceError(f"'{name}' is not a message")
+    return found
+
+
+def source_text(name: str) -> str | None:
+    """The text of the definition file, where there is one."""
+    package, kind, base = name.split("/")
+    for folder in _folders(package):
+        path = folder / kind / f"{base}.{kind}"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    return None
+
+
+def render(found: MessageDefinition) -> str:
+    """A message definition as text, for definitions that have no file."""
+    lines = [f"{c.base} {c.name}={c.value}" for c in found.constants]
+    lines += [f"{f.type} {f.name}" + ("" if f.default is None else f" {f.default}") for f in found.fields]
+    return "\n".join(line for line in lines if "structure_needs_at_least_one_member" not in line)
+
+
+def interface_names(package: str) -> dict[str, list[str]]:
+    """Kind (`msg`, `srv`, `action`) to the sorted names of a package; empty where the package has none."""
+    names: dict[str, set[str]] = {}
+    for folder in _folders(package):
+        for kind in KINDS:
+            for path in (folder / kind).glob(f"*.{kind}"):
+                names.setdefault(kind, set()).add(path.stem)
+    for stored in _rosbags():
+        owner, kind, base = stored.split("/")
+        if owner == package:
+            names.setdefault(kind, set()).add(base)
+    return {kind: sorted(names[kind]) for kind in KINDS if kind in names}
+
+
+def packages() -> list[str]:
+    """Every package that has interfaces, sorted."""
+    known = {name.split("/")[0] for name in _rosbags()} | {p.name for p in BUNDLED.iterdir() if p.is_dir()}
+    return sorted(known | {p for p in get_packages_with_prefixes() if _has_definitions(p)})
+
+
+def has_package(package: str) -> bool:
+    """Whether a package of that name has interfaces."""
+    return _has_definitions(package) or any(n.startswith(f"{package}/") for n in _rosbags())
+
+
+def _has_definitions(package: str) -> bool:
+    return any((folder / kind).is_dir() for folder in _folders(package) for kind in KINDS)
+
+
+@cache
+def _folders(package: str) -> tuple[Path, ...]:
+    return tuple(_find_folders(package))
+
+
+def _find_folders(package: str) -> Iterator[Path]:
+    try:
+        yield Path(get_package_share_directory(package, print_warning=False))
+    except (PackageNotFoundError, ValueError):
+        pass
+    yield BUNDLED / package
+
+
+@cache
+def _rosbags() -> dict[str, Any]:
+    from rosbags.typesys.stores import ros2_jazzy
+
+    return ros2_jazzy.FIELDDEFS  # type: ignore[return-value]
+
+
+def _from_rosbags(name: str, stored: Any) -> MessageDefinition:
+    constants, fields = stored
+    return MessageDefinition(
+        name,
+        tuple(Field(field, _rosbags_type(node)) for field, node in fields),
+        tuple(Constant(constant, base, value) for constant, base, value in constants),
+    )
+
+
+def _rosbags_type(node: Any) -> FieldType:
+    kind, detail = node[0].name, node[1]
+    if kind == "BASE":
+        return FieldType(detail[0], string_bound=detail[1])
+    if kind == "NAME":
+        return FieldType(detail)
+    element, size = _rosbags_type(detail[0]), detail[1]
+    if kind == "ARRAY":
+        return FieldType(element.base, Shape.ARRAY, size, element.string_bound)
+    shape = Shape.BOUNDED if size else Shape.UNBOUNDED
+    return FieldType(element.base, shape, size, element.string_bound)
+
+
+def _part(name: str) -> Definition | None:
+    """The request of a service, the goal of an action and so on: `pkg/srv/Name_Request`."""
+    owner_name, _, part = name.rpartition("_")
+    kind = name.split("/")[1]
+    if kind == "msg" or not part or "/" in part:
+        return None
+    try:
+        owner = definition(owner_name)
+    except UnknownInterfaceError:
+        return None
+    if isinstance(owner, ServiceDefinition):
+        return {"Request": owner.request, "Response": owner.response, "Event": owner.event}.get(part)
+    if isinstance(owner, ActionDefinition):
+        return {
+            "Goal": owner.goal,
+            "Result": owner.result,
+            "Feedback": owner.feedback,
+            "SendGoal": owner.send_goal,
+            "GetResult": owner.get_result,
+            "FeedbackMessage": owner.feedback_message,
+        }.get(part)
+    return None
