@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-PRIMITIVES = frozenset(
-    "bool byte char float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 string wstring".split()
-)
+INTEGERS = frozenset({"int8", "uint8", "char", "int16", "uint16", "int32", "uint32", "int64", "uint64"})
+FLOATS = frozenset({"float32", "float64"})
+PRIMITIVES = INTEGERS | FLOATS | {"bool", "byte", "string", "wstring"}
 
 
 class Shape(Enum):

@@ -1,0 +1,1 @@
+"""Message classes, definitions, type hashes and CDR."""
