@@ -1,0 +1,111 @@
+"""What discovery knows of the domain: every writer and reader of every participant.
+
+Nothing is read before the first question, so programs that never ask pay nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from .library import check, clayer, lib
+from .participant import Participant
+from .qos import EndpointQos, read_qos, read_user_data
+
+_PARTICIPANTS, _PUBLICATIONS, _SUBSCRIPTIONS = 0x7FFF0001, 0x7FFF0003, 0x7FFF0004
+_BATCH = 256
+_ALIVE = 16
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A writer or reader as discovery announced it."""
+
+    guid: bytes
+    participant: bytes
+    topic: str
+    type_name: str
+    qos: EndpointQos
+    user_data: bytes
+
+
+class Discovery:
+    """The endpoints and participants of the domain, this process's own included."""
+
+    def __init__(self, participant: Participant) -> None:
+        self._participant = participant
+        self._lock = Lock()
+        self._readers: dict[int, int] = {}
+        self._endpoints: dict[int, dict[bytes, Endpoint]] = {_PUBLICATIONS: {}, _SUBSCRIPTIONS: {}}
+        self._participants: dict[bytes, bytes] = {}
+
+    def writers(self) -> list[Endpoint]:
+        """All writers."""
+        return self._refresh(_PUBLICATIONS)
+
+    def readers(self) -> list[Endpoint]:
+        """All readers."""
+        return self._refresh(_SUBSCRIPTIONS)
+
+    def participants(self) -> dict[bytes, bytes]:
+        """Guid to user data of every participant."""
+        with self._lock:
+            reader = self._reader(_PARTICIPANTS)
+            while True:
+                samples = clayer.ddspy_take_participant(reader, _BATCH, _participant, read_user_data)
+                for guid, user_data, info in _checked(samples):
+                    if info.instance_state == _ALIVE:
+                        self._participants[guid] = user_data
+                    else:
+                        self._participants.pop(guid, None)
+                if len(samples) < _BATCH:
+                    return dict(self._participants)
+
+    def _refresh(self, topic: int) -> list[Endpoint]:
+        with self._lock:
+            reader, known = self._reader(topic), self._endpoints[topic]
+            while True:
+                samples = clayer.ddspy_take_endpoint(reader, _BATCH, _endpoint, _qos)
+                for guid, endpoint, info in _checked(samples):
+                    if info.instance_state == _ALIVE and endpoint is not None:
+                        known[guid] = endpoint
+                    else:
+                        known.pop(guid, None)
+                if len(samples) < _BATCH:
+                    return list(known.values())
+
+    def _reader(self, topic: int) -> int:
+        if topic not in self._readers:
+            created = lib.dds_create_reader(self._participant.handle, topic, None, None)
+            self._readers[topic] = check(created, "a reader of the discovered endpoints")
+        return self._readers[topic]
+
+
+def _checked(samples: Any) -> Any:
+    if isinstance(samples, int):
+        check(samples, "to read discovered endpoints")
+    return samples
+
+
+def _qos(native: int) -> tuple[EndpointQos, bytes] | None:
+    return read_qos(native) if native else None
+
+
+def _participant(guid: bytes, user_data: bytes, info: Any) -> tuple[bytes, bytes, Any]:
+    return guid, user_data, info
+
+
+def _endpoint(
+    guid: bytes,
+    participant: bytes,
+    participant_instance: int,
+    topic: str | None,
+    type_name: str | None,
+    qos: tuple[EndpointQos, bytes] | None,
+    info: Any,
+    type_id: bytes | None,
+) -> tuple[bytes, Endpoint | None, Any]:
+    if topic is None or type_name is None or qos is None:
+        return guid, None, info
+    return guid, Endpoint(guid, participant, topic, type_name, *qos), info

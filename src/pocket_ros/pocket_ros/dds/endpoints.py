@@ -1,0 +1,116 @@
+"""Writers and readers of raw CDR."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Callable
+from typing import Any
+
+from .library import ANY_STATE, DDSError, RETCODE_TIMEOUT, check, clayer, lib, take, write
+
+
+class _Endpoint:
+    def __init__(self, handle: int, release_topic: Callable[[], None]) -> None:
+        self.handle = handle
+        self._release_topic = release_topic
+        guid = (ct.c_uint8 * 16)()
+        lib.dds_get_guid(handle, guid)
+        self.guid = bytes(guid)
+
+    def instance_handle(self) -> int:
+        """A number that is this endpoint's alone within the process and, being random, within the domain."""
+        value = ct.c_uint64()
+        check(lib.dds_get_instance_handle(self.handle, value), "the instance handle of an endpoint")
+        return value.value
+
+    def set_status_mask(self, mask: int) -> None:
+        """Choose which statuses trigger a wait set that this endpoint is attached to."""
+        check(lib.dds_set_status_mask(self.handle, mask), "a status mask")
+
+    def close(self) -> None:
+        """Delete the endpoint."""
+        lib.dds_delete(self.handle)
+        self._release_topic()
+
+
+class Writer(_Endpoint):
+    """Writes samples that are CDR already."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write CDR with its encapsulation header. Raises DDSError where Cyclone refuses."""
+        if len(data) & 3:
+            # The wire carries whole words, and Cyclone reads up to the next one.
+            data = bytes(data).ljust(len(data) + 3 & ~3, b"\x00")
+        result = write(self.handle, data)
+        if result < 0:
+            check(result, "to write a sample")
+
+    def matched_count(self) -> int:
+        """How many readers receive what is written."""
+        return check(lib.dds_get_matched_subscriptions(self.handle, None, 0), "the readers of a writer")
+
+    def matched_handles(self) -> list[int]:
+        """Instance handles of the matched readers."""
+        return _handles(lib.dds_get_matched_subscriptions, self.handle)
+
+    def matched_data(self, instance: int) -> tuple[bytes, bytes] | None:
+        """Guids of a matched reader and of its participant."""
+        return clayer.ddspy_get_matched_subscription_data(self.handle, instance, _guids, _ignore)  # type: ignore[no-any-return]
+
+    def wait_for_acks(self, timeout_ns: int) -> bool:
+        """Wait until every matched reliable reader has everything; False on timeout."""
+        result = lib.dds_wait_for_acks(self.handle, timeout_ns)
+        return result != RETCODE_TIMEOUT and check(result, "to wait for acknowledgements") == 0
+
+    def assert_liveliness(self) -> None:
+        """Tell matched readers that this writer is alive."""
+        check(lib.dds_assert_liveliness(self.handle), "to assert liveliness")
+
+
+class Reader(_Endpoint):
+    """Takes samples as CDR; `condition` is what a wait set waits on."""
+
+    def __init__(self, handle: int, release_topic: Callable[[], None]) -> None:
+        super().__init__(handle, release_topic)
+        self.condition = check(lib.dds_create_readcondition(handle, ANY_STATE), "a read condition")
+
+    def take(self) -> tuple[bytes, Any] | None:
+        """The next sample (CDR and sample info), or None. Notices of departed writers are skipped."""
+        while True:
+            samples = take(self.handle, ANY_STATE, 1)
+            if type(samples) is int:
+                raise DDSError(f"Cyclone DDS refused to take a sample: code {samples}")
+            if not samples:
+                return None
+            if samples[0][1].valid_data:
+                return samples[0]  # type: ignore[no-any-return]
+
+    def matched_count(self) -> int:
+        """How many writers are received."""
+        return check(lib.dds_get_matched_publications(self.handle, None, 0), "the writers of a reader")
+
+    def matched_handles(self) -> list[int]:
+        """Instance handles of the matched writers."""
+        return _handles(lib.dds_get_matched_publications, self.handle)
+
+    def matched_data(self, instance: int) -> tuple[bytes, bytes] | None:
+        """Guids of a matched writer and of its participant."""
+        return clayer.ddspy_get_matched_publication_data(self.handle, instance, _guids, _ignore)  # type: ignore[no-any-return]
+
+
+def _handles(function: Callable[..., int], handle: int) -> list[int]:
+    count = check(function(handle, None, 0), "the matched endpoints")
+    while True:
+        handles = (ct.c_uint64 * max(count, 1))()
+        found = check(function(handle, handles, count), "the matched endpoints")
+        if found <= count:
+            return list(handles[:found])
+        count = found
+
+
+def _guids(key: bytes, participant: bytes, *_: Any) -> tuple[bytes, bytes]:
+    return key, participant
+
+
+def _ignore(_: int) -> None:
+    return None

@@ -1,0 +1,120 @@
+"""The functions of the Cyclone DDS library that this package calls, with their C types.
+
+Loading it takes about 0.1 s, so nothing imports this module before the first context is initialised.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from typing import Any
+
+from cyclonedds import _clayer as clayer
+from cyclonedds.internal import DDS
+
+_entity, _qos, _ns = ct.c_int32, ct.c_void_p, ct.c_int64
+_u32, _p, _size = ct.c_uint32, ct.c_void_p, ct.c_size_t
+_RETURN_POINTER = {"dds_create_qos", "ddsi_sertype_ref"}
+_RETURN_NOTHING = {"dds_delete_qos", "dds_free", "ddsi_sertype_unref"}
+
+_PROTOTYPES: dict[str, list[Any]] = {
+    "dds_create_domain": [_u32, ct.c_char_p],
+    "dds_create_participant": [_u32, _qos, _p],
+    "dds_create_topic_sertype": [_entity, ct.c_char_p, _p, _qos, _p, _p],
+    "dds_create_writer": [_entity, _entity, _qos, _p],
+    "dds_create_reader": [_entity, _entity, _qos, _p],
+    "dds_create_readcondition": [_entity, _u32],
+    "dds_create_guardcondition": [_entity],
+    "dds_set_guardcondition": [_entity, ct.c_bool],
+    "dds_take_guardcondition": [_entity, ct.POINTER(ct.c_bool)],
+    "dds_create_waitset": [_entity],
+    "dds_waitset_attach": [_entity, _entity, ct.c_ssize_t],
+    "dds_waitset_detach": [_entity, _entity],
+    "dds_waitset_wait": [_entity, _p, _size, _ns],
+    "dds_set_status_mask": [_entity, _u32],
+    "dds_delete": [_entity],
+    "dds_get_guid": [_entity, _p],
+    "dds_get_instance_handle": [_entity, ct.POINTER(ct.c_uint64)],
+    "dds_get_entity_sertype": [_entity, ct.POINTER(ct.c_void_p)],
+    "ddsi_sertype_ref": [_p],
+    "ddsi_sertype_unref": [_p],
+    "dds_wait_for_acks": [_entity, _ns],
+    "dds_assert_liveliness": [_entity],
+    "dds_get_matched_subscriptions": [_entity, _p, _size],
+    "dds_get_matched_publications": [_entity, _p, _size],
+    "dds_create_qos": [],
+    "dds_delete_qos": [_qos],
+    "dds_qset_userdata": [_qos, ct.c_char_p, _size],
+    "dds_qset_durability": [_qos, ct.c_int],
+    "dds_qset_history": [_qos, ct.c_int, ct.c_int32],
+    "dds_qset_reliability": [_qos, ct.c_int, _ns],
+    "dds_qset_deadline": [_qos, _ns],
+    "dds_qset_lifespan": [_qos, _ns],
+    "dds_qset_liveliness": [_qos, ct.c_int, _ns],
+    "dds_qset_ignorelocal": [_qos, ct.c_int],
+    "dds_qset_writer_data_lifecycle": [_qos, ct.c_bool],
+    "dds_qset_durability_service": [_qos, _ns, ct.c_int, ct.c_int32, ct.c_int32, ct.c_int32, ct.c_int32],
+    "dds_qset_data_representation": [_qos, _u32, _p],
+    "dds_qget_userdata": [_qos, ct.POINTER(ct.c_void_p), ct.POINTER(_size)],
+    "dds_qget_durability": [_qos, ct.POINTER(ct.c_int)],
+    "dds_qget_history": [_qos, ct.POINTER(ct.c_int), ct.POINTER(ct.c_int32)],
+    "dds_qget_reliability": [_qos, ct.POINTER(ct.c_int), ct.POINTER(_ns)],
+    "dds_qget_deadline": [_qos, ct.POINTER(_ns)],
+    "dds_qget_lifespan": [_qos, ct.POINTER(_ns)],
+    "dds_qget_liveliness": [_qos, ct.POINTER(ct.c_int), ct.POINTER(_ns)],
+    "dds_free": [_p],
+    "dds_get_offered_incompatible_qos_status": [_entity, _p],
+    "dds_get_requested_incompatible_qos_status": [_entity, _p],
+    "dds_get_offered_deadline_missed_status": [_entity, _p],
+    "dds_get_requested_deadline_missed_status": [_entity, _p],
+    "dds_get_liveliness_lost_status": [_entity, _p],
+    "dds_get_liveliness_changed_status": [_entity, _p],
+    "dds_get_sample_lost_status": [_entity, _p],
+    "dds_get_publication_matched_status": [_entity, _p],
+    "dds_get_subscription_matched_status": [_entity, _p],
+    "dds_get_inconsistent_topic_status": [_entity, _p],
+}
+
+
+class DDSError(RuntimeError):
+    """Cyclone DDS refused a call."""
+
+
+def _load() -> Any:
+    library = DDS._dll_handle
+    for name, arguments in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.argtypes = arguments
+        function.restype = ct.c_void_p if name in _RETURN_POINTER else ct.c_int32
+        if name in _RETURN_NOTHING:
+            function.restype = None
+    return library
+
+
+lib: Any = _load()
+write = clayer.ddspy_write
+take = clayer.ddspy_take
+
+ANY_STATE = 0x7F
+INFINITY = (1 << 63) - 1
+RETCODE_TIMEOUT = -10
+RETCODE_PRECONDITION_NOT_MET = -4
+_RETCODES = {
+    -1: "error",
+    -2: "unsupported",
+    -3: "bad parameter",
+    -4: "precondition not met",
+    -5: "out of resources",
+    -7: "immutable policy",
+    -8: "inconsistent policy",
+    -9: "already deleted",
+    -10: "timeout",
+    -12: "illegal operation",
+}
+
+
+def check(result: int, doing: str) -> int:
+    """The result of a call. Raises DDSError naming what was being done when it is negative."""
+    if result < 0:
+        reason = _RETCODES.get(result, f"code {result}")
+        raise DDSError(f"Cyclone DDS refused {doing}: {reason}")
+    return result
