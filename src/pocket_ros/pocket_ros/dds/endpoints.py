@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import ctypes as ct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .library import ANY_STATE, DDSError, RETCODE_TIMEOUT, check, clayer, lib, take, write
+from .qos import read_user_data
+
+
+class MatchedEndpoint(NamedTuple):
+    """The guids of an endpoint and its participant, and its user data."""
+
+    guid: bytes
+    participant: bytes
+    user_data: bytes
 
 
 class _Endpoint:
@@ -53,9 +62,10 @@ class Writer(_Endpoint):
         """Instance handles of the matched readers."""
         return _handles(lib.dds_get_matched_subscriptions, self.handle)
 
-    def matched_data(self, instance: int) -> tuple[bytes, bytes] | None:
-        """Guids of a matched reader and of its participant."""
-        return clayer.ddspy_get_matched_subscription_data(self.handle, instance, _guids, _ignore)  # type: ignore[no-any-return]
+    def matched_data(self, instance: int) -> MatchedEndpoint | None:
+        """Who a matched reader is; None where it has gone."""
+        found = clayer.ddspy_get_matched_subscription_data(self.handle, instance, _matched, read_user_data)
+        return found  # type: ignore[no-any-return]
 
     def wait_for_acks(self, timeout_ns: int) -> bool:
         """Wait until every matched reliable reader has everything; False on timeout."""
@@ -93,9 +103,10 @@ class Reader(_Endpoint):
         """Instance handles of the matched writers."""
         return _handles(lib.dds_get_matched_publications, self.handle)
 
-    def matched_data(self, instance: int) -> tuple[bytes, bytes] | None:
-        """Guids of a matched writer and of its participant."""
-        return clayer.ddspy_get_matched_publication_data(self.handle, instance, _guids, _ignore)  # type: ignore[no-any-return]
+    def matched_data(self, instance: int) -> MatchedEndpoint | None:
+        """Who a matched writer is; None where it has gone."""
+        found = clayer.ddspy_get_matched_publication_data(self.handle, instance, _matched, read_user_data)
+        return found  # type: ignore[no-any-return]
 
 
 def _handles(function: Callable[..., int], handle: int) -> list[int]:
@@ -108,9 +119,7 @@ def _handles(function: Callable[..., int], handle: int) -> list[int]:
         count = found
 
 
-def _guids(key: bytes, participant: bytes, *_: Any) -> tuple[bytes, bytes]:
-    return key, participant
-
-
-def _ignore(_: int) -> None:
-    return None
+def _matched(
+    key: bytes, participant: bytes, instance: int, topic: str, type_name: str, user_data: bytes, *_: Any
+) -> MatchedEndpoint:
+    return MatchedEndpoint(key, participant, user_data)

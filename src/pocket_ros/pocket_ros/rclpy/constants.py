@@ -1,0 +1,3 @@
+"""Unit conversions."""
+
+S_TO_NS = 1000 * 1000 * 1000

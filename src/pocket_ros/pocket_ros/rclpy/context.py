@@ -1,0 +1,181 @@
+"""Contexts: the lifetime of ROS communications in a process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from collections.abc import Callable
+from threading import RLock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import arguments
+from .exceptions import NotInitializedException
+from .impl import log_output
+
+if TYPE_CHECKING:
+    from ..dds.participant import Participant
+    from .graph import Graph
+
+_MAX_DOMAIN_ID = 232
+_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+class Context:
+    """From `init` to `shutdown`. Holds the command line's ROS arguments and the DDS participant of its nodes."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._initialised = False
+        self._ok = False
+        self._callbacks: list[Any] = []
+        self._domain_id = 0
+        self._participant: Participant | None = None
+        self._graph: Graph | None = None
+        self.arguments = arguments.RosArguments()
+
+    @property
+    def handle(self) -> Context:
+        """The context itself, once initialised."""
+        return self
+
+    def init(
+        self,
+        args: list[str] | None = None,
+        *,
+        initialize_logging: bool = True,
+        domain_id: int | None = None,
+    ) -> None:
+        """Initialise with ROS arguments (`sys.argv` where None) and a domain (`ROS_DOMAIN_ID` where None).
+
+        Raises RuntimeError when initialised already and for a domain out of range, and as `parse_arguments` does.
+        """
+        with self._lock:
+            if self._initialised:
+                raise RuntimeError("Context.init() must only be called once")
+            self._domain_id = _domain_id() if domain_id is None else _checked_domain(domain_id)
+            self.arguments = arguments.parse_arguments(sys.argv if args is None else args)
+            if initialize_logging:
+                for name, level in self.arguments.log_levels:
+                    log_output.set_level(name, level)
+            self._initialised = self._ok = True
+            _contexts.add(self)
+
+    def ok(self) -> bool:
+        """Whether it is initialised and not shut down."""
+        return self._ok
+
+    def shutdown(self) -> None:
+        """End communications: waits end, endpoints disappear. Raises RuntimeError when it was never initialised."""
+        if not self._initialised:
+            raise RuntimeError("Context must be initialized before it can be shutdown")
+        if not self._end():
+            raise RuntimeError("failed to shutdown: rcl_shutdown already called on the given context")
+
+    def try_shutdown(self) -> None:
+        """`shutdown`, unless there is nothing to shut down."""
+        self._end()
+
+    def on_shutdown(self, callback: Callable[[], None]) -> None:
+        """Call `callback` on shutdown; methods are held weakly. Raises TypeError for what cannot be called."""
+        if not callable(callback):
+            raise TypeError(f"callback should be a callable, got {type(callback)}")
+        with self._lock:
+            if not self._ok and self._initialised:
+                callback()
+                return
+            held = weakref.WeakMethod(callback) if hasattr(callback, "__self__") else (lambda: callback)
+            self._callbacks.append(held)
+
+    def get_domain_id(self) -> int:
+        """The domain. Raises RuntimeError before `init`."""
+        if not self._initialised:
+            raise RuntimeError("Context must be initialized before it can have a domain id")
+        return self._domain_id
+
+    @property
+    def participant(self) -> Participant:
+        """The DDS participant, made when first needed. Raises NotInitializedException after shutdown."""
+        with self._lock:
+            if not self._ok:
+                raise NotInitializedException("cannot create a node or an endpoint without an initialised context")
+            if self._participant is None:
+                from ..dds.participant import Participant
+
+                user_data = f"enclave={self.arguments.enclave};".encode()
+                self._participant = Participant(self._domain_id, user_data)
+            return self._participant
+
+    @property
+    def graph(self) -> Graph:
+        """What this context tells the domain of its nodes, and knows of others. Raises as `participant` does."""
+        with self._lock:
+            if self._graph is None:
+                from .graph import Graph
+
+                self._graph = Graph(self.participant)
+            return self._graph
+
+    def destroy(self) -> None:
+        """Shut down and free everything."""
+        self._end()
+        with self._lock:
+            graph, self._graph = self._graph, None
+            participant, self._participant = self._participant, None
+        if graph is not None:
+            graph.close()
+        if participant is not None:
+            participant.close()
+
+    def __enter__(self) -> Context:
+        if not self._initialised:
+            self.init()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.try_shutdown()
+
+    def _end(self) -> bool:
+        with self._lock:
+            if not self._ok:
+                return False
+            self._ok = False
+            callbacks, self._callbacks = self._callbacks, []
+        for held in callbacks:
+            callback = held()
+            if callback is not None:
+                callback()
+        return True
+
+
+def shutdown_all() -> None:
+    """Shut down every initialised context."""
+    for context in list(_contexts):
+        context.try_shutdown()
+
+
+def _domain_id() -> int:
+    text = os.environ.get("ROS_DOMAIN_ID") or "0"
+    if not text.isdigit():
+        raise RuntimeError(f"ROS_DOMAIN_ID is '{text}'; it is a number from 0 to {_MAX_DOMAIN_ID}")
+    return _checked_domain(int(text))
+
+
+def _checked_domain(domain_id: int) -> int:
+    if not 0 <= domain_id <= _MAX_DOMAIN_ID:
+        raise RuntimeError(f"Domain id {domain_id} must be between 0 and {_MAX_DOMAIN_ID}")
+    return domain_id
+
+
+@atexit.register
+def _close_all() -> None:
+    """Leave the domain properly, so that peers need not wait for a lease to expire."""
+    for context in list(_contexts):
+        context.destroy()

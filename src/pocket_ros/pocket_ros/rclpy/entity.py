@@ -1,0 +1,41 @@
+"""What an executor can wait on and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .callback_groups import CallbackGroup
+from .exceptions import InvalidHandle
+
+
+class Entity:
+    """Something with conditions to wait on, work to take when one is triggered, and a callback to run it with.
+
+    `take` answers None where there was nothing after all. `run` answers a coroutine where the callback is one.
+    """
+
+    def __init__(self, callback_group: CallbackGroup | None) -> None:
+        self.callback_group = callback_group
+        if callback_group is not None:
+            callback_group.add_entity(self)
+        self.executor_key = 0
+        self._destroyed = False
+        self._on_destroy: list[Callable[[], None]] = []
+
+    def conditions(self) -> list[int]:
+        """DDS conditions or endpoints whose trigger means there may be work."""
+        return []
+
+    def take(self) -> Any | None:
+        """The next piece of work."""
+        raise NotImplementedError(f"{type(self).__name__} is nothing that can be waited on")
+
+    def run(self, work: Any) -> Any:
+        """Run the callback with what `take` answered."""
+        raise NotImplementedError(f"{type(self).__name__} is nothing that can be run")
+
+    def check_alive(self) -> None:
+        """Raises InvalidHandle after destruction."""
+        if self._destroyed:
+            raise InvalidHandle(f"cannot use this {type(self).__name__} because it has been destroyed")

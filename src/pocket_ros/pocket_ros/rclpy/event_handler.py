@@ -1,0 +1,351 @@
+"""Events of publishers and subscriptions: incompatible QoS, deadlines, liveliness, losses, matches."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from .callback_groups import CallbackGroup
+from .entity import Entity
+from .logging import get_logger
+from .qos import QoSPolicyKind, qos_policy_name_from_kind
+
+
+class UnsupportedEventTypeError(RuntimeError):
+    """Raised for an event the middleware does not report."""
+
+
+class QoSPublisherEventType(IntEnum):
+    """What can happen to a publisher."""
+
+    RCL_PUBLISHER_OFFERED_DEADLINE_MISSED = 0
+    RCL_PUBLISHER_LIVELINESS_LOST = 1
+    RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS = 2
+    RCL_PUBLISHER_INCOMPATIBLE_TYPE = 3
+    RCL_PUBLISHER_MATCHED = 4
+
+
+class QoSSubscriptionEventType(IntEnum):
+    """What can happen to a subscription."""
+
+    RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED = 0
+    RCL_SUBSCRIPTION_LIVELINESS_CHANGED = 1
+    RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS = 2
+    RCL_SUBSCRIPTION_MESSAGE_LOST = 3
+    RCL_SUBSCRIPTION_INCOMPATIBLE_TYPE = 4
+    RCL_SUBSCRIPTION_MATCHED = 5
+
+
+@dataclass
+class QoSRequestedDeadlineMissedInfo:
+    """Messages that came too late."""
+
+    total_count: int
+    total_count_change: int
+
+
+@dataclass
+class QoSLivelinessLostInfo:
+    """Times this publisher was not alive in time."""
+
+    total_count: int
+    total_count_change: int
+
+
+@dataclass
+class QoSMessageLostInfo:
+    """Messages that never came."""
+
+    total_count: int
+    total_count_change: int
+
+
+@dataclass
+class QoSLivelinessChangedInfo:
+    """Publishers that are alive and that are not."""
+
+    alive_count: int
+    not_alive_count: int
+    alive_count_change: int
+    not_alive_count_change: int
+
+
+@dataclass
+class QoSRequestedIncompatibleQoSInfo:
+    """Endpoints that do not match, and the policy that keeps the last one from it."""
+
+    total_count: int
+    total_count_change: int
+    last_policy_kind: QoSPolicyKind
+
+
+@dataclass
+class QoSSubscriptionMatchedInfo:
+    """Endpoints that match."""
+
+    total_count: int
+    total_count_change: int
+    current_count: int
+    current_count_change: int
+
+
+@dataclass
+class IncompatibleTypeInfo:
+    """Endpoints of the same name with another type."""
+
+    total_count: int
+    total_count_change: int
+
+
+QoSOfferedDeadlineMissedInfo = QoSRequestedDeadlineMissedInfo
+QoSOfferedIncompatibleQoSInfo = QoSRequestedIncompatibleQoSInfo
+QoSPublisherMatchedInfo = QoSSubscriptionMatchedInfo
+
+_OFFERED_DEADLINE, _REQUESTED_DEADLINE = 1 << 1, 1 << 2
+_OFFERED_QOS, _REQUESTED_QOS = 1 << 3, 1 << 4
+_SAMPLE_LOST = 1 << 5
+_LIVELINESS_LOST, _LIVELINESS_CHANGED = 1 << 9, 1 << 10
+_PUBLICATION_MATCHED, _SUBSCRIPTION_MATCHED = 1 << 11, 1 << 12
+_PUBLISHER, _SUBSCRIPTION = QoSPublisherEventType, QoSSubscriptionEventType
+
+# Event: DDS status bit, the library's function, how many leading 32-bit fields matter, the info class.
+_STATUSES: dict[IntEnum, tuple[int, str, int, type[Any]]] = {
+    _PUBLISHER.RCL_PUBLISHER_OFFERED_DEADLINE_MISSED: (
+        _OFFERED_DEADLINE,
+        "dds_get_offered_deadline_missed_status",
+        2,
+        QoSOfferedDeadlineMissedInfo,
+    ),
+    _PUBLISHER.RCL_PUBLISHER_LIVELINESS_LOST: (
+        _LIVELINESS_LOST,
+        "dds_get_liveliness_lost_status",
+        2,
+        QoSLivelinessLostInfo,
+    ),
+    _PUBLISHER.RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS: (
+        _OFFERED_QOS,
+        "dds_get_offered_incompatible_qos_status",
+        3,
+        QoSOfferedIncompatibleQoSInfo,
+    ),
+    _PUBLISHER.RCL_PUBLISHER_MATCHED: (
+        _PUBLICATION_MATCHED,
+        "dds_get_publication_matched_status",
+        4,
+        QoSPublisherMatchedInfo,
+    ),
+}
+_SUBSCRIPTION_STATUSES: dict[IntEnum, tuple[int, str, int, type[Any]]] = {
+    _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED: (
+        _REQUESTED_DEADLINE,
+        "dds_get_requested_deadline_missed_status",
+        2,
+        QoSRequestedDeadlineMissedInfo,
+    ),
+    _SUBSCRIPTION.RCL_SUBSCRIPTION_LIVELINESS_CHANGED: (
+        _LIVELINESS_CHANGED,
+        "dds_get_liveliness_changed_status",
+        4,
+        QoSLivelinessChangedInfo,
+    ),
+    _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS: (
+        _REQUESTED_QOS,
+        "dds_get_requested_incompatible_qos_status",
+        3,
+        QoSRequestedIncompatibleQoSInfo,
+    ),
+    _SUBSCRIPTION.RCL_SUBSCRIPTION_MESSAGE_LOST: (
+        _SAMPLE_LOST,
+        "dds_get_sample_lost_status",
+        2,
+        QoSMessageLostInfo,
+    ),
+    _SUBSCRIPTION.RCL_SUBSCRIPTION_MATCHED: (
+        _SUBSCRIPTION_MATCHED,
+        "dds_get_subscription_matched_status",
+        4,
+        QoSSubscriptionMatchedInfo,
+    ),
+}
+
+
+class EventHandlers(Entity):
+    """All handled events of one publisher or subscription."""
+
+    def __init__(
+        self,
+        endpoint: Any,
+        callback_group: CallbackGroup | None,
+        callbacks: dict[IntEnum, Callable[[Any], None]],
+    ) -> None:
+        super().__init__(callback_group)
+        self._endpoint = endpoint
+        self._callbacks = callbacks
+        mask = 0
+        for event in callbacks:
+            mask |= _status(event)[0]
+        endpoint.set_status_mask(mask)
+
+    def conditions(self) -> list[int]:
+        return [self._endpoint.handle]
+
+    def take(self) -> Any | None:
+        work = []
+        for event, callback in self._callbacks.items():
+            info = _read_status(self._endpoint.handle, event)
+            if info is not None:
+                work.append((callback, info))
+        return work or None
+
+    def run(self, work: Any) -> Any:
+        for callback, info in work:
+            callback(info)
+
+    def destroy(self) -> None:
+        """End; the endpoint itself goes with its publisher or subscription."""
+        self._destroyed = True
+
+
+def _status(event: IntEnum) -> tuple[int, str, int, type[Any]]:
+    table = _STATUSES if isinstance(event, QoSPublisherEventType) else _SUBSCRIPTION_STATUSES
+    if event not in table:
+        raise UnsupportedEventTypeError(f"{event.name} is not reported by this middleware")
+    return table[event]
+
+
+def _read_status(handle: int, event: IntEnum) -> Any | None:
+    """The info of an event, or None where nothing changed."""
+    from ..dds.library import lib
+    from .qos_mapping import POLICY_KINDS
+
+    _, function, count, info_class = _status(event)
+    fields = (ct.c_int32 * 8)()
+    if getattr(lib, function)(handle, fields) < 0:
+        return None
+    values = list(fields[:count])
+    if info_class is QoSLivelinessChangedInfo:
+        return info_class(*values) if values[2] or values[3] else None
+    if info_class is QoSSubscriptionMatchedInfo:
+        return info_class(*values) if values[1] or values[3] else None
+    if values[1] == 0:
+        return None
+    if info_class is QoSRequestedIncompatibleQoSInfo:
+        values[2] = POLICY_KINDS.get(values[2], QoSPolicyKind.INVALID)
+    return info_class(*values)
+
+
+class _EventCallbacks:
+    """What publishers and subscriptions have in common."""
+
+    deadline: Callable[[Any], None] | None
+    incompatible_qos: Callable[[Any], None] | None
+    liveliness: Callable[[Any], None] | None
+    incompatible_type: Callable[[Any], None] | None
+    matched: Callable[[Any], None] | None
+    use_default_callbacks: bool
+
+    def _handlers(
+        self, endpoint: Any, group: CallbackGroup | None, table: dict[IntEnum, Callable[[Any], None] | None]
+    ) -> list[Any]:
+        callbacks = {event: callback for event, callback in table.items() if callback is not None}
+        return [EventHandlers(endpoint, group, callbacks)] if callbacks else []
+
+
+class SubscriptionEventCallbacks(_EventCallbacks):
+    """Callbacks for the events of a subscription; by default incompatible QoS is logged."""
+
+    def __init__(
+        self,
+        *,
+        deadline: Callable[[QoSRequestedDeadlineMissedInfo], None] | None = None,
+        incompatible_qos: Callable[[QoSRequestedIncompatibleQoSInfo], None] | None = None,
+        liveliness: Callable[[QoSLivelinessChangedInfo], None] | None = None,
+        message_lost: Callable[[QoSMessageLostInfo], None] | None = None,
+        incompatible_type: Callable[[IncompatibleTypeInfo], None] | None = None,
+        matched: Callable[[QoSSubscriptionMatchedInfo], None] | None = None,
+        use_default_callbacks: bool = True,
+    ) -> None:
+        self.deadline = deadline
+        self.incompatible_qos = incompatible_qos
+        self.liveliness = liveliness
+        self.message_lost = message_lost
+        self.incompatible_type = incompatible_type
+        self.matched = matched
+        self.use_default_callbacks = use_default_callbacks
+
+    def create_event_handlers(
+        self, callback_group: CallbackGroup | None, endpoint: Any, topic_name: str, logger: str
+    ) -> list[Any]:
+        """The entities that deliver the events."""
+        if self.incompatible_type is not None:
+            _status(_SUBSCRIPTION.RCL_SUBSCRIPTION_INCOMPATIBLE_TYPE)
+
+        def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
+            policy = qos_policy_name_from_kind(info.last_policy_kind)
+            get_logger(logger).warning(
+                f"New publisher discovered on topic '{topic_name}', offering incompatible QoS. "
+                f"No messages will be received from it. Last incompatible policy: {policy}"
+            )
+
+        default = warn if self.use_default_callbacks else None
+        return self._handlers(
+            endpoint,
+            callback_group,
+            {
+                _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED: self.deadline,
+                _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS: self.incompatible_qos or default,
+                _SUBSCRIPTION.RCL_SUBSCRIPTION_LIVELINESS_CHANGED: self.liveliness,
+                _SUBSCRIPTION.RCL_SUBSCRIPTION_MESSAGE_LOST: self.message_lost,
+                _SUBSCRIPTION.RCL_SUBSCRIPTION_MATCHED: self.matched,
+            },
+        )
+
+
+class PublisherEventCallbacks(_EventCallbacks):
+    """Callbacks for the events of a publisher; by default incompatible QoS is logged."""
+
+    def __init__(
+        self,
+        *,
+        deadline: Callable[[QoSOfferedDeadlineMissedInfo], None] | None = None,
+        liveliness: Callable[[QoSLivelinessLostInfo], None] | None = None,
+        incompatible_qos: Callable[[QoSRequestedIncompatibleQoSInfo], None] | None = None,
+        incompatible_type: Callable[[IncompatibleTypeInfo], None] | None = None,
+        matched: Callable[[QoSPublisherMatchedInfo], None] | None = None,
+        use_default_callbacks: bool = True,
+    ) -> None:
+        self.deadline = deadline
+        self.liveliness = liveliness
+        self.incompatible_qos = incompatible_qos
+        self.incompatible_type = incompatible_type
+        self.matched = matched
+        self.use_default_callbacks = use_default_callbacks
+
+    def create_event_handlers(
+        self, callback_group: CallbackGroup | None, endpoint: Any, topic_name: str, logger: str
+    ) -> list[Any]:
+        """The entities that deliver the events."""
+        if self.incompatible_type is not None:
+            _status(_PUBLISHER.RCL_PUBLISHER_INCOMPATIBLE_TYPE)
+
+        def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
+            policy = qos_policy_name_from_kind(info.last_policy_kind)
+            get_logger(logger).warning(
+                f"New subscription discovered on topic '{topic_name}', requesting incompatible QoS. "
+                f"No messages will be sent to it. Last incompatible policy: {policy}"
+            )
+
+        default = warn if self.use_default_callbacks else None
+        return self._handlers(
+            endpoint,
+            callback_group,
+            {
+                _PUBLISHER.RCL_PUBLISHER_OFFERED_DEADLINE_MISSED: self.deadline,
+                _PUBLISHER.RCL_PUBLISHER_LIVELINESS_LOST: self.liveliness,
+                _PUBLISHER.RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS: self.incompatible_qos or default,
+                _PUBLISHER.RCL_PUBLISHER_MATCHED: self.matched,
+            },
+        )

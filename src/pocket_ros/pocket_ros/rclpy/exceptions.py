@@ -1,0 +1,144 @@
+"""The exceptions of the client library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .parameter import Parameter
+
+
+class NotInitializedException(Exception):
+    """Raised when ROS communications are used before `rclpy.init()`."""
+
+    def __init__(self, message: str | None = None) -> None:
+        start = "rclpy.init() has not been called"
+        super().__init__(start if message is None else f"{start}: {message}")
+
+
+class NoTypeSupportImportedException(Exception):
+    """Raised for a class that is no interface class."""
+
+    def __init__(self) -> None:
+        super().__init__("no type_support imported")
+
+
+class RCLError(RuntimeError):
+    """Raised when the middleware or the client library refuses an operation."""
+
+
+class InvalidHandle(Exception):  # noqa: N818
+    """Raised when something destroyed is used."""
+
+
+class NameValidationException(Exception):
+    """Raised for a name that breaks the rules; says at which character."""
+
+    def __init__(self, name_type: str, name: str, error_msg: str, invalid_index: int) -> None:
+        marker = " " * invalid_index + "^"
+        super().__init__(f"Invalid {name_type}: {error_msg}:\n  '{name}'\n   {marker}")
+
+
+class InvalidNamespaceException(NameValidationException):
+    """Raised for an invalid namespace."""
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__("namespace", name, error_msg, invalid_index)
+
+
+class InvalidNodeNameException(NameValidationException):
+    """Raised for an invalid node name."""
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__("node name", name, error_msg, invalid_index)
+
+
+class InvalidTopicNameException(NameValidationException):
+    """Raised for an invalid topic name."""
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__("topic name", name, error_msg, invalid_index)
+
+
+class InvalidServiceNameException(NameValidationException):
+    """Raised for an invalid service name."""
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__("service name", name, error_msg, invalid_index)
+
+
+class ParameterException(Exception):
+    """What all parameter exceptions are; the arguments are the reason and the names."""
+
+    def __init__(self, error_msg: str, parameters: str | list[str]) -> None:
+        super().__init__(error_msg, parameters)
+
+
+class ParameterNotDeclaredException(ParameterException):
+    """Raised for an undeclared parameter."""
+
+    def __init__(self, parameters: str | list[str]) -> None:
+        super().__init__("Invalid access to undeclared parameter(s)", parameters)
+
+
+class ParameterAlreadyDeclaredException(ParameterException):
+    """Raised when a parameter is declared twice."""
+
+    def __init__(self, parameters: str | list[str]) -> None:
+        super().__init__("Parameter(s) already declared", parameters)
+
+
+class InvalidParameterException(ParameterException):
+    """Raised for an invalid parameter name."""
+
+    def __init__(self, parameter_name: str) -> None:
+        super().__init__("Invalid parameter name", parameter_name)
+
+
+class InvalidParameterTypeException(ParameterException):
+    """Raised for a value of another type than the parameter's."""
+
+    def __init__(self, desired_parameter: Parameter, expected_type: Any) -> None:
+        expected = getattr(expected_type, "name", expected_type)
+        super().__init__(
+            f"Trying to set parameter '{desired_parameter.name}' to '{desired_parameter.value}' of type "
+            f"'{desired_parameter.type_.name}', expecting type '{expected}'",
+            desired_parameter.name,
+        )
+
+
+class InvalidParameterValueException(ParameterException):
+    """Raised for a value that a descriptor or callback rejects."""
+
+    def __init__(self, parameter: str, value: Any, reason: str = "") -> None:
+        message = "Invalid parameter value ({value}) for parameter '{parameter}'. Reason: {reason}"
+        super().__init__(message.format(value=value, parameter=parameter, reason=reason), parameter)
+
+
+class ParameterImmutableException(ParameterException):
+    """Raised when a read-only parameter is written."""
+
+    def __init__(self, parameter_name: str) -> None:
+        super().__init__("Attempted to modify read-only parameter", parameter_name)
+
+
+class ParameterUninitializedException(ParameterException):
+    """Raised when a statically typed parameter without value is read."""
+
+    def __init__(self, parameter_name: str) -> None:
+        super().__init__("The parameter is not initialized", parameter_name)
+
+
+class ROSInterruptException(Exception):  # noqa: N818
+    """Raised when a wait is cut short by shutdown."""
+
+    def __init__(self) -> None:
+        super().__init__("rclpy.shutdown() has been called")
+
+
+class UnknownROSArgsError(RCLError):
+    """Raised by init for a ROS argument that does not exist."""
+
+
+class InvalidROSArgsError(RCLError):
+    """Raised by init for a ROS argument that cannot be parsed."""

@@ -1,0 +1,1 @@
+"""What rclpy keeps in `rclpy.impl`."""

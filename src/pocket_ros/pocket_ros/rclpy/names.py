@@ -1,0 +1,112 @@
+"""Rules for names: validation, expansion, and what discovery calls them."""
+
+from __future__ import annotations
+
+import re
+
+from .exceptions import (
+    InvalidNamespaceException,
+    InvalidNodeNameException,
+    InvalidServiceNameException,
+    InvalidTopicNameException,
+)
+
+HIDDEN_PREFIX = "_"
+_BAD = re.compile(r"[^A-Za-z0-9_/~{}]")
+_MAX_NODE_NAME = 255
+
+
+def validate_node_name(name: str) -> bool:
+    """True, or raises InvalidNodeNameException."""
+    if not name:
+        raise InvalidNodeNameException(name, "node name must not be empty", 0)
+    bad = re.search(r"[^A-Za-z0-9_]", name)
+    if bad:
+        text = "node name must not contain characters other than alphanumerics or '_'"
+        raise InvalidNodeNameException(name, text, bad.start())
+    if name[0].isdigit():
+        raise InvalidNodeNameException(name, "node name must not start with a number", 0)
+    if len(name) > _MAX_NODE_NAME:
+        raise InvalidNodeNameException(name, "node name length should not exceed '255'", _MAX_NODE_NAME - 1)
+    return True
+
+
+def validate_namespace(namespace: str) -> bool:
+    """True, or raises InvalidNamespaceException."""
+    if not namespace:
+        raise InvalidNamespaceException(namespace, "namespace must not be empty", 0)
+    if namespace[0] != "/":
+        raise InvalidNamespaceException(namespace, "namespace must be absolute, it must lead with a '/'", 0)
+    if namespace == "/":
+        return True
+    if namespace[-1] == "/":
+        raise InvalidNamespaceException(namespace, "namespace must not end with a '/'", len(namespace) - 1)
+    bad = re.search(r"[^A-Za-z0-9_/]", namespace)
+    if bad:
+        text = "namespace must not contain characters other than alphanumerics, '_', or '/'"
+        raise InvalidNamespaceException(namespace, text, bad.start())
+    problem = _token_problem(namespace)
+    if problem:
+        raise InvalidNamespaceException(namespace, "namespace " + problem[0], problem[1])
+    return True
+
+
+def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
+    """True, or raises InvalidTopicNameException (InvalidServiceNameException for services)."""
+    error = InvalidServiceNameException if is_service else InvalidTopicNameException
+    if not name:
+        raise error(name, "topic name must not be empty string", 0)
+    if name[-1] == "/":
+        raise error(name, "topic name must not end with a forward slash ('/')", len(name) - 1)
+    bad = _BAD.search(name)
+    if bad:
+        raise error(name, "topic name must not contain characters other than alphanumerics, '_', '~', '{', or '}'", bad.start())
+    tilde = name.find("~")
+    if tilde > 0:
+        raise error(name, "topic name must not have tilde ('~') unless it is the first character", tilde)
+    if tilde == 0 and len(name) > 1 and name[1] != "/":
+        raise error(name, "topic name must not have a tilde ('~') that is not followed by a forward slash", 1)
+    if name.count("{") != name.count("}"):
+        raise error(name, "topic name has unmatched curly brace", max(name.find("{"), name.find("}")))
+    problem = _token_problem(name)
+    if problem:
+        raise error(name, "topic name " + problem[0], problem[1])
+    return True
+
+
+def validate_full_topic_name(name: str, *, is_service: bool = False) -> bool:
+    """`validate_topic_name` for a name that must be absolute and free of substitutions."""
+    error = InvalidServiceNameException if is_service else InvalidTopicNameException
+    if not name.startswith("/"):
+        raise error(name, "topic name must be absolute, it must lead with a '/'", 0)
+    return validate_topic_name(name, is_service=is_service)
+
+
+def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> str:
+    """The absolute name: `~`, `{node}` and `{namespace}` replaced. Raises as the validations do."""
+    validate_topic_name(topic_name)
+    validate_node_name(node_name)
+    namespace = node_namespace if node_namespace.startswith("/") else f"/{node_namespace}"
+    validate_namespace(namespace)
+    base = namespace.rstrip("/")
+    if topic_name.startswith("~"):
+        topic_name = f"{base}/{node_name}{topic_name[1:]}"
+    topic_name = topic_name.replace("{node}", node_name).replace("{ns}", namespace).replace("{namespace}", namespace)
+    if "{" in topic_name:
+        raise InvalidTopicNameException(topic_name, "unknown substitution", topic_name.index("{"))
+    return topic_name if topic_name.startswith("/") else f"{base}/{topic_name}"
+
+
+def topic_or_service_is_hidden(name: str) -> bool:
+    """Whether a part of the name starts with an underscore."""
+    return any(part.startswith(HIDDEN_PREFIX) for part in name.split("/"))
+
+
+def _token_problem(name: str) -> tuple[str, int] | None:
+    doubled = name.find("//")
+    if doubled >= 0:
+        return "must not contain repeated '/'", doubled + 1
+    digit = re.search(r"(?:^|/)\d", name)
+    if digit:
+        return "must not have a token that starts with a number", digit.end() - 1
+    return None

@@ -1,0 +1,185 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from . import names
+from .arguments import RosArguments, parse_arguments
+from .clock import ROSClock
+from .context import Context
+from .exceptions import NotInitializedException
+from .graph import GraphNode
+from .impl.rcutils_logger import RcutilsLogger
+from .logging import get_logger
+from .logging_service import LoggingService
+from .node_entities import NodeEntities
+from .node_graph import NodeGraph, NodeNameNonExistentError
+from .node_parameters import NodeParameters
+from .parameter import Parameter
+from .parameter_service import ParameterService
+from .qos import qos_profile_parameter_events
+from .rosout import Rosout
+from .time_source import TimeSource
+from .type_description_service import TypeDescriptionService
+from .utilities import get_default_context
+
+__all__ = ["Node", "NodeNameNonExistentError"]
+
+HIDDEN_NODE_PREFIX = "_"
+
+
+class Node(NodeEntities, NodeParameters, NodeGraph):
+    """A node: a name in the graph, and what it publishes, subscribes to, serves and asks.
+
+    Raises NotInitializedException without an initialised context, InvalidNodeNameException and InvalidNamespaceException.
+    """
+
+    def __init__(
+        self,
+        node_name: str,
+        *,
+        context: Context | None = None,
+        cli_args: list[str] | None = None,
+        namespace: str | None = None,
+        use_global_arguments: bool = True,
+        enable_rosout: bool = True,
+        start_parameter_services: bool = True,
+        parameter_overrides: list[Parameter] | None = None,
+        allow_undeclared_parameters: bool = False,
+        automatically_declare_parameters_from_overrides: bool = False,
+        enable_logger_service: bool = False,
+    ) -> None:
+        self._context = get_default_context() if context is None else context
+        if not self._context.ok():
+            raise NotInitializedException("cannot create node")
+        self._arguments = _arguments(self._context, cli_args, use_global_arguments)
+        self._set_names(node_name, namespace or "")
+        self._destroyed = False
+        self._init_entities()
+        self._init_parameters(allow_undeclared_parameters, self._overrides(parameter_overrides))
+        self._clock = ROSClock()
+        self._graph_node = GraphNode(self._name, self._namespace, self._context.arguments.enclave)
+        self._context.graph.add_node(self._graph_node)
+        self._rosout = Rosout(self, self._logger.name) if enable_rosout and self._arguments.rosout else None
+        self._parameter_event_publisher = self.create_publisher(
+            _parameter_event(), "/parameter_events", qos_profile_parameter_events
+        )
+        if automatically_declare_parameters_from_overrides:
+            overrides = [(name, p.value) for name, p in self._parameter_overrides.items()]
+            self.declare_parameters("", overrides, ignore_override=True)
+        self._time_source = TimeSource(node=self)
+        self._time_source.attach_clock(self._clock)
+        if start_parameter_services:
+            self._parameter_service = ParameterService(self)
+        if enable_logger_service:
+            self._logger_service = LoggingService(self)
+        self._type_description_service = TypeDescriptionService(self)
+
+    def _set_names(self, node_name: str, namespace: str) -> None:
+        names.validate_node_name(node_name)
+        if not namespace.startswith("/"):
+            namespace = f"/{namespace}"
+        names.validate_namespace(namespace)
+        self._namespace = self._arguments.namespace(node_name, namespace)
+        self._name = self._arguments.node_name(node_name)
+        names.validate_node_name(self._name)
+        names.validate_namespace(self._namespace)
+        self._logger = get_logger(self.get_fully_qualified_name().lstrip("/").replace("/", "."))
+
+    def _overrides(self, given: list[Parameter] | None) -> dict[str, Parameter]:
+        values = self._arguments.overrides(self.get_fully_qualified_name())
+        overrides = {name: Parameter(name, value=value) for name, value in values.items()}
+        overrides.update({p.name: p for p in given or []})
+        return overrides
+
+    @property
+    def context(self) -> Context:
+        """The context of the node."""
+        return self._context
+
+    @property
+    def handle(self) -> Node:
+        """The node itself."""
+        return self
+
+    def get_name(self) -> str:
+        """The name, without namespace."""
+        return self._name
+
+    def get_namespace(self) -> str:
+        """The namespace."""
+        return self._namespace
+
+    def get_fully_qualified_name(self) -> str:
+        """Namespace and name."""
+        return f"{self._namespace.rstrip('/')}/{self._name}"
+
+    def get_clock(self) -> ROSClock:
+        """The node's clock: system time, or simulation time while `use_sim_time` is set."""
+        return self._clock
+
+    def get_logger(self) -> RcutilsLogger:
+        """The node's logger."""
+        return self._logger
+
+    def destroy_node(self) -> None:
+        """End the node and everything it consists of; doing so twice changes nothing."""
+        if self._destroyed:
+            return
+        self._destroyed = True
+        executor = self.executor
+        if executor is not None:
+            executor.remove_node(self)
+        if self._rosout is not None:
+            self._rosout.close()
+        self._time_source.detach()
+        for waitable in list(self._waitables):
+            waitable.destroy()
+        owned: list[list[Any]] = [
+            self._publishers,
+            self._subscriptions,
+            self._clients,
+            self._services,
+            self._timers,
+            self._guards,
+        ]
+        for entities in owned:
+            for entity in list(entities):
+                entity.destroy()
+            entities.clear()
+        if self._context.ok():
+            self._context.graph.remove_node(self._graph_node)
+
+    def __enter__(self) -> Node:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.destroy_node()
+
+
+def _arguments(context: Context, cli_args: list[str] | None, use_global: bool) -> RosArguments:
+    """The node's own arguments come before those of the process."""
+    own = cli_args or []
+    parsed = parse_arguments(own if "--ros-args" in own else ["--ros-args", *own] if own else [])
+    if not use_global:
+        return parsed
+    everyone = context.arguments
+    return RosArguments(
+        remaps=parsed.remaps + everyone.remaps,
+        parameters=everyone.parameters + parsed.parameters,
+        enclave=everyone.enclave,
+        rosout=everyone.rosout and parsed.rosout,
+    )
+
+
+def _parameter_event() -> Any:
+    from ..interfaces.classes import message_class
+
+    return message_class("rcl_interfaces/msg/ParameterEvent")

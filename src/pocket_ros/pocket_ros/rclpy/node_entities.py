@@ -1,0 +1,441 @@
+"""The publishers, subscriptions, services, clients, timers and guards of a node."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces.hashing import type_hash
+from . import names
+from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from .client import Client
+from .clock import Clock
+from .constants import S_TO_NS
+from .entity import Entity
+from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from .exceptions import InvalidTopicNameException, RCLError
+from .guard_condition import GuardCondition
+from .publisher import Publisher
+from .qos import QoSProfile, qos_profile_services_default, warn_zero_depth
+from .service import Service
+from .service_header import user_data
+from .subscription import Subscription
+from .timer import Rate, Timer
+from .type_support import check_is_valid_msg_type, check_is_valid_srv_type, dds_type_name
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Reader, Writer
+    from .arguments import RosArguments
+    from .context import Context
+    from .executors import Executor
+    from .graph import Graph, GraphNode
+
+
+class NodeEntities:
+    """Creating and destroying what a node consists of; a part of Node."""
+
+    _context: Context
+    _arguments: RosArguments
+    _clock: Clock
+    _graph_node: GraphNode
+
+    def _init_entities(self) -> None:
+        self._publishers: list[Publisher] = []
+        self._subscriptions: list[Subscription] = []
+        self._clients: list[Client] = []
+        self._services: list[Service] = []
+        self._timers: list[Timer] = []
+        self._guards: list[GuardCondition] = []
+        self._waitables: list[Any] = []
+        self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
+        self._rate_group = ReentrantCallbackGroup()
+        self._executor_ref: Callable[[], Executor | None] = lambda: None
+
+    def get_name(self) -> str:
+        raise NotImplementedError("Node defines get_name()")
+
+    def get_namespace(self) -> str:
+        raise NotImplementedError("Node defines get_namespace()")
+
+    @property
+    def _graph(self) -> Graph:
+        return self._context.graph
+
+    @property
+    def publishers(self) -> Iterator[Publisher]:
+        yield from self._publishers
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        yield from self._subscriptions
+
+    @property
+    def clients(self) -> Iterator[Client]:
+        yield from self._clients
+
+    @property
+    def services(self) -> Iterator[Service]:
+        yield from self._services
+
+    @property
+    def timers(self) -> Iterator[Timer]:
+        yield from self._timers
+
+    @property
+    def guards(self) -> Iterator[GuardCondition]:
+        yield from self._guards
+
+    @property
+    def waitables(self) -> Iterator[Any]:
+        yield from self._waitables
+
+    @property
+    def default_callback_group(self) -> CallbackGroup:
+        """The group of entities that name none: one callback at a time."""
+        return self._default_callback_group
+
+    @property
+    def executor(self) -> Executor | None:
+        """The executor that runs this node's callbacks."""
+        return self._executor_ref()
+
+    @executor.setter
+    def executor(self, new_executor: Executor | None) -> None:
+        current = self.executor
+        if current is new_executor:
+            return
+        if current is not None:
+            current.remove_node(self)  # type: ignore[arg-type]
+        if new_executor is None:
+            self._executor_ref = lambda: None
+        else:
+            self._executor_ref = weakref.ref(new_executor)
+            new_executor.add_node(self)  # type: ignore[arg-type]
+
+    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
+        """The full name of a topic after remapping. Raises InvalidTopicNameException."""
+        return self._resolve(topic, "rostopic", only_expand)
+
+    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
+        """The full name of a service after remapping. Raises InvalidServiceNameException."""
+        try:
+            return self._resolve(service, "rosservice", only_expand)
+        except InvalidTopicNameException:
+            names.validate_topic_name(service, is_service=True)
+            raise
+
+    def create_publisher(
+        self,
+        msg_type: Any,
+        topic: str,
+        qos_profile: QoSProfile | int,
+        *,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: PublisherEventCallbacks | None = None,
+        qos_overriding_options: Any = None,
+        publisher_class: type[Publisher] = Publisher,
+    ) -> Publisher:
+        """A publisher. Raises InvalidTopicNameException, and RCLError for policies the middleware refuses."""
+        _refuse_overrides(qos_overriding_options, "create_publisher")
+        check_is_valid_msg_type(msg_type)
+        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        group = callback_group or self._default_callback_group
+        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
+        writer = self._writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
+        events = event_callbacks or PublisherEventCallbacks()
+        publisher.event_handlers = events.create_event_handlers(
+            group, writer, full_name, publisher.logger_name
+        )
+        self._publishers.append(publisher)
+        self._added(*publisher.event_handlers)
+        return publisher
+
+    def create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[..., Any],
+        qos_profile: QoSProfile | int,
+        *,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: SubscriptionEventCallbacks | None = None,
+        qos_overriding_options: Any = None,
+        raw: bool = False,
+    ) -> Subscription:
+        """A subscription; the callback takes the message (its CDR where `raw`), and the info if it takes two arguments.
+
+        Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
+        """
+        _refuse_overrides(qos_overriding_options, "create_subscription")
+        check_is_valid_msg_type(msg_type)
+        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        group = callback_group or self._default_callback_group
+        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
+        reader = self._reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        subscription = Subscription(
+            self,  # type: ignore[arg-type]
+            reader,
+            msg_type,
+            full_name,
+            callback,
+            group,
+            profile,
+            raw,
+        )
+        events = event_callbacks or SubscriptionEventCallbacks()
+        subscription.event_handlers = events.create_event_handlers(
+            group, reader, full_name, subscription.logger_name
+        )
+        self._subscriptions.append(subscription)
+        self._added(subscription, *subscription.event_handlers)
+        return subscription
+
+    def create_client(
+        self,
+        srv_type: Any,
+        srv_name: str,
+        *,
+        qos_profile: QoSProfile = qos_profile_services_default,
+        callback_group: CallbackGroup | None = None,
+    ) -> Client:
+        """A client of a service. Raises InvalidServiceNameException."""
+        client = self._create_client(srv_type, srv_name, qos_profile, callback_group)
+        self._clients.append(client)
+        self._added(client)
+        return client
+
+    def create_service(
+        self,
+        srv_type: Any,
+        srv_name: str,
+        callback: Callable[[Any, Any], Any],
+        *,
+        qos_profile: QoSProfile = qos_profile_services_default,
+        callback_group: CallbackGroup | None = None,
+    ) -> Service:
+        """A service. Raises InvalidServiceNameException."""
+        service = self._create_service(srv_type, srv_name, callback, qos_profile, callback_group)
+        self._services.append(service)
+        self._added(service)
+        return service
+
+    def create_timer(
+        self,
+        timer_period_sec: float,
+        callback: Callable[..., Any],
+        callback_group: CallbackGroup | None = None,
+        clock: Clock | None = None,
+        autostart: bool = True,
+    ) -> Timer:
+        """A timer, on the node's clock where none is given. Raises ValueError for a negative period."""
+        period = int(float(timer_period_sec) * S_TO_NS)
+        group = callback_group or self._default_callback_group
+        timer = Timer(callback, group, period, clock or self._clock, context=self._context, autostart=autostart)
+        self._timers.append(timer)
+        self._added(timer)
+        return timer
+
+    def create_guard_condition(
+        self, callback: Callable[[], Any], callback_group: CallbackGroup | None = None
+    ) -> GuardCondition:
+        """A guard condition."""
+        group = callback_group or self._default_callback_group
+        guard = GuardCondition(callback, group, context=self._context)
+        self._guards.append(guard)
+        self._added(guard)
+        return guard
+
+    def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
+        """A rate in Hz. Raises ValueError where that is not positive."""
+        if frequency <= 0:
+            raise ValueError("frequency must be > 0")
+        timer = self.create_timer(1.0 / frequency, lambda: None, self._rate_group, clock)
+        return Rate(timer, context=self._context)
+
+    def add_waitable(self, waitable: Any) -> None:
+        """Wait on something made by pocket_ros. Raises NotImplementedError for a program's own Waitable."""
+        if not hasattr(waitable, "entities"):
+            raise NotImplementedError(
+                "Node.add_waitable is not covered for a program's own Waitable; a full ROS 2 has it"
+            )
+        self._waitables.append(waitable)
+        self._added(*waitable.entities())
+
+    def remove_waitable(self, waitable: Any) -> None:
+        """No longer wait on it."""
+        if waitable in self._waitables:
+            self._removed(*waitable.entities())
+            self._waitables.remove(waitable)
+
+    def destroy_publisher(self, publisher: Publisher) -> bool:
+        """End a publisher; False where it is not this node's."""
+        return self._destroy(self._publishers, publisher, publisher.event_handlers)
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """End a subscription; False where it is not this node's."""
+        return self._destroy(self._subscriptions, subscription, [subscription, *subscription.event_handlers])
+
+    def destroy_client(self, client: Client) -> bool:
+        """End a client; False where it is not this node's."""
+        return self._destroy(self._clients, client, [client])
+
+    def destroy_service(self, service: Service) -> bool:
+        """End a service; False where it is not this node's."""
+        return self._destroy(self._services, service, [service])
+
+    def destroy_timer(self, timer: Timer) -> bool:
+        """End a timer; False where it is not this node's."""
+        return self._destroy(self._timers, timer, [timer])
+
+    def destroy_guard_condition(self, guard: GuardCondition) -> bool:
+        """End a guard condition; False where it is not this node's."""
+        return self._destroy(self._guards, guard, [guard])
+
+    def destroy_rate(self, rate: Rate) -> bool:
+        """End a rate; False where it is not this node's."""
+        destroyed = self.destroy_timer(rate._timer)
+        rate.destroy()
+        return destroyed
+
+    def _create_client(
+        self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
+    ) -> Client:
+        check_is_valid_srv_type(srv_type)
+        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        number, guid = self._graph.next_service_number(), self._context.participant.guid
+
+        def data(kind: str) -> bytes:
+            return user_data(type_hash(kind), "clientid", guid, number)
+
+        reader = self._reader(f"rr{full_name}Reply", response, profile, data(response))
+        writer = self._writer(f"rq{full_name}Request", request, profile, data(request))
+        group = group or self._default_callback_group
+        return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
+
+    def _create_service(
+        self,
+        srv_type: Any,
+        name: str,
+        callback: Callable[[Any, Any], Any],
+        profile: QoSProfile,
+        group: CallbackGroup | None,
+    ) -> Service:
+        check_is_valid_srv_type(srv_type)
+        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        number, guid = self._graph.next_service_number(), self._context.participant.guid
+
+        def data(kind: str) -> bytes:
+            return user_data(type_hash(kind), "serviceid", guid, number)
+
+        writer = self._writer(f"rr{full_name}Reply", response, profile, data(response))
+        reader = self._reader(f"rq{full_name}Request", request, profile, data(request))
+        group = group or self._default_callback_group
+        return Service(self, reader, writer, srv_type, full_name, callback, group, profile)  # type: ignore[arg-type]
+
+    def _writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
+        from ..dds.library import DDSError
+        from .qos_mapping import to_dds
+
+        try:
+            writer = self._context.participant.create_writer(
+                topic, dds_type_name(type_name), to_dds(profile), data
+            )
+        except DDSError as error:
+            raise RCLError(str(error)) from error
+        self._graph_node.writers.add(writer.guid)
+        self._graph.changed()
+        return writer
+
+    def _reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
+        from ..dds.library import DDSError
+        from .qos_mapping import needs_peers, to_dds
+
+        peers = [w.qos for w in self._graph.writers() if w.topic == topic] if needs_peers(profile) else []
+        try:
+            reader = self._context.participant.create_reader(
+                topic, dds_type_name(type_name), to_dds(profile, peers), data
+            )
+        except DDSError as error:
+            raise RCLError(str(error)) from error
+        self._graph_node.readers.add(reader.guid)
+        self._graph.changed()
+        return reader
+
+    def _forget_writer(self, writer: Writer) -> None:
+        self._graph_node.writers.discard(writer.guid)
+        self._graph_changed()
+
+    def _forget_reader(self, reader: Reader) -> None:
+        self._graph_node.readers.discard(reader.guid)
+        self._graph_changed()
+
+    def _graph_changed(self) -> None:
+        if self._context.ok():
+            self._graph.changed()
+
+    def _resolve(self, name: str, kind: str, only_expand: bool) -> str:
+        def expand(text: str) -> str:
+            return names.expand_topic_name(text, self.get_name(), self.get_namespace())
+
+        full_name = expand(name)
+        return full_name if only_expand else self._arguments.remap(full_name, self.get_name(), expand, kind)
+
+    def _entities(self) -> Iterator[Entity]:
+        """Everything an executor waits on."""
+        yield from chain(self._subscriptions, self._clients, self._services, self._timers, self._guards)
+        for endpoint in chain(self._publishers, self._subscriptions):
+            yield from endpoint.event_handlers
+        for waitable in self._waitables:
+            yield from waitable.entities()
+
+    def _added(self, *entities: Entity) -> None:
+        executor = self.executor
+        if executor is not None and entities:
+            for entity in entities:
+                executor.attach(entity)
+            executor.wake()
+
+    def _removed(self, *entities: Entity) -> None:
+        executor = self.executor
+        if executor is not None:
+            for entity in entities:
+                executor.detach(entity)
+
+    def _destroy(self, owned: list[Any], item: Any, entities: list[Entity]) -> bool:
+        if item not in owned:
+            return False
+        owned.remove(item)
+        self._removed(*entities)
+        item.destroy()
+        return True
+
+    def _leave_executor(self, executor: Executor) -> None:
+        if self.executor is executor:
+            self._executor_ref = lambda: None
+
+
+def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:
+    return full_name if profile.avoid_ros_namespace_conventions else prefix + full_name
+
+
+def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
+    if isinstance(qos_or_depth, QoSProfile):
+        warn_zero_depth(qos_or_depth)
+        return qos_or_depth
+    if isinstance(qos_or_depth, int):
+        if qos_or_depth < 0:
+            raise ValueError("history depth must be greater than or equal to zero")
+        return QoSProfile(depth=qos_or_depth)
+    raise TypeError(f"Expected QoSProfile or int, got {type(qos_or_depth)}")
+
+
+def _refuse_overrides(options: Any, call: str) -> None:
+    if options is not None and getattr(options, "policy_kinds", ()):
+        raise NotImplementedError(f"{call}(qos_overriding_options=...) is not covered; a full ROS 2 has it")
+
+

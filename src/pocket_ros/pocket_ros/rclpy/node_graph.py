@@ -1,0 +1,183 @@
+"""What a node can ask about the domain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .graph_names import SERVICE_REPLIES, SERVICE_REQUESTS, demangle_service, demangle_topic
+from .qos_mapping import from_dds
+from .topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
+from .type_hash import TypeHash
+from .type_support import ros_type_name
+
+if TYPE_CHECKING:
+    from ..dds.discovery import Endpoint
+    from .context import Context
+    from .graph import Graph, GraphNode
+
+NamesAndTypes = list[tuple[str, list[str]]]
+_POLL = 0.05
+
+
+class NodeNameNonExistentError(RuntimeError):
+    """Raised for a node that the graph does not know."""
+
+
+class NodeGraph:
+    """Names, types and counts in the domain; a part of Node."""
+
+    @property
+    def context(self) -> Context:
+        raise NotImplementedError("Node defines context")
+
+    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
+        raise NotImplementedError("Node defines resolve_topic_name()")
+
+    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
+        raise NotImplementedError("Node defines resolve_service_name()")
+
+    @property
+    def _graph(self) -> Graph:
+        return self.context.graph
+
+    def get_node_names(self) -> list[str]:
+        """The names of all nodes."""
+        return [node.name for node in self._graph.nodes()]
+
+    def get_fully_qualified_node_names(self) -> list[str]:
+        """The names of all nodes with their namespaces."""
+        return [node.full_name for node in self._graph.nodes()]
+
+    def get_node_names_and_namespaces(self) -> list[tuple[str, str]]:
+        """Name and namespace of all nodes."""
+        return [(node.name, node.namespace) for node in self._graph.nodes()]
+
+    def get_node_names_and_namespaces_with_enclaves(self) -> list[tuple[str, str, str]]:
+        """Name, namespace and enclave of all nodes."""
+        return [(node.name, node.namespace, node.enclave) for node in self._graph.nodes()]
+
+    def get_topic_names_and_types(self, no_demangle: bool = False) -> NamesAndTypes:
+        """All topics with their types; as DDS knows them where `no_demangle`."""
+        return _topics([*self._graph.writers(), *self._graph.readers()], no_demangle)
+
+    def get_service_names_and_types(self) -> NamesAndTypes:
+        """All services with their types."""
+        return _services([*self._graph.writers(), *self._graph.readers()])
+
+    def get_publisher_names_and_types_by_node(
+        self, node_name: str, node_namespace: str, no_demangle: bool = False
+    ) -> NamesAndTypes:
+        """What a node publishes. Raises NodeNameNonExistentError."""
+        node = self._find(node_name, node_namespace)
+        return _topics((e for e in self._graph.writers() if e.guid in node.writers), no_demangle)
+
+    def get_subscriber_names_and_types_by_node(
+        self, node_name: str, node_namespace: str, no_demangle: bool = False
+    ) -> NamesAndTypes:
+        """What a node subscribes to. Raises NodeNameNonExistentError."""
+        node = self._find(node_name, node_namespace)
+        return _topics((e for e in self._graph.readers() if e.guid in node.readers), no_demangle)
+
+    def get_service_names_and_types_by_node(self, node_name: str, node_namespace: str) -> NamesAndTypes:
+        """The services of a node. Raises NodeNameNonExistentError."""
+        node = self._find(node_name, node_namespace)
+        own = (e for e in self._graph.readers() if e.guid in node.readers)
+        return _services(e for e in own if e.topic.startswith(SERVICE_REQUESTS))
+
+    def get_client_names_and_types_by_node(self, node_name: str, node_namespace: str) -> NamesAndTypes:
+        """The services a node has clients of. Raises NodeNameNonExistentError."""
+        node = self._find(node_name, node_namespace)
+        own = (e for e in self._graph.readers() if e.guid in node.readers)
+        return _services(e for e in own if e.topic.startswith(SERVICE_REPLIES))
+
+    def count_publishers(self, topic_name: str) -> int:
+        """How many publishers a topic has."""
+        return self._count(self._graph.writers(), "rt" + self.resolve_topic_name(topic_name))
+
+    def count_subscribers(self, topic_name: str) -> int:
+        """How many subscriptions a topic has."""
+        return self._count(self._graph.readers(), "rt" + self.resolve_topic_name(topic_name))
+
+    def count_clients(self, service_name: str) -> int:
+        """How many clients a service has."""
+        return self._count(self._graph.readers(), f"rr{self.resolve_service_name(service_name)}Reply")
+
+    def count_services(self, service_name: str) -> int:
+        """How many servers a service has."""
+        return self._count(self._graph.readers(), f"rq{self.resolve_service_name(service_name)}Request")
+
+    def get_publishers_info_by_topic(self, topic_name: str, no_mangle: bool = False) -> list[TopicEndpointInfo]:
+        """Who publishes a topic, and how."""
+        return self._infos(self._graph.writers(), topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER)
+
+    def get_subscriptions_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
+        """Who subscribes to a topic, and how."""
+        return self._infos(self._graph.readers(), topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION)
+
+    def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
+        """Wait for a node to appear; False on timeout (seconds)."""
+        deadline = time.monotonic() + timeout
+        while self.context.ok():
+            if fully_qualified_node_name in self.get_fully_qualified_node_names():
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL)
+        return False
+
+    def _find(self, name: str, namespace: str) -> GraphNode:
+        nodes = self._graph.nodes()
+        for node in nodes:
+            if node.name == name and node.namespace == (namespace or "/"):
+                return node
+        raise NodeNameNonExistentError(
+            f"Cannot get information of node '{namespace.rstrip('/')}/{name}': the graph has no such node"
+        )
+
+    def _count(self, endpoints: list[Endpoint], dds_topic: str) -> int:
+        return sum(e.topic == dds_topic for e in endpoints)
+
+    def _infos(
+        self, endpoints: list[Endpoint], topic: str, no_mangle: bool, kind: TopicEndpointTypeEnum
+    ) -> list[TopicEndpointInfo]:
+        wanted = topic if no_mangle else "rt" + self.resolve_topic_name(topic)
+        found = [e for e in endpoints if e.topic == wanted]
+        nodes = self._graph.nodes() if found else []
+        return [_info(endpoint, nodes, kind) for endpoint in found]
+
+
+def _info(endpoint: Endpoint, nodes: list[GraphNode], kind: TopicEndpointTypeEnum) -> TopicEndpointInfo:
+    owner = next((n for n in nodes if endpoint.guid in n.readers or endpoint.guid in n.writers), None)
+    announced = [p for p in endpoint.user_data.decode("ascii", "replace").split(";") if p.startswith("typehash=")]
+    return TopicEndpointInfo(
+        node_name=owner.name if owner else "_NODE_NAME_UNKNOWN_",
+        node_namespace=owner.namespace if owner else "_NODE_NAMESPACE_UNKNOWN_",
+        topic_type=ros_type_name(endpoint.type_name),
+        topic_type_hash=TypeHash.from_string(announced[0].removeprefix("typehash=") if announced else ""),
+        endpoint_type=kind,
+        endpoint_gid=list(endpoint.guid),
+        qos_profile=from_dds(endpoint.qos),
+    )
+
+
+def _topics(endpoints: Iterable[Endpoint], no_demangle: bool) -> NamesAndTypes:
+    found: dict[str, set[str]] = {}
+    for endpoint in endpoints:
+        name = endpoint.topic if no_demangle else demangle_topic(endpoint.topic)
+        if name is not None:
+            kind = endpoint.type_name if no_demangle else ros_type_name(endpoint.type_name)
+            found.setdefault(name, set()).add(kind)
+    return [(name, sorted(found[name])) for name in sorted(found)]
+
+
+def _services(endpoints: Iterable[Endpoint]) -> NamesAndTypes:
+    found: dict[str, set[str]] = {}
+    for endpoint in endpoints:
+        service = demangle_service(endpoint.topic, endpoint.type_name)
+        if service is not None:
+            found.setdefault(service[0], set()).add(service[1])
+    return [(name, sorted(found[name])) for name in sorted(found)]

@@ -1,0 +1,204 @@
+"""Parameters and their values."""
+
+from __future__ import annotations
+
+import array
+from enum import Enum
+from typing import Any
+
+PARAMETER_SEPARATOR_STRING = "."
+
+_SEQUENCES = (list, tuple, array.array)
+AllowableParameterValue = (
+    None | bool | int | float | str | list[bytes] | list[bool] | list[int] | list[float] | list[str]
+)
+
+
+class _Type(Enum):
+    """The types a parameter value can have."""
+
+    NOT_SET = 0
+    BOOL = 1
+    INTEGER = 2
+    DOUBLE = 3
+    STRING = 4
+    BYTE_ARRAY = 5
+    BOOL_ARRAY = 6
+    INTEGER_ARRAY = 7
+    DOUBLE_ARRAY = 8
+    STRING_ARRAY = 9
+
+    @classmethod
+    def from_parameter_value(cls, parameter_value: Any) -> _Type:
+        """The type of a Python value. Raises TypeError for values no parameter can have."""
+        for kind, python in _SCALARS.items():
+            if python is None:
+                if parameter_value is None:
+                    return kind
+            elif isinstance(parameter_value, python):
+                return kind
+        if isinstance(parameter_value, _SEQUENCES):
+            for kind, python in _ELEMENTS.items():
+                if all(isinstance(v, python) for v in parameter_value):
+                    return kind
+            raise TypeError(
+                f"The given value is not a list of one of the allowed types '{parameter_value}'."
+            )
+        raise TypeError(f"The given value is not one of the allowed types '{parameter_value}'.")
+
+    def check(self, parameter_value: Any) -> bool:
+        """Whether a Python value has this type."""
+        if self is _Type.NOT_SET:
+            return parameter_value is None
+        if self in _SCALARS:
+            return isinstance(parameter_value, _SCALARS[self])  # type: ignore[arg-type]
+        return isinstance(parameter_value, _SEQUENCES) and all(
+            isinstance(v, _ELEMENTS[self]) for v in parameter_value
+        )
+
+
+# Order matters: bool is an int, and an empty list is a byte array.
+_SCALARS: dict[_Type, type | None] = {
+    _Type.NOT_SET: None,
+    _Type.BOOL: bool,
+    _Type.INTEGER: int,
+    _Type.DOUBLE: float,
+    _Type.STRING: str,
+}
+_ELEMENTS: dict[_Type, type] = {
+    _Type.BYTE_ARRAY: bytes,
+    _Type.BOOL_ARRAY: bool,
+    _Type.INTEGER_ARRAY: int,
+    _Type.DOUBLE_ARRAY: float,
+    _Type.STRING_ARRAY: str,
+}
+_Type.__name__ = "Type"
+_Type.__qualname__ = "Parameter.Type"
+
+
+def _member(kind: _Type) -> str:
+    return f"{kind.name.lower()}_value"
+
+
+class Parameter:
+    """A name with a value and its type.
+
+    The type is that of the value where it is not given. Raises TypeError for values no parameter can have and ValueError where
+    type and value disagree.
+    """
+
+    Type = _Type
+
+    def __init__(self, name: str, type_: _Type | None = None, value: Any = None) -> None:
+        if type_ is None:
+            type_ = _Type.from_parameter_value(value)
+        if not isinstance(type_, _Type):
+            raise TypeError(f"type must be an instance of '{_Type!r}'")
+        if not type_.check(value):
+            raise ValueError(f"Type '{type_}' and value '{value}' do not agree")
+        self._name = name
+        self._type_ = type_
+        self._value = value
+
+    @classmethod
+    def from_parameter_msg(cls, param_msg: Any) -> Parameter:
+        """From rcl_interfaces/msg/Parameter."""
+        kind = _Type(param_msg.value.type)
+        value = None if kind is _Type.NOT_SET else getattr(param_msg.value, _member(kind))
+        return cls(param_msg.name, kind, value)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def type_(self) -> _Type:
+        return self._type_
+
+    @property
+    def value(self) -> Any:
+        return self._value
+
+    def get_parameter_value(self) -> Any:
+        """As rcl_interfaces/msg/ParameterValue."""
+        message = _message("ParameterValue")(type=self._type_.value)
+        if self._type_ is not _Type.NOT_SET:
+            setattr(message, _member(self._type_), self._value)
+        return message
+
+    def to_parameter_msg(self) -> Any:
+        """As rcl_interfaces/msg/Parameter."""
+        return _message("Parameter")(name=self._name, value=self.get_parameter_value())
+
+    def __repr__(self) -> str:
+        return f"Parameter(name={self._name!r}, type_={self._type_}, value={self._value!r})"
+
+
+def _message(name: str) -> Any:
+    from ..interfaces.classes import message_class
+
+    return message_class(f"rcl_interfaces/msg/{name}")
+
+
+def get_parameter_value(string_value: str) -> Any:
+    """The ParameterValue that a text on a command line means: YAML where it is a parameter's, else the text."""
+    import yaml
+
+    try:
+        parsed = yaml.safe_load(string_value)
+    except yaml.YAMLError:
+        parsed = string_value
+    if parsed is None or not isinstance(parsed, (bool, int, float, str, list)):
+        parsed = string_value
+    try:
+        # An empty list is a byte array to Parameter; on a command line it is one of booleans, as rclpy has it.
+        kind = _Type.BOOL_ARRAY if parsed == [] else None
+        return Parameter("", kind, parsed).get_parameter_value()
+    except TypeError:
+        return Parameter("", value=string_value).get_parameter_value()
+
+
+def parameter_value_to_python(parameter_value: Any) -> Any:
+    """The Python value in a ParameterValue; None where it is not set. Raises RuntimeError for an unknown type."""
+    try:
+        kind = _Type(parameter_value.type)
+    except ValueError:
+        raise RuntimeError(f"unexpected parameter type {parameter_value.type}") from None
+    if kind is _Type.NOT_SET:
+        return None
+    value = getattr(parameter_value, _member(kind))
+    return list(value) if kind in _ELEMENTS else value
+
+
+def parameter_dict_from_yaml_file(
+    parameter_file: str,
+    use_wildcard: bool = False,
+    target_nodes: list[str] | None = None,
+    namespace: str = "",
+) -> dict[str, Any]:
+    """Name to Parameter message for the entries of a parameter file; of all nodes where none is given.
+
+    Raises RuntimeError for a file without what is asked for.
+    """
+    import yaml
+
+    from .arguments import flatten
+
+    with open(parameter_file, encoding="utf-8") as file:
+        content = yaml.safe_load(file)
+    keys = ["/**"] if use_wildcard and "/**" in content else []
+    for node in target_nodes or []:
+        if node not in content:
+            raise RuntimeError(
+                f"Param file does not contain parameters for {node}, only for nodes: {list(content)}"
+            )
+    keys += target_nodes or [key for key in content if key != "/**"]
+    if not keys:
+        raise RuntimeError("Param file does not contain selected parameters")
+    values: dict[str, Any] = {}
+    for key in keys:
+        section = content[key]
+        if not isinstance(section, dict) or "ros__parameters" not in section:
+            raise RuntimeError(f"YAML file is not a valid ROS parameter file for node {key}")
+        values.update(flatten(section["ros__parameters"], namespace))
+    return {name: Parameter(name, value=value).to_parameter_msg() for name, value in values.items()}

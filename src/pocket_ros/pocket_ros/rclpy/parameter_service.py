@@ -1,0 +1,94 @@
+"""The services by which other nodes read and set a node's parameters."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces.classes import message_class, service_class
+from .exceptions import ParameterNotDeclaredException, ParameterUninitializedException
+from .parameter import Parameter
+from .qos import qos_profile_parameters
+
+if TYPE_CHECKING:
+    from .node import Node
+
+
+class ParameterService:
+    """`~/describe_parameters`, `get_parameters`, `get_parameter_types`, `list_parameters`, `set_parameters(_atomically)`."""
+
+    def __init__(self, node: Node) -> None:
+        self._node_weak_ref = weakref.ref(node)
+        for name, callback in {
+            "DescribeParameters": self._describe,
+            "GetParameters": self._get,
+            "GetParameterTypes": self._get_types,
+            "ListParameters": self._list,
+            "SetParameters": self._set,
+            "SetParametersAtomically": self._set_atomically,
+        }.items():
+            snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+            kind = service_class(f"rcl_interfaces/srv/{name}")
+            node.create_service(kind, f"{node.get_name()}/{snake}", callback, qos_profile=qos_profile_parameters)
+
+    def _node(self) -> Node:
+        node = self._node_weak_ref()
+        if node is None:
+            raise ReferenceError("Expected valid node weak reference")
+        return node
+
+    def _describe(self, request: Any, response: Any) -> Any:
+        node = self._node()
+        missing = message_class("rcl_interfaces/msg/ParameterDescriptor")
+        for name in request.names:
+            try:
+                response.descriptors.append(node.describe_parameter(name))
+            except ParameterNotDeclaredException:
+                response.descriptors.append(missing())
+        return response
+
+    def _get(self, request: Any, response: Any) -> Any:
+        node = self._node()
+        for name in request.names:
+            try:
+                response.values.append(node.get_parameter(name).get_parameter_value())
+            except (ParameterNotDeclaredException, ParameterUninitializedException):
+                response.values = []
+                return response
+        return response
+
+    def _get_types(self, request: Any, response: Any) -> Any:
+        node = self._node()
+        for name in request.names:
+            try:
+                response.types.append(node.get_parameter_type(name).value)
+            except ParameterNotDeclaredException:
+                response.types = []
+                return response
+        return response
+
+    def _list(self, request: Any, response: Any) -> Any:
+        response.result = self._node().list_parameters(list(request.prefixes), request.depth)
+        return response
+
+    def _set(self, request: Any, response: Any) -> Any:
+        node = self._node()
+        for message in request.parameters:
+            try:
+                result = node.set_parameters_atomically([Parameter.from_parameter_msg(message)])
+            except ParameterNotDeclaredException as error:
+                result = _refused(error)
+            response.results.append(result)
+        return response
+
+    def _set_atomically(self, request: Any, response: Any) -> Any:
+        try:
+            parameters = [Parameter.from_parameter_msg(m) for m in request.parameters]
+            response.result = self._node().set_parameters_atomically(parameters)
+        except ParameterNotDeclaredException as error:
+            response.result = _refused(error)
+        return response
+
+
+def _refused(error: Exception) -> Any:
+    return message_class("rcl_interfaces/msg/SetParametersResult")(successful=False, reason=str(error))

@@ -1,0 +1,120 @@
+"""Publishers."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .callback_groups import CallbackGroup
+from .duration import Duration
+from .exceptions import InvalidHandle, RCLError
+from .qos import QoSProfile
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Writer
+    from .node import Node
+
+
+class Publisher:
+    """Publishes messages of one type, or their CDR, on a topic. Made by `Node.create_publisher`."""
+
+    def __init__(
+        self,
+        node: Node,
+        writer: Writer,
+        msg_type: type[Any],
+        topic: str,
+        qos_profile: QoSProfile,
+        callback_group: CallbackGroup | None,
+    ) -> None:
+        from ..dds.library import write
+        from ..interfaces.cdr import encoder
+
+        self.msg_type = msg_type
+        self.topic = topic
+        self.qos_profile = qos_profile
+        self.event_handlers: list[Any] = []
+        self.callback_group = callback_group
+        self._node = node
+        self._writer = writer
+        self._handle = writer.handle
+        self._write = write
+        self._encode = encoder(msg_type)
+        self._alive = True
+
+    def publish(self, msg: Any) -> None:
+        """Publish a message, or the CDR of one as `bytes`.
+
+        Raises TypeError for anything else, InvalidHandle after destruction, RCLError when the middleware refuses.
+        """
+        if isinstance(msg, self.msg_type):
+            data = self._encode(msg)
+        elif isinstance(msg, (bytes, bytearray, memoryview)):
+            data = msg
+        else:
+            raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
+        if len(data) & 3:
+            data = bytes(data).ljust(len(data) + 3 & ~3, b"\x00")
+        result = self._write(self._handle, data)
+        if result < 0:
+            self._refused(result)
+
+    def get_subscription_count(self) -> int:
+        """How many subscriptions receive what is published."""
+        self._check()
+        return self._writer.matched_count()
+
+    @property
+    def topic_name(self) -> str:
+        """The full name of the topic."""
+        return self.topic
+
+    @property
+    def handle(self) -> Publisher:
+        self._check()
+        return self
+
+    @property
+    def logger_name(self) -> str:
+        return self._node.get_logger().name
+
+    def assert_liveliness(self) -> None:
+        """Tell subscriptions that this publisher is alive."""
+        self._check()
+        self._writer.assert_liveliness()
+
+    def wait_for_all_acked(self, timeout: Duration = Duration(nanoseconds=-1)) -> bool:
+        """Wait until every reliable subscription has everything; False on timeout, negative is forever."""
+        self._check()
+        forever = timeout.nanoseconds < 0
+        return self._writer.wait_for_acks((1 << 63) - 1 if forever else timeout.nanoseconds)
+
+    def destroy(self) -> None:
+        """Leave the topic."""
+        if self._alive:
+            self._alive = False
+            for handler in self.event_handlers:
+                handler.destroy()
+            self._node._forget_writer(self._writer)
+            self._writer.close()
+
+    def __enter__(self) -> Publisher:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.destroy()
+
+    def _check(self) -> None:
+        if not self._alive:
+            raise InvalidHandle("cannot use Publisher because destruction was requested")
+
+    def _refused(self, result: int) -> None:
+        self._check()
+        if not self._node.context.ok():
+            raise RCLError("Failed to publish: publisher's context is invalid, it was shut down")
+        raise RCLError(f"Failed to publish on '{self.topic}': Cyclone DDS answered {result}")

@@ -1,0 +1,314 @@
+"""Quality-of-service profiles."""
+
+from __future__ import annotations
+
+import warnings
+from enum import Enum, IntEnum
+from typing import Any, NamedTuple
+
+from .duration import Duration, Infinite
+
+
+class QoSPolicyKind(IntEnum):
+    """The policies, as bits."""
+
+    INVALID = 1 << 0
+    DURABILITY = 1 << 1
+    DEADLINE = 1 << 2
+    LIVELINESS = 1 << 3
+    RELIABILITY = 1 << 4
+    HISTORY = 1 << 5
+    LIFESPAN = 1 << 6
+    DEPTH = 1 << 7
+    LIVELINESS_LEASE_DURATION = 1 << 8
+    AVOID_ROS_NAMESPACE_CONVENTIONS = 1 << 9
+
+
+def qos_policy_name_from_kind(policy_kind: QoSPolicyKind | int) -> str:
+    """The name of a policy, such as `RELIABILITY`."""
+    return QoSPolicyKind(policy_kind).name
+
+
+class InvalidQoSProfileException(Exception):
+    """Raised for a profile whose policies contradict each other."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__("Invalid QoSProfile", *args)
+
+
+class QoSPolicyEnum(IntEnum):
+    """What the policy enumerations share: short keys such as `keep_last`."""
+
+    @classmethod
+    def short_keys(cls) -> list[str]:
+        return [k.lower() for k in cls.__members__ if k != "UNKNOWN"]
+
+    @classmethod
+    def get_from_short_key(cls, name: str) -> int:
+        return cls[name.upper()].value
+
+    @property
+    def short_key(self) -> str:
+        return self.name.lower()
+
+
+class HistoryPolicy(QoSPolicyEnum):
+    """How many samples are kept."""
+
+    SYSTEM_DEFAULT = 0
+    KEEP_LAST = 1
+    KEEP_ALL = 2
+    UNKNOWN = 3
+
+
+class ReliabilityPolicy(QoSPolicyEnum):
+    """Whether lost samples are sent again."""
+
+    SYSTEM_DEFAULT = 0
+    RELIABLE = 1
+    BEST_EFFORT = 2
+    UNKNOWN = 3
+    BEST_AVAILABLE = 4
+
+
+class DurabilityPolicy(QoSPolicyEnum):
+    """Whether late subscriptions get earlier samples."""
+
+    SYSTEM_DEFAULT = 0
+    TRANSIENT_LOCAL = 1
+    VOLATILE = 2
+    UNKNOWN = 3
+    BEST_AVAILABLE = 4
+
+
+class LivelinessPolicy(QoSPolicyEnum):
+    """How a publisher shows that it is alive."""
+
+    SYSTEM_DEFAULT = 0
+    AUTOMATIC = 1
+    MANUAL_BY_TOPIC = 3
+    UNKNOWN = 4
+    BEST_AVAILABLE = 5
+
+
+QoSHistoryPolicy = HistoryPolicy
+QoSReliabilityPolicy = ReliabilityPolicy
+QoSDurabilityPolicy = DurabilityPolicy
+QoSLivelinessPolicy = LivelinessPolicy
+
+_UNSPECIFIED = Duration()
+_DURATIONS = ("lifespan", "deadline", "liveliness_lease_duration")
+_ENUMS: dict[str, Any] = {
+    "history": HistoryPolicy,
+    "reliability": ReliabilityPolicy,
+    "durability": DurabilityPolicy,
+    "liveliness": LivelinessPolicy,
+}
+_DEFAULTS: dict[str, Any] = {
+    "history": HistoryPolicy.KEEP_LAST,
+    "depth": 0,
+    "reliability": ReliabilityPolicy.RELIABLE,
+    "durability": DurabilityPolicy.VOLATILE,
+    "lifespan": _UNSPECIFIED,
+    "deadline": _UNSPECIFIED,
+    "liveliness": LivelinessPolicy.SYSTEM_DEFAULT,
+    "liveliness_lease_duration": _UNSPECIFIED,
+    "avoid_ros_namespace_conventions": False,
+}
+
+
+class QoSProfile:
+    """The policies of a publisher, subscription, service or client.
+
+    Needs `depth` or `history`; raises InvalidQoSProfileException without them and for KEEP_LAST without depth, AssertionError
+    for a value of the wrong type or an unknown policy.
+    """
+
+    __slots__ = tuple(f"_{name}" for name in _DEFAULTS)
+
+    history: HistoryPolicy
+    depth: int
+    reliability: ReliabilityPolicy
+    durability: DurabilityPolicy
+    lifespan: Duration
+    deadline: Duration
+    liveliness: LivelinessPolicy
+    liveliness_lease_duration: Duration
+    avoid_ros_namespace_conventions: bool
+
+    def __init__(self, **kwargs: Any) -> None:
+        unknown = kwargs.keys() - _DEFAULTS.keys()
+        if unknown:
+            raise AssertionError(
+                f"Invalid arguments passed to constructor: {sorted(unknown)}; allowed are {sorted(_DEFAULTS)}"
+            )
+        if "history" not in kwargs:
+            if "depth" not in kwargs:
+                raise InvalidQoSProfileException("History and/or depth settings are required.")
+            kwargs["history"] = HistoryPolicy.KEEP_LAST
+        if kwargs["history"] == HistoryPolicy.KEEP_LAST and "depth" not in kwargs:
+            raise InvalidQoSProfileException("History set to KEEP_LAST without a depth setting.")
+        for name, default in _DEFAULTS.items():
+            setattr(self, name, kwargs.get(name, default))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, f"_{name}", _checked(name, value))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _DEFAULTS:
+            return object.__getattribute__(self, f"_{name}")
+        raise AttributeError(f"'QoSProfile' object has no attribute '{name}'")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _DEFAULTS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, QoSProfile):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in _DEFAULTS)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, name) for name in _DEFAULTS))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in _DEFAULTS)})"
+
+    __repr__ = __str__
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in _ENUMS:
+        if not isinstance(value, (_ENUMS[name], int)):
+            raise AssertionError(f"{name} must be a {_ENUMS[name].__name__}, not {value!r}")
+        return _ENUMS[name](value)
+    if name in _DURATIONS:
+        if not isinstance(value, Duration):
+            raise AssertionError(f"{name} must be a Duration, not {value!r}")
+        return value
+    if name == "depth":
+        if not isinstance(value, int):
+            raise AssertionError(f"depth must be an int, not {value!r}")
+        if value < 0:
+            raise ValueError(f"depth must not be negative, it was {value}")
+        return value
+    if not isinstance(value, bool):
+        raise AssertionError(f"{name} must be a bool, not {value!r}")
+    return value
+
+
+_BEST_EFFORT = {"reliability": ReliabilityPolicy.BEST_EFFORT}
+DeadlineBestAvailable = Infinite
+LivelinessLeaseDurationeBestAvailable = Infinite
+_SYSTEM = {
+    "history": HistoryPolicy.SYSTEM_DEFAULT,
+    "reliability": ReliabilityPolicy.SYSTEM_DEFAULT,
+    "durability": DurabilityPolicy.SYSTEM_DEFAULT,
+}
+_AVAILABLE = {
+    "reliability": ReliabilityPolicy.BEST_AVAILABLE,
+    "durability": DurabilityPolicy.BEST_AVAILABLE,
+    "liveliness": LivelinessPolicy.BEST_AVAILABLE,
+}
+
+qos_profile_unknown = QoSProfile(
+    history=HistoryPolicy.UNKNOWN,
+    reliability=ReliabilityPolicy.UNKNOWN,
+    durability=DurabilityPolicy.UNKNOWN,
+    liveliness=LivelinessPolicy.UNKNOWN,
+)
+qos_profile_default = QoSProfile(depth=10)
+qos_profile_system_default = QoSProfile(**_SYSTEM)
+qos_profile_sensor_data = QoSProfile(depth=5, **_BEST_EFFORT)
+qos_profile_services_default = QoSProfile(depth=10)
+qos_profile_parameters = QoSProfile(depth=1000)
+qos_profile_parameter_events = QoSProfile(depth=1000)
+qos_profile_best_available = QoSProfile(depth=10, **_AVAILABLE)
+qos_profile_action_status_default = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+qos_profile_rosout_default = QoSProfile(
+    depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL, lifespan=Duration(seconds=10)
+)
+
+
+class QoSPresetProfiles(Enum):
+    """The predefined profiles by name."""
+
+    UNKNOWN = qos_profile_unknown
+    DEFAULT = qos_profile_default
+    SYSTEM_DEFAULT = qos_profile_system_default
+    SENSOR_DATA = qos_profile_sensor_data
+    SERVICES_DEFAULT = qos_profile_services_default
+    PARAMETERS = qos_profile_parameters
+    PARAMETER_EVENTS = qos_profile_parameter_events
+    ACTION_STATUS_DEFAULT = qos_profile_action_status_default
+    BEST_AVAILABLE = qos_profile_best_available
+
+    @classmethod
+    def short_keys(cls) -> list[str]:
+        return [k.lower() for k in cls.__members__ if k != "UNKNOWN"]
+
+    @classmethod
+    def get_from_short_key(cls, name: str) -> QoSProfile:
+        return cls[name.upper()].value
+
+
+class QoSCompatibility(IntEnum):
+    """Whether a publisher and a subscription match."""
+
+    OK = 0
+    WARNING = 1
+    ERROR = 2
+
+
+class QoSCheckCompatibleResult(NamedTuple):
+    """The verdict of `qos_check_compatible`; unpacks as a pair."""
+
+    compatibility: QoSCompatibility
+    reason: str
+
+
+def qos_check_compatible(
+    publisher_qos: QoSProfile, subscription_qos: QoSProfile
+) -> tuple[QoSCompatibility, str]:
+    """Whether the two would match, and the reasons where not."""
+    errors = []
+    unknown = (ReliabilityPolicy.SYSTEM_DEFAULT, ReliabilityPolicy.UNKNOWN)
+    warned = publisher_qos.reliability in unknown or subscription_qos.reliability in unknown
+    if (
+        publisher_qos.reliability == ReliabilityPolicy.BEST_EFFORT
+        and subscription_qos.reliability == ReliabilityPolicy.RELIABLE
+    ):
+        errors.append("ERROR: Best effort publisher and reliable subscription;")
+    if (
+        publisher_qos.durability == DurabilityPolicy.VOLATILE
+        and subscription_qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    ):
+        errors.append("ERROR: Volatile publisher and transient local subscription;")
+    if _span(publisher_qos.deadline) > _span(subscription_qos.deadline):
+        errors.append("ERROR: Subscription deadline is less than publisher deadline;")
+    if (
+        publisher_qos.liveliness == LivelinessPolicy.AUTOMATIC
+        and subscription_qos.liveliness == LivelinessPolicy.MANUAL_BY_TOPIC
+    ):
+        errors.append("ERROR: Publisher's liveliness is automatic and subscription's is manual by topic;")
+    if _span(publisher_qos.liveliness_lease_duration) > _span(subscription_qos.liveliness_lease_duration):
+        errors.append("ERROR: Subscription liveliness lease duration is less than publisher's;")
+    if errors:
+        return QoSCheckCompatibleResult(QoSCompatibility.ERROR, " ".join(errors))
+    if warned:
+        text = "WARNING: a policy is left to the middleware;"
+        return QoSCheckCompatibleResult(QoSCompatibility.WARNING, text)
+    return QoSCheckCompatibleResult(QoSCompatibility.OK, "")
+
+
+def _span(duration: Duration) -> int:
+    return duration.nanoseconds or Infinite.nanoseconds
+
+
+def warn_zero_depth(profile: QoSProfile) -> None:
+    """A zero depth with KEEP_LAST is taken as 1, with a warning."""
+    if profile.history == HistoryPolicy.KEEP_LAST and profile.depth == 0:
+        warnings.warn("A zero depth with KEEP_LAST doesn't make sense; no data could be stored.", stacklevel=3)

@@ -1,0 +1,147 @@
+"""Services: the answering side."""
+
+from __future__ import annotations
+
+import inspect
+import struct
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import service_header
+from .callback_groups import CallbackGroup
+from .entity import Entity
+from .exceptions import RCLError
+from .qos import QoSProfile
+from .service_header import RequestHeader
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Reader, Writer
+    from .node import Node
+
+_MATCH_TIMEOUT = 0.1
+_MATCH_POLL = 0.001
+
+
+class Service(Entity):
+    """Answers requests of one type. Made by `Node.create_service`."""
+
+    def __init__(
+        self,
+        node: Node,
+        reader: Reader,
+        writer: Writer,
+        srv_type: Any,
+        srv_name: str,
+        callback: Callable[[Any, Any], Any],
+        callback_group: CallbackGroup | None,
+        qos_profile: QoSProfile,
+    ) -> None:
+        from ..interfaces.cdr import encoder
+
+        super().__init__(callback_group)
+        self.srv_type = srv_type
+        self.srv_name = srv_name
+        self.callback = callback
+        self.qos_profile = qos_profile
+        self._node = node
+        self._reader = reader
+        self._writer = writer
+        self._encode = encoder(srv_type.Response)
+        self._reachable: set[int] = set()
+
+    @property
+    def service_name(self) -> str:
+        """The full name of the service."""
+        return self.srv_name
+
+    @property
+    def handle(self) -> Service:
+        self.check_alive()
+        return self
+
+    @property
+    def logger_name(self) -> str:
+        return self._node.get_logger().name
+
+    def send_response(self, response: Any, header: Any) -> None:
+        """Answer the request that came with `header`. Raises TypeError for what is no response of this service."""
+        if not isinstance(response, self.srv_type.Response):
+            raise TypeError(f"Expected {self.srv_type.Response}, got {type(response)}")
+        self.check_alive()
+        self._wait_until_reachable(header)
+        self._writer.write(service_header.join(header, self._encode(response)))
+
+    def configure_introspection(self, clock: Any, service_event_qos_profile: QoSProfile, state: Any) -> None:
+        raise NotImplementedError("Service.configure_introspection is not covered; a full ROS 2 has it")
+
+    def destroy(self) -> None:
+        """Stop answering."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._node._forget_reader(self._reader)
+            self._node._forget_writer(self._writer)
+            self._reader.close()
+            self._writer.close()
+
+    def conditions(self) -> list[int]:
+        return [self._reader.condition]
+
+    def take(self) -> Any | None:
+        from ..interfaces import cdr
+
+        sample = self._reader.take()
+        if sample is None:
+            return None
+        data, info = sample
+        try:
+            header = service_header.split(data)
+            request = cdr.deserialize(data, self.srv_type.Request, service_header.FIELDS_OFFSET)
+        except (struct.error, cdr.DeserializationError) as error:
+            raise RCLError(f"received a request of '{self.srv_name}' that is none: {error}") from error
+        return request, RequestHeader(
+            header.guid, header.sequence_number, info.publication_handle, info.source_timestamp
+        )
+
+    def run(self, work: Any) -> Any:
+        request, header = work
+        response = self.callback(request, self.srv_type.Response())
+        if inspect.isawaitable(response):
+            return self._answer_later(response, header)
+        self.send_response(response, header)
+        return None
+
+    async def _answer_later(self, response: Any, header: RequestHeader) -> None:
+        self.send_response(await response, header)
+
+    def _wait_until_reachable(self, header: RequestHeader) -> None:
+        """Wait, for a first answer to a client, until its reader is known here: what is written before is lost to it."""
+        handle = header.publication_handle
+        if not handle or handle in self._reachable:
+            return
+        client = self._reader.matched_data(handle)
+        if client is None:
+            return
+        wanted = service_header.identity(client.user_data, "clientid")
+        deadline = time.monotonic() + _MATCH_TIMEOUT
+        while time.monotonic() < deadline:
+            for candidate in self._writer.matched_handles():
+                found = self._writer.matched_data(candidate)
+                if found is None or found.participant != client.participant:
+                    continue
+                if wanted is None or service_header.identity(found.user_data, "clientid") == wanted:
+                    self._reachable.add(handle)
+                    return
+            time.sleep(_MATCH_POLL)
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.destroy()

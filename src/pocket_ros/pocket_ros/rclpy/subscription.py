@@ -1,0 +1,219 @@
+"""Subscriptions."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from enum import Enum
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from .callback_groups import CallbackGroup
+from .entity import Entity
+from .qos import QoSProfile
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Reader
+    from .node import Node
+
+_ANY_STATE = 0x7F
+
+
+class MessageInfo(TypedDict):
+    """What is known of a message; times in nanoseconds. Sequence numbers are not announced by the middleware."""
+
+    source_timestamp: int
+    received_timestamp: int
+    publication_sequence_number: int | None
+    reception_sequence_number: int | None
+
+
+class SubscriptionHandle:
+    """Takes messages directly, for programs that poll instead of spinning."""
+
+    def __init__(self, reader: Reader, topic: str) -> None:
+        from ..dds.library import take
+
+        self._reader = reader
+        self._handle = reader.handle
+        self._take = take
+        self._topic = topic
+        self._decoders: dict[type[Any], Callable[[bytes, int], Any]] = {}
+
+    def take_message(self, msg_type: type[Any], raw: bool) -> tuple[Any, MessageInfo] | None:
+        """The next message (its CDR as bytes where `raw`) with its info, or None.
+
+        Raises RCLError for bytes that are no such message.
+        """
+        sample = self.take_sample()
+        if sample is None:
+            return None
+        data, info = sample
+        if not raw:
+            data = self.decode(data, msg_type)
+        return data, _message_info(info)
+
+    def take_sample(self) -> tuple[bytes, Any] | None:
+        """The next CDR and DDS sample info, or None."""
+        while True:
+            samples = self._take(self._handle, _ANY_STATE, 1)
+            if type(samples) is int or not samples:
+                return None
+            if samples[0][1].valid_data:
+                return samples[0]  # type: ignore[no-any-return]
+
+    def decode(self, data: bytes, msg_type: type[Any]) -> Any:
+        """The message in CDR bytes. Raises RCLError."""
+        from ..interfaces import cdr
+        from .exceptions import RCLError
+
+        try:
+            return cdr.deserialize(data, msg_type)
+        except cdr.DeserializationError as error:
+            raise RCLError(f"received a message on '{self._topic}' that is not what it should be: {error}") from error
+
+    def get_topic_name(self) -> str:
+        """The full name of the topic."""
+        return self._topic
+
+    def get_publisher_count(self) -> int:
+        """How many publishers are received."""
+        return self._reader.matched_count()
+
+    def __enter__(self) -> SubscriptionHandle:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class Subscription(Entity):
+    """Receives messages of one type from a topic. Made by `Node.create_subscription`."""
+
+    class CallbackType(Enum):
+        """Whether the callback takes the message alone or its info as well."""
+
+        MessageOnly = 0
+        WithMessageInfo = 1
+
+    def __init__(
+        self,
+        node: Node,
+        reader: Reader,
+        msg_type: type[Any],
+        topic: str,
+        callback: Callable[..., Any],
+        callback_group: CallbackGroup | None,
+        qos_profile: QoSProfile,
+        raw: bool,
+    ) -> None:
+        super().__init__(callback_group)
+        self.msg_type = msg_type
+        self.topic = topic
+        self.raw = raw
+        self.qos_profile = qos_profile
+        self.event_handlers: list[Any] = []
+        self._node = node
+        self._reader = reader
+        self._handle = SubscriptionHandle(reader, topic)
+        self.callback = callback
+
+    def get_publisher_count(self) -> int:
+        """How many publishers are received."""
+        self.check_alive()
+        return self._reader.matched_count()
+
+    @property
+    def handle(self) -> SubscriptionHandle:
+        """Takes messages directly. Raises InvalidHandle after destruction."""
+        self.check_alive()
+        return self._handle
+
+    @property
+    def topic_name(self) -> str:
+        """The full name of the topic."""
+        return self.topic
+
+    @property
+    def logger_name(self) -> str:
+        return self._node.get_logger().name
+
+    @property
+    def callback(self) -> Callable[..., Any]:
+        return self._callback
+
+    @callback.setter
+    def callback(self, value: Callable[..., Any]) -> None:
+        self._callback = value
+        self._callback_type = _callback_type(value)
+
+    def destroy(self) -> None:
+        """Leave the topic."""
+        if not self._destroyed:
+            self._destroyed = True
+            for handler in self.event_handlers:
+                handler.destroy()
+            self._node._forget_reader(self._reader)
+            self._reader.close()
+
+    def conditions(self) -> list[int]:
+        return [self._reader.condition]
+
+    def take(self) -> Any | None:
+        sample = self._handle.take_sample()
+        if sample is None:
+            return None
+        data, info = sample
+        message: Any = data if self.raw else self._handle.decode(data, self.msg_type)
+        if self._callback_type is Subscription.CallbackType.MessageOnly:
+            return (message,)
+        return message, _message_info(info)
+
+    def run(self, work: Any) -> Any:
+        return self._callback(*work)
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.destroy()
+
+
+def _message_info(info: Any) -> MessageInfo:
+    return {
+        "source_timestamp": info.source_timestamp,
+        "received_timestamp": time.time_ns(),
+        "publication_sequence_number": None,
+        "reception_sequence_number": None,
+    }
+
+
+def _callback_type(callback: Callable[..., Any]) -> Subscription.CallbackType:
+    try:
+        signature = inspect.signature(callback)
+    except ValueError:  # some built-in functions have none
+        return Subscription.CallbackType.MessageOnly
+    for arguments, kind in (
+        ((object(),), Subscription.CallbackType.MessageOnly),
+        ((object(), object()), Subscription.CallbackType.WithMessageInfo),
+    ):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return kind
+    raise RuntimeError(
+        "Subscription.__init__(): callback should be either be callable with one argument "
+        "(to get only the message) or two (to get message and message info)"
+    )

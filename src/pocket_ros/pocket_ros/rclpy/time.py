@@ -1,0 +1,120 @@
+"""Points in time."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from .clock_type import ClockType
+from .constants import S_TO_NS
+from .duration import Duration
+
+_LIMIT = 2**63
+
+
+class Time:
+    """A point in time of one kind of clock; times of different kinds cannot be compared or subtracted."""
+
+    __slots__ = ("_clock_type", "_nanoseconds")
+
+    def __init__(
+        self,
+        *,
+        seconds: int | float = 0,
+        nanoseconds: int = 0,
+        clock_type: ClockType = ClockType.SYSTEM_TIME,
+    ) -> None:
+        if not isinstance(clock_type, (ClockType, int)):
+            raise TypeError("Clock type must be a ClockType enum")
+        if seconds < 0:
+            raise ValueError("Seconds value must not be negative")
+        if nanoseconds < 0:
+            raise ValueError("Nanoseconds value must not be negative")
+        total = int(seconds * S_TO_NS) + int(nanoseconds)
+        if total >= _LIMIT:
+            raise OverflowError("Total nanoseconds value is too large to store in C time point.")
+        self._nanoseconds = total
+        self._clock_type = ClockType(clock_type)
+
+    @property
+    def nanoseconds(self) -> int:
+        return self._nanoseconds
+
+    @property
+    def clock_type(self) -> ClockType:
+        return self._clock_type
+
+    def seconds_nanoseconds(self) -> tuple[int, int]:
+        """Whole seconds and the remaining nanoseconds."""
+        return divmod(self._nanoseconds, S_TO_NS)
+
+    def __repr__(self) -> str:
+        return f"Time(nanoseconds={self._nanoseconds}, clock_type={self._clock_type.name})"
+
+    def __add__(self, other: Duration) -> Time:
+        if not isinstance(other, Duration):
+            return NotImplemented
+        total = self._nanoseconds + other.nanoseconds
+        if total >= _LIMIT:
+            raise OverflowError("Addition leads to overflow in C storage.")
+        return Time(nanoseconds=total, clock_type=self._clock_type)
+
+    __radd__ = __add__
+
+    @overload
+    def __sub__(self, other: Time) -> Duration: ...
+    @overload
+    def __sub__(self, other: Duration) -> Time: ...
+    def __sub__(self, other: Time | Duration) -> Time | Duration:
+        if isinstance(other, Time):
+            if self._clock_type != other._clock_type:
+                raise TypeError("Can't subtract times with different clock types")
+            return Duration(nanoseconds=self._nanoseconds - other._nanoseconds)
+        if isinstance(other, Duration):
+            if self._nanoseconds < other.nanoseconds:
+                raise ValueError("Subtraction leads to negative time.")
+            return Time(nanoseconds=self._nanoseconds - other.nanoseconds, clock_type=self._clock_type)
+        return NotImplemented
+
+    def _other(self, other: object) -> int | None:
+        if not isinstance(other, Time):
+            return None
+        if self._clock_type != other._clock_type:
+            raise TypeError("Can't compare times with different clock types")
+        return other._nanoseconds
+
+    def __eq__(self, other: object) -> bool:
+        value = self._other(other)
+        return NotImplemented if value is None else self._nanoseconds == value
+
+    def __lt__(self, other: object) -> bool:
+        value = self._other(other)
+        return NotImplemented if value is None else self._nanoseconds < value
+
+    def __le__(self, other: object) -> bool:
+        value = self._other(other)
+        return NotImplemented if value is None else self._nanoseconds <= value
+
+    def __gt__(self, other: object) -> bool:
+        value = self._other(other)
+        return NotImplemented if value is None else self._nanoseconds > value
+
+    def __ge__(self, other: object) -> bool:
+        value = self._other(other)
+        return NotImplemented if value is None else self._nanoseconds >= value
+
+    def __hash__(self) -> int:
+        return hash((self._nanoseconds, self._clock_type))
+
+    def to_msg(self) -> Any:
+        """As builtin_interfaces/msg/Time."""
+        from ..interfaces.classes import message_class
+
+        sec, nanosec = divmod(self._nanoseconds, S_TO_NS)
+        return message_class("builtin_interfaces/msg/Time")(sec=sec, nanosec=nanosec)
+
+    @classmethod
+    def from_msg(cls, msg: Any, clock_type: ClockType = ClockType.ROS_TIME) -> Time:
+        """From builtin_interfaces/msg/Time. Raises TypeError for anything else."""
+        if getattr(msg, "_TYPE_NAME", "") != "builtin_interfaces/msg/Time":
+            raise TypeError("Must pass a builtin_interfaces.msg.Time object")
+        return cls(seconds=msg.sec, nanoseconds=msg.nanosec, clock_type=clock_type)

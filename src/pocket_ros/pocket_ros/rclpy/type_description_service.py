@@ -1,0 +1,56 @@
+"""`~/get_type_description`: tells other nodes what a type hash stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces import catalog, hashing
+from ..interfaces.classes import message_class, service_class
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from .node import Node
+
+START_PARAMETER = "start_type_description_service"
+
+
+class TypeDescriptionService:
+    """The service, unless the parameter `start_type_description_service` is false."""
+
+    def __init__(self, node: Node) -> None:
+        if not node.has_parameter(START_PARAMETER):
+            descriptor = message_class("rcl_interfaces/msg/ParameterDescriptor")(
+                name=START_PARAMETER,
+                type=Parameter.Type.BOOL.value,
+                description="If enabled, start the ~/get_type_description service.",
+                read_only=True,
+            )
+            node.declare_parameter(START_PARAMETER, True, descriptor)
+        if node.get_parameter(START_PARAMETER).value:
+            kind = service_class("type_description_interfaces/srv/GetTypeDescription")
+            node.create_service(kind, "~/get_type_description", self._answer)
+
+    def _answer(self, request: Any, response: Any) -> Any:
+        try:
+            known = hashing.type_hash(request.type_name)
+        except catalog.UnknownInterfaceError as error:
+            response.failure_reason = str(error)
+            return response
+        if request.type_hash and request.type_hash != known:
+            response.failure_reason = f"'{request.type_name}' is {known} here, not {request.type_hash}"
+            return response
+        description = hashing.type_description(request.type_name)
+        response.type_description.type_description = _individual(description["type_description"])
+        response.type_description.referenced_type_descriptions = [
+            _individual(d) for d in description["referenced_type_descriptions"]
+        ]
+        response.successful = True
+        return response
+
+
+def _individual(description: dict[str, Any]) -> Any:
+    def make(name: str, **values: Any) -> Any:
+        return message_class(f"type_description_interfaces/msg/{name}")(**values)
+
+    fields = [make("Field", name=f["name"], type=make("FieldType", **f["type"])) for f in description["fields"]]
+    return make("IndividualTypeDescription", type_name=description["type_name"], fields=fields)

@@ -1,0 +1,48 @@
+"""Whether a class is an interface class, and its DDS names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .exceptions import NoTypeSupportImportedException
+
+
+def check_for_type_support(msg_or_srv_type: Any) -> None:
+    """Raises NoTypeSupportImportedException for what is no interface class of pocket_ros."""
+    if not getattr(msg_or_srv_type, "_TYPE_NAME", None):
+        raise NoTypeSupportImportedException
+
+
+def check_is_valid_msg_type(msg_type: Any) -> None:
+    """Raises RuntimeError for what is no message class."""
+    check_for_type_support(msg_type)
+    if not hasattr(msg_type, "get_fields_and_field_types"):
+        raise RuntimeError(f"{msg_type.__name__} is not a valid message type")
+
+
+def check_is_valid_srv_type(srv_type: Any) -> None:
+    """Raises RuntimeError for what is no service class."""
+    check_for_type_support(srv_type)
+    if not hasattr(srv_type, "Request") or not hasattr(srv_type, "Response"):
+        raise RuntimeError(f"{srv_type.__name__} is not a valid service type")
+
+
+def check_is_valid_action_type(action_type: Any) -> None:
+    """Raises RuntimeError for what is no action class."""
+    check_for_type_support(action_type)
+    if not hasattr(action_type, "Impl"):
+        raise RuntimeError(f"{action_type.__name__} is not a valid action type")
+
+
+def dds_type_name(name: str) -> str:
+    """`geometry_msgs/msg/Twist` as DDS knows it: `geometry_msgs::msg::dds_::Twist_`."""
+    package, kind, base = name.split("/")
+    return f"{package}::{kind}::dds_::{base}_"
+
+
+def ros_type_name(dds_name: str) -> str:
+    """`dds_type_name` undone; names of other systems come back as they are."""
+    parts = dds_name.split("::")
+    if len(parts) == 4 and parts[2] == "dds_" and parts[3].endswith("_"):
+        return f"{parts[0]}/{parts[1]}/{parts[3][:-1]}"
+    return dds_name

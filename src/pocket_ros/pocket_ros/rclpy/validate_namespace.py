@@ -1,0 +1,5 @@
+"""The public place of `validate_namespace`."""
+
+from .names import validate_namespace
+
+__all__ = ["validate_namespace"]
