@@ -1,7 +1,7 @@
 """Finds the definition of an interface by its name.
 
-Asked in this order: the ament index (installed packages and source checkouts), the definitions bundled here,
-the Jazzy type store of rosbags. What was found is kept.
+Asked in this order: the ament index (installed packages and source checkouts), then the definitions bundled here, which
+are those of ROS 2 Jazzy. What was found is kept.
 """
 
 from __future__ import annotations
@@ -10,18 +10,13 @@ import difflib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ..ament_index_python import PackageNotFoundError, get_package_share_directory, get_packages_with_prefixes
 from .model import (
     ActionDefinition,
-    Constant,
     Definition,
-    Field,
-    FieldType,
     MessageDefinition,
     ServiceDefinition,
-    Shape,
 )
 from .parser import parse
 
@@ -45,9 +40,6 @@ def definition(name: str) -> Definition:
     text = source_text(name)
     if text is not None:
         return parse(name, text)
-    stored = _rosbags().get(name)
-    if stored is not None:
-        return _from_rosbags(name, stored)
     part = _part(name)
     if part is not None:
         return part
@@ -88,25 +80,17 @@ def interface_names(package: str) -> dict[str, list[str]]:
         for kind in KINDS:
             for path in (folder / kind).glob(f"*.{kind}"):
                 names.setdefault(kind, set()).add(path.stem)
-    for stored in _rosbags():
-        owner, kind, base = stored.split("/")
-        if owner == package:
-            names.setdefault(kind, set()).add(base)
     return {kind: sorted(names[kind]) for kind in KINDS if kind in names}
 
 
 def packages() -> list[str]:
     """Every package that has interfaces, sorted."""
-    known = {name.split("/")[0] for name in _rosbags()} | {p.name for p in BUNDLED.iterdir() if p.is_dir()}
-    return sorted(known | {p for p in get_packages_with_prefixes() if _has_definitions(p)})
+    known = {p.name for p in BUNDLED.iterdir() if p.is_dir()}
+    return sorted(known | {p for p in get_packages_with_prefixes() if has_package(p)})
 
 
 def has_package(package: str) -> bool:
     """Whether a package of that name has interfaces."""
-    return _has_definitions(package) or any(n.startswith(f"{package}/") for n in _rosbags())
-
-
-def _has_definitions(package: str) -> bool:
     return any((folder / kind).is_dir() for folder in _folders(package) for kind in KINDS)
 
 
@@ -121,35 +105,6 @@ def _find_folders(package: str) -> Iterator[Path]:
     except (PackageNotFoundError, ValueError):
         pass
     yield BUNDLED / package
-
-
-@cache
-def _rosbags() -> dict[str, Any]:
-    from rosbags.typesys.stores import ros2_jazzy
-
-    return ros2_jazzy.FIELDDEFS  # type: ignore[return-value]
-
-
-def _from_rosbags(name: str, stored: Any) -> MessageDefinition:
-    constants, fields = stored
-    return MessageDefinition(
-        name,
-        tuple(Field(field, _rosbags_type(node)) for field, node in fields),
-        tuple(Constant(constant, base, value) for constant, base, value in constants),
-    )
-
-
-def _rosbags_type(node: Any) -> FieldType:
-    kind, detail = node[0].name, node[1]
-    if kind == "BASE":
-        return FieldType(detail[0], string_bound=detail[1])
-    if kind == "NAME":
-        return FieldType(detail)
-    element, size = _rosbags_type(detail[0]), detail[1]
-    if kind == "ARRAY":
-        return FieldType(element.base, Shape.ARRAY, size, element.string_bound)
-    shape = Shape.BOUNDED if size else Shape.UNBOUNDED
-    return FieldType(element.base, shape, size, element.string_bound)
 
 
 def _part(name: str) -> Definition | None:

@@ -7,7 +7,6 @@ thousands of endpoints would otherwise send their list thousands of times.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
 from typing import Any
 
@@ -17,27 +16,13 @@ from ..dds.participant import Participant
 from ..interfaces import cdr
 from ..interfaces.classes import message_class
 from ..interfaces.hashing import type_hash
+from .graph_node import GraphNode
 from .type_support import dds_type_name
 
 TOPIC = "ros_discovery_info"
 _TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _COALESCE_SECONDS = 0.01
 _ENCLAVE = "enclave="
-
-
-@dataclass
-class GraphNode:
-    """A node of some participant and the guids of its endpoints."""
-
-    name: str
-    namespace: str
-    enclave: str = "/"
-    readers: set[bytes] = field(default_factory=set)
-    writers: set[bytes] = field(default_factory=set)
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.namespace.rstrip('/')}/{self.name}"
 
 
 class Graph:

@@ -10,7 +10,7 @@ from .arguments import RosArguments, parse_arguments
 from .clock import ROSClock
 from .context import Context
 from .exceptions import NotInitializedException
-from .graph import GraphNode
+from .graph_node import GraphNode
 from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
 from .logging_service import LoggingService

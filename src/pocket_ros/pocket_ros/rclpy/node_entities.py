@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .arguments import RosArguments
     from .context import Context
     from .executors import Executor
-    from .graph import Graph, GraphNode
+    from .graph import Graph
+    from .graph_node import GraphNode
 
 
 class NodeEntities:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .graph_names import SERVICE_REPLIES, SERVICE_REQUESTS, demangle_service, demangle_topic
-from .qos_mapping import from_dds
 from .topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
 from .type_hash import TypeHash
 from .type_support import ros_type_name
@@ -15,7 +14,8 @@ from .type_support import ros_type_name
 if TYPE_CHECKING:
     from ..dds.discovery import Endpoint
     from .context import Context
-    from .graph import Graph, GraphNode
+    from .graph import Graph
+    from .graph_node import GraphNode
 
 NamesAndTypes = list[tuple[str, list[str]]]
 _POLL = 0.05
@@ -151,6 +151,8 @@ class NodeGraph:
 
 
 def _info(endpoint: Endpoint, nodes: list[GraphNode], kind: TopicEndpointTypeEnum) -> TopicEndpointInfo:
+    from .qos_mapping import from_dds
+
     owner = next((n for n in nodes if endpoint.guid in n.readers or endpoint.guid in n.writers), None)
     announced = [p for p in endpoint.user_data.decode("ascii", "replace").split(";") if p.startswith("typehash=")]
     return TopicEndpointInfo(
