@@ -140,6 +140,22 @@ class NodeEntities:
     ) -> Publisher:
         """A publisher. Raises InvalidTopicNameException, and RCLError for policies the middleware refuses."""
         _refuse_overrides(qos_overriding_options, "create_publisher")
+        publisher = self._create_publisher(
+            msg_type, topic, qos_profile, callback_group, event_callbacks, publisher_class
+        )
+        self._publishers.append(publisher)
+        self._added(*publisher.event_handlers)
+        return publisher
+
+    def _create_publisher(
+        self,
+        msg_type: Any,
+        topic: str,
+        qos_profile: QoSProfile | int,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: PublisherEventCallbacks | None = None,
+        publisher_class: type[Publisher] = Publisher,
+    ) -> Publisher:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
@@ -150,8 +166,6 @@ class NodeEntities:
         publisher.event_handlers = events.create_event_handlers(
             group, writer, full_name, publisher.logger_name
         )
-        self._publishers.append(publisher)
-        self._added(*publisher.event_handlers)
         return publisher
 
     def create_subscription(
@@ -171,6 +185,23 @@ class NodeEntities:
         Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
         """
         _refuse_overrides(qos_overriding_options, "create_subscription")
+        subscription = self._create_subscription(
+            msg_type, topic, callback, qos_profile, callback_group, event_callbacks, raw
+        )
+        self._subscriptions.append(subscription)
+        self._added(subscription, *subscription.event_handlers)
+        return subscription
+
+    def _create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[..., Any],
+        qos_profile: QoSProfile | int,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: SubscriptionEventCallbacks | None = None,
+        raw: bool = False,
+    ) -> Subscription:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
@@ -190,8 +221,6 @@ class NodeEntities:
         subscription.event_handlers = events.create_event_handlers(
             group, reader, full_name, subscription.logger_name
         )
-        self._subscriptions.append(subscription)
-        self._added(subscription, *subscription.event_handlers)
         return subscription
 
     def create_client(
@@ -324,6 +353,7 @@ class NodeEntities:
         callback: Callable[[Any, Any], Any],
         profile: QoSProfile,
         group: CallbackGroup | None,
+        service_class: type[Service] = Service,
     ) -> Service:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self.resolve_service_name(name), _profile(profile)
@@ -336,7 +366,16 @@ class NodeEntities:
         writer = self._writer(f"rr{full_name}Reply", response, profile, data(response))
         reader = self._reader(f"rq{full_name}Request", request, profile, data(request))
         group = group or self._default_callback_group
-        return Service(self, reader, writer, srv_type, full_name, callback, group, profile)  # type: ignore[arg-type]
+        return service_class(
+            self,  # type: ignore[arg-type]
+            reader,
+            writer,
+            srv_type,
+            full_name,
+            callback,
+            group,
+            profile,
+        )
 
     def _writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
         from ..dds.library import DDSError

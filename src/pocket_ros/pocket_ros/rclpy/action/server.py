@@ -1,0 +1,323 @@
+"""Action servers."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from enum import Enum
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from ...interfaces.classes import message_class
+from ..callback_groups import CallbackGroup
+from ..constants import S_TO_NS
+from ..entity import Entity
+from ..exceptions import RCLError
+from ..qos import QoSProfile, qos_profile_action_status_default, qos_profile_services_default
+from ..service import Service
+from ..service_header import RequestHeader
+from ..task import Future
+from ..timer import Timer
+from ..type_support import check_is_valid_action_type
+from .cancelling import goals_to_cancel
+from .goal_handle import ServerGoalHandle
+from .goal_state import GoalEvent, GoalStatus
+
+if TYPE_CHECKING:
+    from ..node import Node
+
+_REJECTED = 1
+
+
+class GoalResponse(Enum):
+    """What a goal callback answers."""
+
+    REJECT = 1
+    ACCEPT = 2
+
+
+class CancelResponse(Enum):
+    """What a cancel callback answers."""
+
+    REJECT = 1
+    ACCEPT = 2
+
+
+class _DeferredService(Service):
+    """A service that answers when it likes: the callback gets the request and its header."""
+
+    def run(self, work: Any) -> Any:
+        return self.callback(*work)
+
+
+def default_goal_callback(goal_request: Any) -> GoalResponse:
+    """Accept every goal."""
+    return GoalResponse.ACCEPT
+
+
+def default_cancel_callback(goal_handle: ServerGoalHandle) -> CancelResponse:
+    """Reject every request to cancel."""
+    return CancelResponse.REJECT
+
+
+def default_handle_accepted_callback(goal_handle: ServerGoalHandle) -> None:
+    """Execute at once."""
+    goal_handle.execute()
+
+
+class ActionServer:
+    """Accepts goals of one action, executes them, and keeps their results for `result_timeout` seconds."""
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        action_name: str,
+        execute_callback: Callable[[ServerGoalHandle], Any],
+        *,
+        callback_group: CallbackGroup | None = None,
+        goal_callback: Callable[[Any], Any] = default_goal_callback,
+        handle_accepted_callback: Callable[[ServerGoalHandle], Any] = default_handle_accepted_callback,
+        cancel_callback: Callable[[ServerGoalHandle], Any] = default_cancel_callback,
+        goal_service_qos_profile: QoSProfile = qos_profile_services_default,
+        result_service_qos_profile: QoSProfile = qos_profile_services_default,
+        cancel_service_qos_profile: QoSProfile = qos_profile_services_default,
+        feedback_pub_qos_profile: QoSProfile = QoSProfile(depth=10),
+        status_pub_qos_profile: QoSProfile = qos_profile_action_status_default,
+        result_timeout: float = 900,
+    ) -> None:
+        check_is_valid_action_type(action_type)
+        self._node = node
+        self._action_type = action_type
+        self._action_name = action_name
+        self._result_timeout_ns = int(result_timeout * S_TO_NS)
+        self._lock = RLock()
+        self._goals: dict[bytes, ServerGoalHandle] = {}
+        self._results: dict[bytes, Future[Any]] = {}
+        self._expiry: Timer | None = None
+        self._logger = node.get_logger().get_child("action_server")
+        self.callback_group = callback_group or node.default_callback_group
+        self.register_handle_accepted_callback(handle_accepted_callback)
+        self.register_goal_callback(goal_callback)
+        self.register_cancel_callback(cancel_callback)
+        self.register_execute_callback(execute_callback)
+        impl, base = action_type.Impl, f"{action_name}/_action"
+
+        def serve(kind: Any, name: str, callback: Callable[..., Any], qos: QoSProfile) -> Service:
+            group = self.callback_group
+            return node._create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
+
+        self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_service_qos_profile)
+        self._cancel_service = serve(
+            impl.CancelGoalService, "cancel_goal", self._on_cancel, cancel_service_qos_profile
+        )
+        self._result_service = serve(
+            impl.GetResultService, "get_result", self._on_result, result_service_qos_profile
+        )
+        self._feedback = node._create_publisher(
+            impl.FeedbackMessage, f"{base}/feedback", feedback_pub_qos_profile
+        )
+        self._status = node._create_publisher(
+            impl.GoalStatusMessage, f"{base}/status", status_pub_qos_profile
+        )
+        self._status_element: Any = message_class("action_msgs/msg/GoalStatus")
+        self._destroyed = False
+        node.add_waitable(self)
+
+    @property
+    def action_type(self) -> Any:
+        return self._action_type
+
+    def entities(self) -> Iterator[Entity]:
+        """What an executor waits on."""
+        yield from (self._goal_service, self._cancel_service, self._result_service)
+        if self._expiry is not None:
+            yield self._expiry
+
+    def register_handle_accepted_callback(self, callback: Callable[[ServerGoalHandle], Any] | None) -> None:
+        """Called with each accepted goal; the default executes it."""
+        self._handle_accepted_callback = callback or default_handle_accepted_callback
+
+    def register_goal_callback(self, callback: Callable[[Any], Any] | None) -> None:
+        """Called with each requested goal; answers a GoalResponse."""
+        self._goal_callback = callback or default_goal_callback
+
+    def register_cancel_callback(self, callback: Callable[[ServerGoalHandle], Any] | None) -> None:
+        """Called with each goal to be cancelled; answers a CancelResponse."""
+        self._cancel_callback = callback or default_cancel_callback
+
+    def register_execute_callback(self, execute_callback: Callable[[ServerGoalHandle], Any]) -> None:
+        """Called to execute a goal; answers the result. Raises TypeError for what cannot be called."""
+        if not callable(execute_callback):
+            raise TypeError("Failed to register goal execution callback: not callable")
+        self._execute_callback = execute_callback
+
+    def notify_execute(
+        self, goal_handle: ServerGoalHandle, execute_callback: Callable[[ServerGoalHandle], Any] | None
+    ) -> None:
+        """Have the executor of the node execute a goal. Raises RuntimeError where it has none."""
+        executor = self._node.executor
+        if executor is None:
+            raise RuntimeError("a goal can be executed only while an executor spins the node")
+        executor.create_task(self._execute, execute_callback or self._execute_callback, goal_handle)
+
+    def notify_state(self, goal_handle: ServerGoalHandle) -> None:
+        """The state of a goal changed."""
+        if not goal_handle.is_active and not goal_handle.finished_at:
+            goal_handle.finished_at = self._node.get_clock().now_ns()
+            self._schedule_expiry()
+        self._publish_status()
+
+    def notify_goal_done(self) -> None:
+        """Nothing to do: finished goals are noticed by their state."""
+
+    def publish_feedback(self, goal_handle: ServerGoalHandle, feedback: Any) -> None:
+        """Publish feedback of a goal. Raises TypeError for what is none of this action."""
+        if not isinstance(feedback, self._action_type.Feedback):
+            raise TypeError(f"Expected {self._action_type.Feedback}, got {type(feedback)}")
+        if not self._destroyed and goal_handle.status != GoalStatus.UNKNOWN:
+            kind = self._action_type.Impl.FeedbackMessage
+            self._feedback.publish(kind(goal_id=goal_handle.goal_id, feedback=feedback))
+
+    def destroy(self) -> None:
+        """End the server."""
+        if self._destroyed:
+            return
+        self._destroyed = True
+        self._node.remove_waitable(self)
+        for goal_handle in self._goals.values():
+            goal_handle.destroy()
+        for entity in self.entities():
+            entity.destroy()  # type: ignore[attr-defined]
+        self._feedback.destroy()
+        self._status.destroy()
+
+    async def _on_goal(self, request: Any, header: RequestHeader) -> None:
+        key = bytes(request.goal_id.uuid)
+        accepted = key not in self._goals and await self._wants(request.goal)
+        response = self._action_type.Impl.SendGoalService.Response(accepted=accepted)
+        goal_handle = None
+        if accepted:
+            response.stamp = self._node.get_clock().now().to_msg()
+            info = message_class("action_msgs/msg/GoalInfo")(goal_id=request.goal_id, stamp=response.stamp)
+            goal_handle = ServerGoalHandle(self, info, request.goal)
+            with self._lock:
+                self._goals[key] = goal_handle
+                self._results[key] = Future()
+        self._answer(self._goal_service, response, header)
+        if goal_handle is not None:
+            self._publish_status()
+            await _call(self._handle_accepted_callback, goal_handle)
+
+    async def _wants(self, goal: Any) -> bool:
+        response = await _call(self._goal_callback, goal)
+        if not isinstance(response, GoalResponse):
+            self._logger.warning("Goal request callback did not return a GoalResponse type. Rejecting goal.")
+        return response is GoalResponse.ACCEPT
+
+    async def _execute(
+        self, execute_callback: Callable[[ServerGoalHandle], Any], goal_handle: ServerGoalHandle
+    ) -> None:
+        try:
+            result = await _call(execute_callback, goal_handle)
+        except Exception as error:  # A faulty callback aborts its goal; the server goes on.
+            result = None
+            self._logger.error(f"Error raised in execute callback: {error}")
+            traceback.print_exc()
+        if not isinstance(result, self._action_type.Result):
+            if result is not None:
+                self._logger.error(f"Expected {self._action_type.Result} from the execute callback, got {type(result)}")
+            result = self._action_type.Result()
+        if goal_handle.is_active:
+            self._logger.warning(f"Goal state not set, assuming aborted. Goal ID: {goal_handle.goal_id.uuid}")
+            if goal_handle.status == GoalStatus.ACCEPTED:
+                goal_handle.update(GoalEvent.EXECUTE)
+            goal_handle.abort()
+        kind = self._action_type.Impl.GetResultService.Response
+        future = self._results.get(goal_handle.key)
+        if future is not None:
+            future.set_result(kind(status=goal_handle.status, result=result))
+
+    async def _on_cancel(self, request: Any, header: RequestHeader) -> None:
+        response = self._action_type.Impl.CancelGoalService.Response()
+        with self._lock:
+            response.return_code, candidates = goals_to_cancel(request.goal_info, list(self._goals.values()))
+        for goal_handle in candidates:
+            if await _call(self._cancel_callback, goal_handle) is CancelResponse.ACCEPT:
+                try:
+                    goal_handle.update(GoalEvent.CANCEL_GOAL)
+                except RCLError:
+                    continue  # it finished while the callback ran
+                response.goals_canceling.append(goal_handle.goal_info)
+        if candidates and not response.goals_canceling:
+            response.return_code = _REJECTED
+        self._answer(self._cancel_service, response, header)
+
+    def _on_result(self, request: Any, header: RequestHeader) -> None:
+        future = self._results.get(bytes(request.goal_id.uuid))
+        if future is None:
+            kind = self._action_type.Impl.GetResultService.Response
+            self._answer(self._result_service, kind(status=int(GoalStatus.UNKNOWN)), header)
+            return
+        future.add_done_callback(lambda done: self._answer(self._result_service, done.result(), header))
+
+    def _answer(self, service: Service, response: Any, header: RequestHeader) -> None:
+        if self._destroyed or not self._node.context.ok():
+            return
+        service.send_response(response, header)
+
+    def _publish_status(self) -> None:
+        if self._destroyed or not self._node.context.ok():
+            return
+        with self._lock:
+            message = self._action_type.Impl.GoalStatusMessage(
+                status_list=[
+                    self._status_element(goal_info=g.goal_info, status=g.status) for g in self._goals.values()
+                ]
+            )
+            self._status.publish(message)
+
+    def _schedule_expiry(self) -> None:
+        """Results are kept for a while; negative timeouts keep them for good."""
+        if self._result_timeout_ns < 0 or self._expiry is not None:
+            return
+        clock = self._node.get_clock()
+        self._expiry = Timer(self._expire, self.callback_group, max(self._result_timeout_ns, 1), clock)
+        self._node._added(self._expiry)
+
+    def _expire(self) -> None:
+        now = self._node.get_clock().now_ns()
+        with self._lock:
+            for key, goal_handle in list(self._goals.items()):
+                finished = goal_handle.finished_at
+                if finished and now - finished >= self._result_timeout_ns:
+                    goal_handle.destroy()
+                    del self._goals[key], self._results[key]
+            waiting = [g.finished_at for g in self._goals.values() if g.finished_at]
+            expiry = self._expiry
+            if not waiting and expiry is not None:
+                self._expiry = None
+                self._node._removed(expiry)
+                expiry.destroy()
+            elif expiry is not None:
+                expiry.timer_period_ns = max(min(waiting) + self._result_timeout_ns - now, 1)
+                expiry.reset()
+
+
+async def _call(callback: Callable[..., Any], argument: Any) -> Any:
+    result = callback(argument)
+    return await result if inspect.isawaitable(result) else result
+
+
+__all__ = [
+    "ActionServer",
+    "CancelResponse",
+    "GoalEvent",
+    "GoalResponse",
+    "RCLError",
+    "ServerGoalHandle",
+    "default_cancel_callback",
+    "default_goal_callback",
+    "default_handle_accepted_callback",
+]
