@@ -1,0 +1,47 @@
+"""Coordinate frames over time: buffer, listener, broadcasters."""
+
+from .buffer import Buffer
+from .buffer_interface import (
+    BufferInterface,
+    NotImplementedException,
+    Stamped,
+    TransformRegistration,
+    TypeException,
+    convert,
+)
+from .exceptions import (
+    ConnectivityException,
+    ExtrapolationException,
+    InvalidArgumentException,
+    LookupException,
+    TimeoutException,
+    TransformException,
+)
+from .static_transform_broadcaster import StaticTransformBroadcaster
+from .transform_broadcaster import TransformBroadcaster
+from .transform_listener import TransformListener
+
+__all__ = [
+    "Buffer",
+    "BufferInterface",
+    "ConnectivityException",
+    "ExtrapolationException",
+    "InvalidArgumentException",
+    "LookupException",
+    "NotImplementedException",
+    "Stamped",
+    "StaticTransformBroadcaster",
+    "TimeoutException",
+    "TransformBroadcaster",
+    "TransformException",
+    "TransformListener",
+    "TransformRegistration",
+    "TypeException",
+    "convert",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("BufferClient", "BufferServer"):
+        raise NotImplementedError(f"tf2_ros.{name} is not covered; a full ROS 2 has it")
+    raise AttributeError(f"module 'tf2_ros' has no attribute '{name}'")

@@ -1,0 +1,227 @@
+"""The buffer that programs ask."""
+
+from __future__ import annotations
+
+import time as _time
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces.classes import message_class
+from ..rclpy.constants import S_TO_NS
+from ..rclpy.duration import Duration
+from ..rclpy.task import Future
+from ..rclpy.time import Time
+from ..rclpy.utilities import get_default_context
+from . import geometry
+from .buffer_core import BufferCore
+from .buffer_interface import BufferInterface
+from .exceptions import TransformException
+from .rigid import Rigid, compose
+
+if TYPE_CHECKING:
+    from ..rclpy.node import Node
+
+_DEFAULT_CACHE = Duration(seconds=10)
+_WAIT_SLICE = 0.02
+
+
+class Buffer(BufferInterface):
+    """Remembers transforms for a while and answers what lies between frames.
+
+    With a node, timeouts are in the time of its clock; without, in system time.
+    """
+
+    def __init__(self, cache_time: Duration | None = None, node: Node | None = None) -> None:
+        super().__init__()
+        self._core = BufferCore((cache_time or _DEFAULT_CACHE).nanoseconds)
+        self._node = node
+        self._waiting: list[tuple[Future[bool], str, str, int]] = []
+        self._lock = RLock()
+        geometry.register(self.registration)
+
+    def set_transform(self, transform: Any, authority: str) -> None:
+        """Add a TransformStamped. Raises InvalidArgumentException."""
+        self._insert(transform, False)
+
+    def set_transform_static(self, transform: Any, authority: str) -> None:
+        """Add a TransformStamped that holds for all times. Raises InvalidArgumentException."""
+        self._insert(transform, True)
+
+    def lookup_transform(
+        self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
+    ) -> Any:
+        """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest there is.
+
+        Waits up to `timeout` for it; something else has to spin meanwhile. Raises LookupException, ConnectivityException,
+        ExtrapolationException, InvalidArgumentException.
+        """
+        self.can_transform(target_frame, source_frame, time, timeout)
+        stamp, found = self._core.lookup(target_frame, source_frame, _nanoseconds(time))
+        return _stamped(target_frame, source_frame, stamp, found)
+
+    def lookup_transform_full(
+        self,
+        target_frame: str,
+        target_time: Any,
+        source_frame: str,
+        source_time: Any,
+        fixed_frame: str,
+        timeout: Duration = Duration(),
+    ) -> Any:
+        """As `lookup_transform`, between two times, by way of a frame that does not move between them."""
+        self.can_transform_full(
+            target_frame, target_time, source_frame, source_time, fixed_frame, timeout
+        )
+        stamp, found = self._full(target_frame, target_time, source_frame, source_time, fixed_frame)
+        return _stamped(target_frame, source_frame, stamp, found)
+
+    async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
+        """Await the transform."""
+        await self.wait_for_transform_async(target_frame, source_frame, time)
+        return self.lookup_transform(target_frame, source_frame, time)
+
+    async def lookup_transform_full_async(
+        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+    ) -> Any:
+        """Await the transform between two times."""
+        await self.wait_for_transform_async(target_frame, fixed_frame, target_time)
+        await self.wait_for_transform_async(fixed_frame, source_frame, source_time)
+        return self.lookup_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame)
+
+    def can_transform(
+        self,
+        target_frame: str,
+        source_frame: str,
+        time: Any,
+        timeout: Duration = Duration(),
+        return_debug_tuple: bool = False,
+    ) -> Any:
+        """Whether `lookup_transform` would succeed, within `timeout`; with the reason where not, if asked for."""
+
+        def attempt() -> object:
+            return self._core.lookup(target_frame, source_frame, _nanoseconds(time))
+
+        return self._await(attempt, timeout, return_debug_tuple)
+
+    def can_transform_full(
+        self,
+        target_frame: str,
+        target_time: Any,
+        source_frame: str,
+        source_time: Any,
+        fixed_frame: str,
+        timeout: Duration = Duration(),
+        return_debug_tuple: bool = False,
+    ) -> Any:
+        """Whether `lookup_transform_full` would succeed."""
+
+        def attempt() -> object:
+            return self._full(target_frame, target_time, source_frame, source_time, fixed_frame)
+
+        return self._await(attempt, timeout, return_debug_tuple)
+
+    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Future[bool]:
+        """A future that is done, with True, when the transform is there."""
+        future: Future[bool] = Future()
+        with self._lock:
+            if self.can_transform(target_frame, source_frame, time):
+                future.set_result(True)
+            else:
+                self._waiting.append((future, target_frame, source_frame, _nanoseconds(time)))
+        return future
+
+    def get_latest_common_time(self, target_frame: str, source_frame: str) -> Time:
+        """The newest time of which the way between the frames is known. Raises LookupException, ConnectivityException."""
+        stamp = self._core.latest_common_time(target_frame, source_frame)
+        return Time(nanoseconds=stamp, clock_type=_ros_time())
+
+    def all_frames_as_string(self) -> str:
+        """A line per frame."""
+        known = self._core.frames()
+        return "".join(
+            f"Frame {name} exists with parent {sample.parent if sample else 'NO_PARENT'}.\n"
+            for name, sample in known.items()
+        )
+
+    def all_frames_as_yaml(self) -> str:
+        """The frames with their parents and newest times."""
+        lines = []
+        for name, sample in self._core.frames().items():
+            if sample is not None:
+                lines += [f"{name}:", f"  parent: '{sample.parent}'", f"  most_recent_transform: {sample.stamp / 1e9:f}"]
+        return "\n".join(lines) + "\n" if lines else "{}\n"
+
+    def clear(self) -> None:
+        """Forget everything that is not static."""
+        self._core.clear_dynamic()
+
+    def _full(
+        self, target: str, target_time: Any, source: str, source_time: Any, fixed: str
+    ) -> tuple[int, Rigid]:
+        _, before = self._core.lookup(fixed, source, _nanoseconds(source_time))
+        stamp, after = self._core.lookup(target, fixed, _nanoseconds(target_time))
+        return stamp, compose(after, before)
+
+    def _insert(self, transform: Any, is_static: bool) -> None:
+        t, r = transform.transform.translation, transform.transform.rotation
+        stamp = transform.header.stamp.sec * S_TO_NS + transform.header.stamp.nanosec
+        rigid = Rigid((t.x, t.y, t.z), (r.x, r.y, r.z, r.w))
+        self._core.insert(transform.header.frame_id, transform.child_frame_id, stamp, rigid, is_static)
+        if self._waiting:
+            self._complete_waiting()
+
+    def _complete_waiting(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+            for entry in waiting:
+                future, target, source, stamp = entry
+                if future.done():
+                    continue
+                try:
+                    self._core.lookup(target, source, stamp)
+                except TransformException:
+                    self._waiting.append(entry)
+                else:
+                    future.set_result(True)
+
+    def _await(self, attempt: Any, timeout: Duration, with_reason: bool) -> Any:
+        deadline = self._now() + timeout.nanoseconds
+        context = self._node.context if self._node is not None else get_default_context()
+        while True:
+            try:
+                attempt()
+            except TransformException as error:
+                reason = str(error)
+            else:
+                return (True, "") if with_reason else True
+            left = deadline - self._now()
+            if left <= 0 or not context.ok():
+                return (False, reason) if with_reason else False
+            self._core.wait_for_change(min(left / 1e9, _WAIT_SLICE))
+
+    def _now(self) -> int:
+        return self._node.get_clock().now_ns() if self._node is not None else _time.monotonic_ns()
+
+
+def _ros_time() -> Any:
+    from ..rclpy.clock_type import ClockType
+
+    return ClockType.ROS_TIME
+
+
+def _nanoseconds(time: Any) -> int:
+    """Of an rclpy Time, a Time message or a Duration since the epoch."""
+    if hasattr(time, "nanoseconds"):
+        return int(time.nanoseconds)
+    return int(time.sec) * S_TO_NS + int(time.nanosec)
+
+
+def _stamped(target: str, source: str, stamp: int, found: Rigid) -> Any:
+    message = message_class("geometry_msgs/msg/TransformStamped")()
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, S_TO_NS)
+    message.header.frame_id = target
+    message.child_frame_id = source  # type: ignore[attr-defined]
+    translation, rotation = message.transform.translation, message.transform.rotation
+    translation.x, translation.y, translation.z = found.translation
+    rotation.x, rotation.y, rotation.z, rotation.w = found.rotation
+    return message

@@ -1,0 +1,80 @@
+"""Rigid transforms of single frames, in plain floats: a translation and a unit quaternion (x, y, z, w)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+_NEARLY_PARALLEL = 0.9995
+
+
+class Rigid(NamedTuple):
+    """Maps points of a child frame into its parent: rotate, then translate."""
+
+    translation: Vector
+    rotation: Quaternion
+
+
+IDENTITY = Rigid((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Rotation by `b`, then by `a`."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def rotate(q: Quaternion, v: Vector) -> Vector:
+    """A vector after a rotation."""
+    qx, qy, qz, qw = q
+    x, y, z = v
+    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
+    return (
+        x + qw * tx + qy * tz - qz * ty,
+        y + qw * ty + qz * tx - qx * tz,
+        z + qw * tz + qx * ty - qy * tx,
+    )
+
+
+def compose(outer: Rigid, inner: Rigid) -> Rigid:
+    """First `inner`, then `outer`."""
+    x, y, z = rotate(outer.rotation, inner.translation)
+    tx, ty, tz = outer.translation
+    return Rigid((x + tx, y + ty, z + tz), multiply(outer.rotation, inner.rotation))
+
+
+def inverse(transform: Rigid) -> Rigid:
+    """The way back."""
+    x, y, z, w = transform.rotation
+    rotation = (-x, -y, -z, w)
+    tx, ty, tz = rotate(rotation, transform.translation)
+    return Rigid((-tx, -ty, -tz), rotation)
+
+
+def interpolate(a: Rigid, b: Rigid, ratio: float) -> Rigid:
+    """From `a` (0) to `b` (1): straight for the translation, along the shorter arc for the rotation."""
+    (ax, ay, az), (bx, by, bz) = a.translation, b.translation
+    translation = (ax + (bx - ax) * ratio, ay + (by - ay) * ratio, az + (bz - az) * ratio)
+    return Rigid(translation, _slerp(a.rotation, b.rotation, ratio))
+
+
+def _slerp(a: Quaternion, b: Quaternion, ratio: float) -> Quaternion:
+    cosine = sum(i * j for i, j in zip(a, b, strict=True))
+    if cosine < 0.0:
+        b, cosine = (-b[0], -b[1], -b[2], -b[3]), -cosine
+    if cosine > _NEARLY_PARALLEL:
+        first, second = 1.0 - ratio, ratio
+    else:
+        angle = math.acos(cosine)
+        first, second = math.sin((1.0 - ratio) * angle), math.sin(ratio * angle)
+    mixed = [first * i + second * j for i, j in zip(a, b, strict=True)]
+    norm = math.sqrt(sum(i * i for i in mixed))
+    return (mixed[0] / norm, mixed[1] / norm, mixed[2] / norm, mixed[3] / norm)
