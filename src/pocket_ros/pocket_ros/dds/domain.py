@@ -19,7 +19,9 @@ _open: dict[int, list[int]] = {}
 
 
 def discovery_range() -> str:
-    """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT, from `ROS_LOCALHOST_ONLY` and `ROS_AUTOMATIC_DISCOVERY_RANGE`.
+    """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT.
+
+    From `ROS_LOCALHOST_ONLY` and `ROS_AUTOMATIC_DISCOVERY_RANGE`.
 
     Raises ValueError for any other value.
     """

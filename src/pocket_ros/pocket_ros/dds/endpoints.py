@@ -6,7 +6,7 @@ import ctypes as ct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .library import ANY_STATE, DDSError, RETCODE_TIMEOUT, check, clayer, lib, take, write
+from .library import ANY_STATE, RETCODE_TIMEOUT, DDSError, check, clayer, lib, take, write
 from .qos import read_user_data
 
 

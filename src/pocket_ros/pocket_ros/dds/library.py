@@ -90,6 +90,8 @@ def _load() -> Any:
     return library
 
 
+__all__ = ["ANY_STATE", "INFINITY", "DDSError", "check", "clayer", "lib", "take", "write"]
+
 lib: Any = _load()
 write = clayer.ddspy_write
 take = clayer.ddspy_take

@@ -1,8 +1,11 @@
 """Topic types whose content Cyclone DDS does not look into.
 
-The Python binding ties a topic to a described type, checks every sample against the description and announces it. ROS 2
-announces no description, and its types are described by their hash in the user data. So all topics here are made of one
-description (a single octet, true of the start of any CDR), under the type name of ROS, and it is withheld from discovery:
+The Python binding ties a topic to a described type, checks every sample against the description and announces
+it. ROS 2
+announces no description, and its types are described by their hash in the user data. So all topics here are
+made of one
+description (a single octet, true of the start of any CDR), under the type name of ROS, and it is withheld
+from discovery:
 peers then match by type name, as they do with rmw_cyclonedds.
 """
 
@@ -70,7 +73,8 @@ class OpaqueType:
     def _withhold_description(self) -> None:
         """Set the size of the description in the native type to 0.
 
-        Done only where the memory is laid out as expected, which is verified by what it points to. Otherwise the
+        Done only where the memory is laid out as expected, which is verified by what it points to. Otherwise
+        the
         description stays: pocket_ros and ROS 2 peers match all the same, other Cyclone programs may not.
         """
         assert self._native is not None

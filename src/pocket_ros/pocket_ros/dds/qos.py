@@ -51,9 +51,7 @@ def native_qos(qos: EndpointQos, user_data: bytes, writer: bool) -> Iterator[int
         lib.dds_qset_reliability(native, qos.reliability, INFINITY if qos.reliability == RELIABLE else 0)
         lib.dds_qset_durability(native, qos.durability)
         if qos.durability == TRANSIENT_LOCAL:
-            lib.dds_qset_durability_service(
-                native, 0, qos.history, depth, _UNLIMITED, _UNLIMITED, _UNLIMITED
-            )
+            lib.dds_qset_durability_service(native, 0, qos.history, depth, _UNLIMITED, _UNLIMITED, _UNLIMITED)
         lib.dds_qset_deadline(native, qos.deadline)
         if writer:
             lib.dds_qset_lifespan(native, qos.lifespan)

@@ -1,6 +1,7 @@
 """Checks and conversions on assignment to a message field.
 
-Each function takes the field's name and the value, returns what is stored, and raises AssertionError with rosidl's
+Each function takes the field's name and the value, returns what is stored, and raises AssertionError with
+rosidl's
 wording for what the field cannot hold.
 """
 
@@ -141,7 +142,9 @@ def _sequence(name: str, kind: FieldType) -> Check:
     def check(value: Any) -> Any:
         result = convert(value)
         if bound and len(result) > bound:
-            raise _fail(name, f"a set or sequence with length <= {bound} and each value of type '{_word(kind)}'")
+            raise _fail(
+                name, f"a set or sequence with length <= {bound} and each value of type '{_word(kind)}'"
+            )
         return result
 
     return check

@@ -1,11 +1,13 @@
 """Finds the definition of an interface by its name.
 
-Asked in this order: the ament index (installed packages and source checkouts), then the definitions bundled here, which
+Asked in this order: the ament index (installed packages and source checkouts), then the definitions bundled
+here, which
 are those of ROS 2 Jazzy. What was found is kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Iterator
 from functools import cache
@@ -30,7 +32,7 @@ class UnknownInterfaceError(LookupError):
 
 @cache
 def definition(name: str) -> Definition:
-    """The definition of `pkg/msg/Name`, `pkg/srv/Name`, `pkg/action/Name` or of a part of a service or action.
+    """The definition of `pkg/msg/Name`, `pkg/srv/Name`, `pkg/action/Name` or a part of the latter two.
 
     Raises UnknownInterfaceError with the nearest known name.
     """
@@ -100,10 +102,8 @@ def _folders(package: str) -> tuple[Path, ...]:
 
 
 def _find_folders(package: str) -> Iterator[Path]:
-    try:
+    with contextlib.suppress(PackageNotFoundError, ValueError):
         yield Path(get_package_share_directory(package, print_warning=False))
-    except (PackageNotFoundError, ValueError):
-        pass
     yield BUNDLED / package
 
 
@@ -117,15 +117,16 @@ def _part(name: str) -> Definition | None:
         owner = definition(owner_name)
     except UnknownInterfaceError:
         return None
+    parts: dict[str, Definition] = {}
     if isinstance(owner, ServiceDefinition):
-        return {"Request": owner.request, "Response": owner.response, "Event": owner.event}.get(part)
-    if isinstance(owner, ActionDefinition):
-        return {
+        parts = {"Request": owner.request, "Response": owner.response, "Event": owner.event}
+    elif isinstance(owner, ActionDefinition):
+        parts = {
             "Goal": owner.goal,
             "Result": owner.result,
             "Feedback": owner.feedback,
             "SendGoal": owner.send_goal,
             "GetResult": owner.get_result,
             "FeedbackMessage": owner.feedback_message,
-        }.get(part)
-    return None
+        }
+    return parts.get(part)

@@ -1,6 +1,7 @@
 """Generates, for each message class, the two functions that turn its objects into CDR bytes and back.
 
-The functions are straight-line code: runs of fixed-size values are one `struct` call, nested messages are inlined, arrays of
+The functions are straight-line code: runs of fixed-size values are one `struct` call, nested messages are
+inlined, arrays of
 numbers are copied whole. Alignment is resolved when the code is generated wherever it is known by then.
 Little-endian XCDR1 with its four-byte encapsulation header is written; both byte orders are read.
 """
@@ -24,7 +25,9 @@ HEADER = b"\x00\x01\x00\x00"
 _MessageT = TypeVar("_MessageT", bound=Message)
 
 if sys.byteorder != "little":
-    raise ImportError("pocket_ros needs a little-endian machine: it copies arrays to and from the wire as they are")
+    raise ImportError(
+        "pocket_ros needs a little-endian machine: it copies arrays to and from the wire as they are"
+    )
 
 
 class DeserializationError(ValueError):
@@ -42,13 +45,14 @@ def deserialize(data: bytes, cls: type[_MessageT], offset: int = 4) -> _MessageT
     Raises DeserializationError where `data` is too short or not CDR.
     """
     try:
-        return decoder(cls, bool(data[1] & 1))(data, offset)
+        message: _MessageT = decoder(cls, bool(data[1] & 1))(data, offset)
+        return message
     except (error, ValueError, IndexError) as problem:
         raise DeserializationError(f"{len(data)} bytes are not a {cls._TYPE_NAME}: {problem}") from problem
 
 
 @cache
-def encoder(cls: type[Message]) -> Callable[[Any], bytes | bytearray]:
+def encoder(cls: Any) -> Callable[[Any], bytes | bytearray]:
     """The function from a message to its CDR."""
     code = WriterCode()
     source = code.function(cls._TYPE_NAME)
@@ -59,7 +63,7 @@ def encoder(cls: type[Message]) -> Callable[[Any], bytes | bytearray]:
 
 
 @cache
-def decoder(cls: type[Message], little_endian: bool = True) -> Callable[[bytes, int], Any]:
+def decoder(cls: Any, little_endian: bool = True) -> Callable[[bytes, int], Any]:
     """The function from CDR bytes and the offset of the first field to a message."""
     code = ReaderCode("<" if little_endian else ">")
     source = code.function(cls._TYPE_NAME)

@@ -1,7 +1,9 @@
 """Message, service and action classes, generated from definitions.
 
-A message class behaves as the one rosidl generates: keyword arguments, defaults, constants on the class, checked
-assignment (AssertionError), equality, `get_fields_and_field_types`. Its values live in slots named `_<field>`, which the
+A message class behaves as the one rosidl generates: keyword arguments, defaults, constants on the class,
+checked
+assignment (AssertionError), equality, `get_fields_and_field_types`. Its values live in slots named
+`_<field>`, which the
 CDR code reads and writes directly.
 """
 
@@ -34,7 +36,7 @@ class MessageType(type):
 class Message(metaclass=MessageType):
     """What all message classes share."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     _TYPE_NAME: ClassVar[str] = ""
     _FIELDS: ClassVar[tuple[str, ...]] = ()
     _FIELD_TYPES: ClassVar[dict[str, str]] = {}
@@ -81,7 +83,7 @@ def _show(value: Any) -> str:
 
 
 @cache
-def message_class(name: str) -> type[Message]:
+def message_class(name: str) -> Any:
     """The class of the message `pkg/msg/Name` (or of a part of a service or action).
 
     Raises UnknownInterfaceError where there is no such message.
@@ -90,17 +92,19 @@ def message_class(name: str) -> type[Message]:
 
 
 @cache
-def service_class(name: str) -> type[Any]:
+def service_class(name: str) -> Any:
     """The class of the service `pkg/srv/Name`, with `Request`, `Response` and `Event`."""
     definition = catalog.definition(name)
     if not isinstance(definition, ServiceDefinition):
         raise catalog.UnknownInterfaceError(f"'{name}' is not a service")
-    parts = {p.capitalize(): message_class(f"{name}_{p.capitalize()}") for p in ("request", "response", "event")}
+    parts = {
+        p.capitalize(): message_class(f"{name}_{p.capitalize()}") for p in ("request", "response", "event")
+    }
     return type(_base(name), (), {**_identity(name), **parts, "__new__": _no_instances})
 
 
 @cache
-def action_class(name: str) -> type[Any]:
+def action_class(name: str) -> Any:
     """The class of the action `pkg/action/Name`, with `Goal`, `Result`, `Feedback` and `Impl`."""
     definition = catalog.definition(name)
     if not isinstance(definition, ActionDefinition):
@@ -129,7 +133,11 @@ def module_name(name: str) -> str:
     """The module rosidl would put the class in: `pkg.msg._snake_case`."""
     package, kind, base = name.split("/")
     if kind != "msg":
-        base = re.sub(r"_(Request|Response|Event|Goal|Result|Feedback|SendGoal.*|GetResult.*|FeedbackMessage)$", "", base)
+        base = re.sub(
+            r"_(Request|Response|Event|Goal|Result|Feedback|SendGoal.*|GetResult.*|FeedbackMessage)$",
+            "",
+            base,
+        )
     return f"{package}.{kind}._{snake_case(base)}"
 
 
@@ -143,7 +151,7 @@ def _identity(name: str) -> dict[str, Any]:
     return {"__module__": module_name(name), "_TYPE_NAME": name}
 
 
-def _build(definition: MessageDefinition) -> type[Message]:
+def _build(definition: MessageDefinition) -> Any:
     fields = definition.fields
     defaults: dict[str, Any] = {}
     lines = [_parameters(fields)]
@@ -175,7 +183,8 @@ _MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "<default>"})()
 
 def _parameters(fields: tuple[Field, ...]) -> str:
     names = "".join(f", {f.name}=_MISSING" for f in fields)
-    return f"def __init__(self, *{names}, check_fields=True, **_unknown):\n    if _unknown: _refuse(self, _unknown)"
+    signature = f"def __init__(self, *{names}, check_fields=True, **_unknown):"
+    return f"{signature}\n    if _unknown: _refuse(self, _unknown)"
 
 
 def _refuse(message: Message, unknown: dict[str, Any]) -> None:
@@ -231,7 +240,9 @@ def _array_default(kind: FieldType, cls: type | None, name: str, scope: dict[str
 
 def idl_type(kind: FieldType) -> str:
     """A field type as `get_fields_and_field_types` writes it, such as `sequence<double>` or `string<10>`."""
-    base = IDL_NAMES.get(kind.base, kind.base.replace("/msg/", "/").replace("/srv/", "/").replace("/action/", "/"))
+    base = IDL_NAMES.get(
+        kind.base, kind.base.replace("/msg/", "/").replace("/srv/", "/").replace("/action/", "/")
+    )
     if kind.string_bound:
         base += f"<{kind.string_bound}>"
     if kind.shape is Shape.ARRAY:

@@ -17,12 +17,13 @@ FORMATS = {
     "float32": "f",
     "float64": "d",
 }
-SIZES = {base: {"h": 2, "H": 2, "i": 4, "I": 4, "f": 4}.get(f, 8 if f in "qQd" else 1) for base, f in FORMATS.items()}
+SIZES = {
+    base: {"h": 2, "H": 2, "i": 4, "I": 4, "f": 4}.get(f, 8 if f in "qQd" else 1)
+    for base, f in FORMATS.items()
+}
 # Sequences of these are `array.array` of that type code, fixed arrays are NumPy arrays of that dtype.
 TYPE_CODES = {base: f for base, f in FORMATS.items() if base not in ("bool", "byte")}
-DTYPES = {
-    base: "uint8" if base == "char" else base for base in FORMATS if base not in ("bool", "byte")
-}
+DTYPES = {base: "uint8" if base == "char" else base for base in FORMATS if base not in ("bool", "byte")}
 # The names that `get_fields_and_field_types` uses.
 IDL_NAMES = {
     "bool": "boolean",

@@ -46,7 +46,9 @@ class ReaderCode:
         self._after.append(f"{name} = {key}_new({key})")
         for field in catalog.message(type_name).fields:
             if field.type.base == "wstring":
-                raise NotImplementedError(f"wstring fields ('{field.name}') are not covered; a full ROS 2 has them")
+                raise NotImplementedError(
+                    f"wstring fields ('{field.name}') are not covered; a full ROS 2 has them"
+                )
             value = self._field(field.type)
             self._after.append(f"{name}._{field.name} = {value}")
         return name

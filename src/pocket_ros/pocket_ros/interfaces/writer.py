@@ -39,7 +39,9 @@ class WriterCode:
     def _field(self, field: Field, expression: str) -> None:
         kind = field.type
         if kind.base == "wstring":
-            raise NotImplementedError(f"wstring fields ('{field.name}') are not covered; a full ROS 2 has them")
+            raise NotImplementedError(
+                f"wstring fields ('{field.name}') are not covered; a full ROS 2 has them"
+            )
         if kind.shape is Shape.SINGLE:
             self._single(kind, expression)
         elif kind.shape is Shape.ARRAY:

@@ -1,11 +1,11 @@
 """The ROS 2 client library for Python, on Cyclone DDS.
 
-    import rclpy
-    from rclpy.node import Node
+import rclpy
+from rclpy.node import Node
 
-    rclpy.init()
-    node = Node("talker")
-    rclpy.spin(node)
+rclpy.init()
+node = Node("talker")
+rclpy.spin(node)
 """
 
 from __future__ import annotations
@@ -122,7 +122,10 @@ def spin_once(node: Node, *, executor: Executor | None = None, timeout_sec: floa
 
 
 def spin(node: Node, executor: Executor | None = None) -> None:
-    """Run callbacks until shutdown. Raises ExternalShutdownException when it came from outside the callbacks' control."""
+    """Run callbacks until shutdown.
+
+    Raises ExternalShutdownException when it came from outside the callbacks' control.
+    """
     executor = get_global_executor() if executor is None else executor
     added = executor.add_node(node)
     try:

@@ -144,7 +144,9 @@ def _parse_flag(flag: str, words: Any, result: RosArguments) -> None:
             result.rosout = flag.startswith("--enable")
         return
     if flag not in _FLAGS_WITH_VALUE:
-        raise UnknownROSArgsError(f"Found unknown ROS arguments: '{flag}'; known are {sorted(_FLAGS_WITH_VALUE)}")
+        raise UnknownROSArgsError(
+            f"Found unknown ROS arguments: '{flag}'; known are {sorted(_FLAGS_WITH_VALUE)}"
+        )
     value = next(words, None)
     if value is None:
         raise InvalidROSArgsError(f"Couldn't parse trailing {flag} flag: no value found")
@@ -174,7 +176,9 @@ def _parse_remap(text: str) -> Remap:
 def _parse_parameter(text: str) -> tuple[str, str, Any]:
     name, separator, value = text.partition(":=")
     if not separator or not name:
-        raise InvalidROSArgsError(f"Couldn't parse parameter override '-p {text}'; it has the form name:=value")
+        raise InvalidROSArgsError(
+            f"Couldn't parse parameter override '-p {text}'; it has the form name:=value"
+        )
     node, colon, rest = name.partition(":")
     import yaml
 
@@ -214,7 +218,9 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
     return found
 
 
-def _collect_nodes(prefix: str, content: dict[str, Any], found: list[tuple[str, str, Any]], path: str) -> None:
+def _collect_nodes(
+    prefix: str, content: dict[str, Any], found: list[tuple[str, str, Any]], path: str
+) -> None:
     for key, value in content.items():
         if not isinstance(value, dict):
             raise InvalidROSArgsError(
@@ -237,4 +243,3 @@ def flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
         else:
             flat.append((f"{prefix}{key}", value))
     return flat
-

@@ -68,7 +68,9 @@ class Client(Entity):
         return self._node.get_logger().name
 
     def call(self, request: Any, timeout_sec: float | None = None) -> Any:
-        """Ask and wait for the answer; None on timeout. Another thread, or another callback group, has to spin.
+        """Ask and wait for the answer; None on timeout.
+
+        Another thread, or another callback group, has to spin.
 
         Raises TypeError for what is no request of this service.
         """

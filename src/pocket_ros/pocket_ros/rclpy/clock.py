@@ -28,7 +28,10 @@ class ClockChange(IntEnum):
 
 
 class JumpThreshold:
-    """Which jumps a callback wants to hear of. Raises ValueError where nothing is enabled or a sign is wrong."""
+    """Which jumps a callback wants to hear of.
+
+    Raises ValueError where nothing is enabled or a sign is wrong.
+    """
 
     def __init__(
         self, *, min_forward: Duration | None, min_backward: Duration | None, on_clock_change: bool = True
@@ -108,14 +111,17 @@ class Clock:
     """A clock; of type ROS_TIME it is a ROSClock. Raises TypeError for what is no ClockType."""
 
     _type: ClockType
+    _jump_handles: list[JumpHandle]
+    _timers: WeakSet[Any]
+    _changed: Condition
 
     def __new__(cls, *, clock_type: ClockType = ClockType.SYSTEM_TIME) -> Clock:
         if not isinstance(clock_type, ClockType):
             raise TypeError("Clock type must be a ClockType enum")
         self = super().__new__(ROSClock if clock_type is ClockType.ROS_TIME else cls)
         self._type = clock_type
-        self._jump_handles: list[JumpHandle] = []
-        self._timers: WeakSet[Any] = WeakSet()
+        self._jump_handles = []
+        self._timers = WeakSet()
         self._changed = Condition(RLock())
         return self
 

@@ -24,7 +24,10 @@ _contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 
 class Context:
-    """From `init` to `shutdown`. Holds the command line's ROS arguments and the DDS participant of its nodes."""
+    """From `init` to `shutdown`.
+
+    Holds the command line's ROS arguments and the DDS participant of its nodes.
+    """
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -50,7 +53,8 @@ class Context:
     ) -> None:
         """Initialise with ROS arguments (`sys.argv` where None) and a domain (`ROS_DOMAIN_ID` where None).
 
-        Raises RuntimeError when initialised already and for a domain out of range, and as `parse_arguments` does.
+        Raises RuntimeError when initialised already and for a domain out of range, and as `parse_arguments`
+        does.
         """
         with self._lock:
             if self._initialised:
@@ -68,7 +72,10 @@ class Context:
         return self._ok
 
     def shutdown(self) -> None:
-        """End communications: waits end, endpoints disappear. Raises RuntimeError when it was never initialised."""
+        """End communications: waits end, endpoints disappear.
+
+        Raises RuntimeError when it was never initialised.
+        """
         if not self._initialised:
             raise RuntimeError("Context must be initialized before it can be shutdown")
         if not self._end():
@@ -79,7 +86,10 @@ class Context:
         self._end()
 
     def on_shutdown(self, callback: Callable[[], None]) -> None:
-        """Call `callback` on shutdown; methods are held weakly. Raises TypeError for what cannot be called."""
+        """Call `callback` on shutdown.
+
+        Methods are held weakly. Raises TypeError for what cannot be called.
+        """
         if not callable(callback):
             raise TypeError(f"callback should be a callable, got {type(callback)}")
         with self._lock:
@@ -100,7 +110,9 @@ class Context:
         """The DDS participant, made when first needed. Raises NotInitializedException after shutdown."""
         with self._lock:
             if not self._ok:
-                raise NotInitializedException("cannot create a node or an endpoint without an initialised context")
+                raise NotInitializedException(
+                    "cannot create a node or an endpoint without an initialised context"
+                )
             if self._participant is None:
                 from ..dds.participant import Participant
 
@@ -110,7 +122,10 @@ class Context:
 
     @property
     def graph(self) -> Graph:
-        """What this context tells the domain of its nodes, and knows of others. Raises as `participant` does."""
+        """What this context tells the domain of its nodes, and knows of others.
+
+        Raises as `participant` does.
+        """
         with self._lock:
             if self._graph is None:
                 from .graph import Graph

@@ -10,9 +10,10 @@ from .exceptions import InvalidHandle
 
 
 class Entity:
-    """Something with conditions to wait on, work to take when one is triggered, and a callback to run it with.
+    """Something with conditions to wait on, work to take when one is triggered, and a callback for it.
 
-    `take` answers None where there was nothing after all. `run` answers a coroutine where the callback is one.
+    `take` answers None where there was nothing after all. `run` answers a coroutine where the callback is
+    one.
     """
 
     def __init__(self, callback_group: CallbackGroup | None) -> None:

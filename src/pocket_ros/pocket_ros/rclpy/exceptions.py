@@ -27,7 +27,7 @@ class RCLError(RuntimeError):
     """Raised when the middleware or the client library refuses an operation."""
 
 
-class InvalidHandle(Exception):  # noqa: N818
+class InvalidHandle(Exception):
     """Raised when something destroyed is used."""
 
 
@@ -129,7 +129,7 @@ class ParameterUninitializedException(ParameterException):
         super().__init__("The parameter is not initialized", parameter_name)
 
 
-class ROSInterruptException(Exception):  # noqa: N818
+class ROSInterruptException(Exception):
     """Raised when a wait is cut short by shutdown."""
 
     def __init__(self) -> None:

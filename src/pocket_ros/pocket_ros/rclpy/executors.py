@@ -1,6 +1,7 @@
 """Executors: they wait until something is ready and run its callback.
 
-The wait set is built as nodes and endpoints come and go, not at each wait, so a wait costs what is ready, not what exists.
+The wait set is built as nodes and endpoints come and go, not at each wait, so a wait costs what is ready, not
+what exists.
 """
 
 from __future__ import annotations
@@ -358,7 +359,7 @@ class Executor:
             task: Task[Any] = Task(result, executor=self)
             task._resume = self._resume_task
             self._unfinished.add(task)
-            task.entity = entity  # type: ignore[attr-defined]
+            task.entity = entity
             self._run_task(task)
         else:
             self._ended(entity)
@@ -367,10 +368,9 @@ class Executor:
         task()
         if task.done():
             self._unfinished.discard(task)
-            entity = getattr(task, "entity", None)
-            if entity is not None:
-                self._ended(entity)
-                task.result()  # a callback's exception ends the spin; a created task's is its owner's to fetch
+            if task.entity is not None:
+                self._ended(task.entity)
+            task.result()  # an exception ends the spin
 
     def _block(self, entity: Entity) -> None:
         """Its callback group is busy: do not wait on it until the group is free."""
@@ -450,7 +450,9 @@ class MultiThreadedExecutor(Executor):
 
     def _spin_once(self, timeout_sec: float | None, done: Callable[[], bool] | None) -> None:
         try:
-            job = self._next(timeout_sec_to_nsec(timeout_sec), lambda: bool(self._errors) or bool(done and done()))
+            job = self._next(
+                timeout_sec_to_nsec(timeout_sec), lambda: bool(self._errors) or bool(done and done())
+            )
         except ExternalShutdownException:
             job = None
         except (ShutdownException, ConditionReachedException):

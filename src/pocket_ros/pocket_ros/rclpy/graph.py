@@ -1,6 +1,7 @@
 """What this participant tells the domain of its nodes, and what it knows of everybody's.
 
-`ros_discovery_info` ties endpoints to nodes. It is published shortly after changes, many changes at once: a node with
+`ros_discovery_info` ties endpoints to nodes. It is published shortly after changes, many changes at once: a
+node with
 thousands of endpoints would otherwise send their list thousands of times.
 """
 

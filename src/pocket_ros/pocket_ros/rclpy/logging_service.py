@@ -17,7 +17,9 @@ class LoggingService:
     def __init__(self, node: Node) -> None:
         for name, callback in (("get_logger_levels", self._get), ("set_logger_levels", self._set)):
             kind = "".join(word.capitalize() for word in name.split("_"))
-            node.create_service(service_class(f"rcl_interfaces/srv/{kind}"), f"{node.get_name()}/{name}", callback)
+            node.create_service(
+                service_class(f"rcl_interfaces/srv/{kind}"), f"{node.get_name()}/{name}", callback
+            )
 
     def _get(self, request: Any, response: Any) -> Any:
         level = message_class("rcl_interfaces/msg/LoggerLevel")

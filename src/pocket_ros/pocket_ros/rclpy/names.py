@@ -60,7 +60,11 @@ def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
         raise error(name, "topic name must not end with a forward slash ('/')", len(name) - 1)
     bad = _BAD.search(name)
     if bad:
-        raise error(name, "topic name must not contain characters other than alphanumerics, '_', '~', '{', or '}'", bad.start())
+        raise error(
+            name,
+            "topic name must not contain characters other than alphanumerics, '_', '~', '{', or '}'",
+            bad.start(),
+        )
     tilde = name.find("~")
     if tilde > 0:
         raise error(name, "topic name must not have tilde ('~') unless it is the first character", tilde)
@@ -91,7 +95,9 @@ def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> s
     base = namespace.rstrip("/")
     if topic_name.startswith("~"):
         topic_name = f"{base}/{node_name}{topic_name[1:]}"
-    topic_name = topic_name.replace("{node}", node_name).replace("{ns}", namespace).replace("{namespace}", namespace)
+    topic_name = (
+        topic_name.replace("{node}", node_name).replace("{ns}", namespace).replace("{namespace}", namespace)
+    )
     if "{" in topic_name:
         raise InvalidTopicNameException(topic_name, "unknown substitution", topic_name.index("{"))
     return topic_name if topic_name.startswith("/") else f"{base}/{topic_name}"

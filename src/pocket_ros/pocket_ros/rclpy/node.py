@@ -33,7 +33,8 @@ HIDDEN_NODE_PREFIX = "_"
 class Node(NodeEntities, NodeParameters, NodeGraph):
     """A node: a name in the graph, and what it publishes, subscribes to, serves and asks.
 
-    Raises NotInitializedException without an initialised context, InvalidNodeNameException and InvalidNamespaceException.
+    Raises NotInitializedException without an initialised context, InvalidNodeNameException and
+    InvalidNamespaceException.
     """
 
     def __init__(

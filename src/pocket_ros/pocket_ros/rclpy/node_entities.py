@@ -11,7 +11,7 @@ from ..interfaces.hashing import type_hash
 from . import names
 from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from .client import Client
-from .clock import Clock
+from .clock import Clock, ROSClock
 from .constants import S_TO_NS
 from .entity import Entity
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -39,7 +39,7 @@ class NodeEntities:
 
     _context: Context
     _arguments: RosArguments
-    _clock: Clock
+    _clock: ROSClock
     _graph_node: GraphNode
 
     def _init_entities(self) -> None:
@@ -180,7 +180,9 @@ class NodeEntities:
         qos_overriding_options: Any = None,
         raw: bool = False,
     ) -> Subscription:
-        """A subscription; the callback takes the message (its CDR where `raw`), and the info if it takes two arguments.
+        """A subscription.
+
+        The callback takes the message (its CDR where `raw`), and the info if it takes two arguments.
 
         Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
         """
@@ -263,7 +265,9 @@ class NodeEntities:
         """A timer, on the node's clock where none is given. Raises ValueError for a negative period."""
         period = int(float(timer_period_sec) * S_TO_NS)
         group = callback_group or self._default_callback_group
-        timer = Timer(callback, group, period, clock or self._clock, context=self._context, autostart=autostart)
+        timer = Timer(
+            callback, group, period, clock or self._clock, context=self._context, autostart=autostart
+        )
         self._timers.append(timer)
         self._added(timer)
         return timer
@@ -428,8 +432,10 @@ class NodeEntities:
     def _entities(self) -> Iterator[Entity]:
         """Everything an executor waits on."""
         yield from chain(self._subscriptions, self._clients, self._services, self._timers, self._guards)
-        for endpoint in chain(self._publishers, self._subscriptions):
-            yield from endpoint.event_handlers
+        for publisher in self._publishers:
+            yield from publisher.event_handlers
+        for subscription in self._subscriptions:
+            yield from subscription.event_handlers
         for waitable in self._waitables:
             yield from waitable.entities()
 
@@ -475,7 +481,5 @@ def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
 
 
 def _refuse_overrides(options: Any, call: str) -> None:
-    if options is not None and getattr(options, "policy_kinds", ()):
+    if options is not None:
         raise NotImplementedError(f"{call}(qos_overriding_options=...) is not covered; a full ROS 2 has it")
-
-

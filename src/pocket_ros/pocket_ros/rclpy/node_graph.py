@@ -108,7 +108,9 @@ class NodeGraph:
         """How many servers a service has."""
         return self._count(self._graph.readers(), f"rq{self.resolve_service_name(service_name)}Request")
 
-    def get_publishers_info_by_topic(self, topic_name: str, no_mangle: bool = False) -> list[TopicEndpointInfo]:
+    def get_publishers_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
         """Who publishes a topic, and how."""
         return self._infos(self._graph.writers(), topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER)
 
@@ -154,7 +156,9 @@ def _info(endpoint: Endpoint, nodes: list[GraphNode], kind: TopicEndpointTypeEnu
     from .qos_mapping import from_dds
 
     owner = next((n for n in nodes if endpoint.guid in n.readers or endpoint.guid in n.writers), None)
-    announced = [p for p in endpoint.user_data.decode("ascii", "replace").split(";") if p.startswith("typehash=")]
+    announced = [
+        p for p in endpoint.user_data.decode("ascii", "replace").split(";") if p.startswith("typehash=")
+    ]
     return TopicEndpointInfo(
         node_name=owner.name if owner else "_NODE_NAME_UNKNOWN_",
         node_namespace=owner.namespace if owner else "_NODE_NAMESPACE_UNKNOWN_",

@@ -49,9 +49,10 @@ class NodeParameters:
     def declare_parameter(
         self, name: str, value: Any = None, descriptor: Any = None, ignore_override: bool = False
     ) -> Parameter:
-        """Declare a parameter by a default value or a type; an override from outside comes before the default.
+        """Declare a parameter by a default value or a type; an override comes before the default.
 
-        Raises ParameterAlreadyDeclaredException, InvalidParameterTypeException, InvalidParameterValueException,
+        Raises ParameterAlreadyDeclaredException, InvalidParameterTypeException,
+        InvalidParameterValueException,
         InvalidParameterException for an empty name, ValueError for neither value nor type.
         """
         entry: list[Any] = [name]
@@ -86,9 +87,7 @@ class NodeParameters:
                 raise InvalidParameterValueException(parameter.name, parameter.value, result.reason)
         return [self._parameters[p.name] for p in declared]
 
-    def _read_declaration(
-        self, namespace: str, index: int, entry: tuple[Any, ...]
-    ) -> tuple[str, Any, Any]:
+    def _read_declaration(self, namespace: str, index: int, entry: tuple[Any, ...]) -> tuple[str, Any, Any]:
         if not 1 <= len(entry) <= 3:
             raise TypeError(
                 f"Invalid parameter tuple length at index {index} in parameters list: {entry}; "
@@ -104,12 +103,13 @@ class NodeParameters:
         descriptor = entry[2] if len(entry) > 2 else _rcl("ParameterDescriptor")()
         if not isinstance(descriptor, _rcl("ParameterDescriptor")):
             raise TypeError(
-                f"Third element {descriptor} at index {index} in parameters list is not a ParameterDescriptor."
+                f"Third element {descriptor} at index {index} in parameters list "
+                "is not a ParameterDescriptor."
             )
         if len(entry) == 1:
             warnings.warn(
                 f"when declaring parameter named '{name}', declaring a parameter only providing its name is "
-                "deprecated. Pass a default value, a parameter type, or a descriptor with dynamic_typing=True",
+                "deprecated. Pass a default value, a type, or a descriptor with dynamic_typing=True",
                 stacklevel=4,
             )
             descriptor.dynamic_typing = True
@@ -118,7 +118,8 @@ class NodeParameters:
                 raise ValueError(f"Cannot declare parameter '{name}' as statically typed of type NOT_SET")
             if descriptor.dynamic_typing:
                 raise ValueError(
-                    f"When declaring parameter '{name}', a type and a descriptor with dynamic_typing=True exclude each other"
+                    f"When declaring parameter '{name}', a type and a descriptor with "
+                    "dynamic_typing=True exclude each other"
                 )
             descriptor.type = value.value
             value = None

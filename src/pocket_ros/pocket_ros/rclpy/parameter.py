@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 PARAMETER_SEPARATOR_STRING = "."
 
@@ -41,9 +41,7 @@ class _Type(Enum):
             for kind, python in _ELEMENTS.items():
                 if all(isinstance(v, python) for v in parameter_value):
                     return kind
-            raise TypeError(
-                f"The given value is not a list of one of the allowed types '{parameter_value}'."
-            )
+            raise TypeError(f"The given value is not a list of one of the allowed types '{parameter_value}'.")
         raise TypeError(f"The given value is not one of the allowed types '{parameter_value}'.")
 
     def check(self, parameter_value: Any) -> bool:
@@ -83,11 +81,12 @@ def _member(kind: _Type) -> str:
 class Parameter:
     """A name with a value and its type.
 
-    The type is that of the value where it is not given. Raises TypeError for values no parameter can have and ValueError where
+    The type is that of the value where it is not given. Raises TypeError for values no parameter can have and
+    ValueError where
     type and value disagree.
     """
 
-    Type = _Type
+    Type: TypeAlias = _Type
 
     def __init__(self, name: str, type_: _Type | None = None, value: Any = None) -> None:
         if type_ is None:
@@ -141,7 +140,7 @@ def _message(name: str) -> Any:
 
 
 def get_parameter_value(string_value: str) -> Any:
-    """The ParameterValue that a text on a command line means: YAML where it is a parameter's, else the text."""
+    """The ParameterValue that a text on a command line means: YAML where that fits, else the text."""
     import yaml
 
     try:
@@ -151,7 +150,8 @@ def get_parameter_value(string_value: str) -> Any:
     if parsed is None or not isinstance(parsed, (bool, int, float, str, list)):
         parsed = string_value
     try:
-        # An empty list is a byte array to Parameter; on a command line it is one of booleans, as rclpy has it.
+        # An empty list is a byte array to Parameter; on a command line it is one of booleans, as rclpy has
+        # it.
         kind = _Type.BOOL_ARRAY if parsed == [] else None
         return Parameter("", kind, parsed).get_parameter_value()
     except TypeError:
@@ -159,7 +159,10 @@ def get_parameter_value(string_value: str) -> Any:
 
 
 def parameter_value_to_python(parameter_value: Any) -> Any:
-    """The Python value in a ParameterValue; None where it is not set. Raises RuntimeError for an unknown type."""
+    """The Python value in a ParameterValue.
+
+    None where it is not set. Raises RuntimeError for an unknown type.
+    """
     try:
         kind = _Type(parameter_value.type)
     except ValueError:

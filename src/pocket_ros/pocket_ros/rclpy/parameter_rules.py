@@ -11,7 +11,10 @@ _RELATIVE_TOLERANCE = 1e-6
 
 
 def refusal(parameter: Parameter, descriptor: Any, declared: bool, check_read_only: bool) -> str:
-    """Why a descriptor does not allow a value; empty where it does. A dynamically typed descriptor takes the type."""
+    """Why a descriptor does not allow a value.
+
+    Empty where it does. A dynamically typed descriptor takes the type.
+    """
     if check_read_only and descriptor.read_only:
         return f"Trying to set a read-only parameter: {parameter.name}."
     kind = parameter.type_

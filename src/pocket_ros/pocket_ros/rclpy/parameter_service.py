@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParameterService:
-    """`~/describe_parameters`, `get_parameters`, `get_parameter_types`, `list_parameters`, `set_parameters(_atomically)`."""
+    """The six services under the name of the node, such as `~/get_parameters`."""
 
     def __init__(self, node: Node) -> None:
         self._node_weak_ref = weakref.ref(node)
@@ -29,7 +29,9 @@ class ParameterService:
         }.items():
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
             kind = service_class(f"rcl_interfaces/srv/{name}")
-            node.create_service(kind, f"{node.get_name()}/{snake}", callback, qos_profile=qos_profile_parameters)
+            node.create_service(
+                kind, f"{node.get_name()}/{snake}", callback, qos_profile=qos_profile_parameters
+            )
 
     def _node(self) -> Node:
         node = self._node_weak_ref()

@@ -45,8 +45,10 @@ class Publisher:
     def publish(self, msg: Any) -> None:
         """Publish a message, or the CDR of one as `bytes`.
 
-        Raises TypeError for anything else, InvalidHandle after destruction, RCLError when the middleware refuses.
+        Raises TypeError for anything else, InvalidHandle after destruction, RCLError when the middleware
+        refuses.
         """
+        data: bytes | bytearray | memoryview
         if isinstance(msg, self.msg_type):
             data = self._encode(msg)
         elif isinstance(msg, (bytes, bytearray, memoryview)):

@@ -120,7 +120,8 @@ _DEFAULTS: dict[str, Any] = {
 class QoSProfile:
     """The policies of a publisher, subscription, service or client.
 
-    Needs `depth` or `history`; raises InvalidQoSProfileException without them and for KEEP_LAST without depth, AssertionError
+    Needs `depth` or `history`; raises InvalidQoSProfileException without them and for KEEP_LAST without
+    depth, AssertionError
     for a value of the wrong type or an unknown policy.
     """
 
@@ -311,4 +312,6 @@ def _span(duration: Duration) -> int:
 def warn_zero_depth(profile: QoSProfile) -> None:
     """A zero depth with KEEP_LAST is taken as 1, with a warning."""
     if profile.history == HistoryPolicy.KEEP_LAST and profile.depth == 0:
-        warnings.warn("A zero depth with KEEP_LAST doesn't make sense; no data could be stored.", stacklevel=3)
+        warnings.warn(
+            "A zero depth with KEEP_LAST doesn't make sense; no data could be stored.", stacklevel=3
+        )

@@ -1,3 +1,5 @@
 """The former place of `rclpy.event_handler`."""
 
-from .event_handler import *  # noqa: F403
+from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks, UnsupportedEventTypeError
+
+__all__ = ["PublisherEventCallbacks", "SubscriptionEventCallbacks", "UnsupportedEventTypeError"]

@@ -28,7 +28,8 @@ POLICY_KINDS = {
 def to_dds(profile: QoSProfile, peers: list[dds.EndpointQos] | None = None) -> dds.EndpointQos:
     """The policies of an endpoint.
 
-    `peers` are the writers a subscription finds already there: BEST_AVAILABLE asks for what they all offer. A publisher
+    `peers` are the writers a subscription finds already there: BEST_AVAILABLE asks for what they all offer. A
+    publisher
     (None) offers the most.
     """
     keep_all = profile.history == HistoryPolicy.KEEP_ALL

@@ -66,7 +66,10 @@ class Service(Entity):
         return self._node.get_logger().name
 
     def send_response(self, response: Any, header: Any) -> None:
-        """Answer the request that came with `header`. Raises TypeError for what is no response of this service."""
+        """Answer the request that came with `header`.
+
+        Raises TypeError for what is no response of this service.
+        """
         if not isinstance(response, self.srv_type.Response):
             raise TypeError(f"Expected {self.srv_type.Response}, got {type(response)}")
         self.check_alive()
@@ -116,7 +119,10 @@ class Service(Entity):
         self.send_response(await response, header)
 
     def _wait_until_reachable(self, header: RequestHeader) -> None:
-        """Wait, for a first answer to a client, until its reader is known here: what is written before is lost to it."""
+        """Wait, before the first answer to a client, until its reader is known here.
+
+        What is written before that is lost to it.
+        """
         handle = header.publication_handle
         if not handle or handle in self._reachable:
             return

@@ -1,6 +1,7 @@
 """What SIGINT and SIGTERM do while a context is initialised.
 
-Both shut down every initialised context. SIGINT then has its usual effect (KeyboardInterrupt in the main thread); after SIGTERM
+Both shut down every initialised context. SIGINT then has its usual effect (KeyboardInterrupt in the main
+thread); after SIGTERM
 the spin functions raise ExternalShutdownException.
 """
 

@@ -21,7 +21,10 @@ _ANY_STATE = 0x7F
 
 
 class MessageInfo(TypedDict):
-    """What is known of a message; times in nanoseconds. Sequence numbers are not announced by the middleware."""
+    """What is known of a message.
+
+    Times in nanoseconds. Sequence numbers are not announced by the middleware.
+    """
 
     source_timestamp: int
     received_timestamp: int
@@ -71,7 +74,9 @@ class SubscriptionHandle:
         try:
             return cdr.deserialize(data, msg_type)
         except cdr.DeserializationError as error:
-            raise RCLError(f"received a message on '{self._topic}' that is not what it should be: {error}") from error
+            raise RCLError(
+                f"received a message on '{self._topic}' that is not what it should be: {error}"
+            ) from error
 
     def get_topic_name(self) -> str:
         """The full name of the topic."""

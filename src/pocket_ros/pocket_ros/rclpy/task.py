@@ -14,7 +14,10 @@ _T = TypeVar("_T")
 
 
 class Future(Generic[_T]):
-    """The outcome of something that is not finished yet. Can be awaited in callbacks; safe from any thread."""
+    """The outcome of something that is not finished yet.
+
+    Can be awaited in callbacks; safe from any thread.
+    """
 
     def __init__(self, *, executor: Any = None) -> None:
         self._done = False
@@ -132,6 +135,7 @@ class Task(Future[_T]):
     ) -> None:
         super().__init__(executor=executor)
         self._resume: Callable[[Task[_T]], None] | None = None
+        self.entity: Any = None  # whose callback this is, for executors
         self._args, self._kwargs = args or (), kwargs or {}
         self._handler: Any = handler
         self._coroutine: Any = None

@@ -130,7 +130,8 @@ class Rate:
     def sleep(self) -> None:
         """Sleep until the next period.
 
-        Raises ROSInterruptException on shutdown, InvalidHandle when the timer was destroyed, RuntimeError when this rate was.
+        Raises ROSInterruptException on shutdown, InvalidHandle when the timer was destroyed, RuntimeError
+        when this rate was.
         """
         self._check()
         with self._lock:

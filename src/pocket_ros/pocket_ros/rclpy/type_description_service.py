@@ -49,8 +49,10 @@ class TypeDescriptionService:
 
 
 def _individual(description: dict[str, Any]) -> Any:
-    def make(name: str, **values: Any) -> Any:
-        return message_class(f"type_description_interfaces/msg/{name}")(**values)
+    def make(kind: str, /, **values: Any) -> Any:
+        return message_class(f"type_description_interfaces/msg/{kind}")(**values)
 
-    fields = [make("Field", name=f["name"], type=make("FieldType", **f["type"])) for f in description["fields"]]
+    fields = [
+        make("Field", name=f["name"], type=make("FieldType", **f["type"])) for f in description["fields"]
+    ]
     return make("IndividualTypeDescription", type_name=description["type_name"], fields=fields)

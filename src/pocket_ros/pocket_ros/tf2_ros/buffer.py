@@ -50,9 +50,10 @@ class Buffer(BufferInterface):
     def lookup_transform(
         self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
     ) -> Any:
-        """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest there is.
+        """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest.
 
-        Waits up to `timeout` for it; something else has to spin meanwhile. Raises LookupException, ConnectivityException,
+        Waits up to `timeout` for it; something else has to spin meanwhile. Raises LookupException,
+        ConnectivityException,
         ExtrapolationException, InvalidArgumentException.
         """
         self.can_transform(target_frame, source_frame, time, timeout)
@@ -69,9 +70,7 @@ class Buffer(BufferInterface):
         timeout: Duration = Duration(),
     ) -> Any:
         """As `lookup_transform`, between two times, by way of a frame that does not move between them."""
-        self.can_transform_full(
-            target_frame, target_time, source_frame, source_time, fixed_frame, timeout
-        )
+        self.can_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame, timeout)
         stamp, found = self._full(target_frame, target_time, source_frame, source_time, fixed_frame)
         return _stamped(target_frame, source_frame, stamp, found)
 
@@ -96,7 +95,10 @@ class Buffer(BufferInterface):
         timeout: Duration = Duration(),
         return_debug_tuple: bool = False,
     ) -> Any:
-        """Whether `lookup_transform` would succeed, within `timeout`; with the reason where not, if asked for."""
+        """Whether `lookup_transform` would succeed, within `timeout`.
+
+        With the reason where not, if asked for.
+        """
 
         def attempt() -> object:
             return self._core.lookup(target_frame, source_frame, _nanoseconds(time))
@@ -131,7 +133,10 @@ class Buffer(BufferInterface):
         return future
 
     def get_latest_common_time(self, target_frame: str, source_frame: str) -> Time:
-        """The newest time of which the way between the frames is known. Raises LookupException, ConnectivityException."""
+        """The newest time of which the way between the frames is known.
+
+        Raises LookupException, ConnectivityException.
+        """
         stamp = self._core.latest_common_time(target_frame, source_frame)
         return Time(nanoseconds=stamp, clock_type=_ros_time())
 
@@ -148,7 +153,11 @@ class Buffer(BufferInterface):
         lines = []
         for name, sample in self._core.frames().items():
             if sample is not None:
-                lines += [f"{name}:", f"  parent: '{sample.parent}'", f"  most_recent_transform: {sample.stamp / 1e9:f}"]
+                lines += [
+                    f"{name}:",
+                    f"  parent: '{sample.parent}'",
+                    f"  most_recent_transform: {sample.stamp / 1e9:f}",
+                ]
         return "\n".join(lines) + "\n" if lines else "{}\n"
 
     def clear(self) -> None:
@@ -220,7 +229,7 @@ def _stamped(target: str, source: str, stamp: int, found: Rigid) -> Any:
     message = message_class("geometry_msgs/msg/TransformStamped")()
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, S_TO_NS)
     message.header.frame_id = target
-    message.child_frame_id = source  # type: ignore[attr-defined]
+    message.child_frame_id = source
     translation, rotation = message.transform.translation, message.transform.rotation
     translation.x, translation.y, translation.z = found.translation
     rotation.x, rotation.y, rotation.z, rotation.w = found.rotation

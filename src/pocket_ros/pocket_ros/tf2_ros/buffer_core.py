@@ -30,7 +30,8 @@ class BufferCore:
     def insert(self, parent: str, child: str, stamp: int, transform: Rigid, is_static: bool) -> bool:
         """Add a transform; False where it is too old or known.
 
-        Raises InvalidArgumentException for frames without name, a frame that is its own parent, and values that are no
+        Raises InvalidArgumentException for frames without name, a frame that is its own parent, and values
+        that are no
         rigid transform.
         """
         parent, child = parent.lstrip("/"), child.lstrip("/")
@@ -65,7 +66,7 @@ class BufferCore:
                 ) from None
 
     def latest_common_time(self, target: str, source: str) -> int:
-        """The newest time at which the way between two frames is known throughout; 0 where all of it is static.
+        """The newest time at which the whole way between two frames is known; 0 where all of it is static.
 
         Raises LookupException and ConnectivityException.
         """
@@ -140,7 +141,9 @@ class BufferCore:
 
     def _check_known(self, frame: str, argument: str) -> None:
         if not frame:
-            raise InvalidArgumentException(f"Invalid argument passed to lookupTransform argument {argument}: empty")
+            raise InvalidArgumentException(
+                f"Invalid argument passed to lookupTransform argument {argument}: empty"
+            )
         if frame.startswith("/"):
             raise InvalidArgumentException(
                 f'Invalid argument "{frame}" passed to lookupTransform argument {argument} - '
@@ -159,8 +162,8 @@ def _earlier(newest: int | None, cache: FrameCache) -> int | None:
 
 def _unconnected(target: str, source: str) -> ConnectivityException:
     return ConnectivityException(
-        f"Could not find a connection between '{target}' and '{source}' because they are not part of the same tree. "
-        "Tf has two or more unconnected trees."
+        f"Could not find a connection between '{target}' and '{source}' because they are not part of the same "
+        "tree. Tf has two or more unconnected trees."
     )
 
 

@@ -41,7 +41,10 @@ class BufferInterface:
         timeout: Duration = Duration(),
         new_type: type | None = None,
     ) -> Any:
-        """The object in another frame, at its own time. Raises TypeException, and as `lookup_transform` does."""
+        """The object in another frame, at its own time.
+
+        Raises TypeException, and as `lookup_transform` does.
+        """
         do_transform = self.registration.get(type(object_stamped))
         header = object_stamped.header
         stamp = Time.from_msg(header.stamp)

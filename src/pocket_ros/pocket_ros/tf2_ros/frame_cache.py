@@ -50,7 +50,10 @@ class FrameCache:
         return self._samples[-1]
 
     def at(self, stamp: int) -> Sample:
-        """The frame at a time, interpolated; 0 is the newest. Raises ExtrapolationException outside what is known."""
+        """The frame at a time, interpolated.
+
+        0 is the newest. Raises ExtrapolationException outside what is known.
+        """
         samples = self._samples
         if self.is_static or stamp == 0:
             return samples[-1]

@@ -23,8 +23,11 @@ class StaticTransformBroadcaster:
         self._by_child: dict[str, Any] = {}
         self.pub_tf = node.create_publisher(self._message, "/tf_static", qos)
 
-    def sendTransform(self, transform: Any) -> None:  # noqa: N802
-        """Publish a TransformStamped or a list of them; one replaces an earlier one of the same child frame."""
+    def sendTransform(self, transform: Any) -> None:
+        """Publish a TransformStamped or a list of them.
+
+        One replaces an earlier one of the same child frame.
+        """
         transforms = transform if isinstance(transform, (list, tuple)) else [transform]
         for one in transforms:
             self._by_child[one.child_frame_id] = one

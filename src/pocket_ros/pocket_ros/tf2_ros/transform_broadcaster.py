@@ -16,9 +16,11 @@ class TransformBroadcaster:
 
     def __init__(self, node: Node, qos: QoSProfile | int | None = None) -> None:
         self._message = message_class("tf2_msgs/msg/TFMessage")
-        self.pub_tf = node.create_publisher(self._message, "/tf", QoSProfile(depth=100) if qos is None else qos)
+        self.pub_tf = node.create_publisher(
+            self._message, "/tf", QoSProfile(depth=100) if qos is None else qos
+        )
 
-    def sendTransform(self, transform: Any) -> None:  # noqa: N802
+    def sendTransform(self, transform: Any) -> None:
         """Publish a TransformStamped or a list of them."""
         transforms = transform if isinstance(transform, (list, tuple)) else [transform]
         self.pub_tf.publish(self._message(transforms=list(transforms)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,5 @@ class TransformListener:
 
     def _spin(self) -> None:
         self.executor.add_node(self.node)
-        try:
+        with contextlib.suppress(ExternalShutdownException):
             self.executor.spin()
-        except ExternalShutdownException:
-            pass

@@ -1,11 +1,13 @@
 """The interface packages as Python modules: `pocket_ros.interfaces.packages.std_msgs.msg.String`.
 
-`std_msgs` itself is an alias of `pocket_ros.interfaces.packages.std_msgs`. The modules have no files: a finder makes them
+`std_msgs` itself is an alias of `pocket_ros.interfaces.packages.std_msgs`. The modules have no files: a
+finder makes them
 from the definitions, and classes are generated when first asked for.
 """
 
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -15,7 +17,7 @@ from .modules import fill_kind, fill_package, fill_single
 _PREFIX = f"{__name__}."
 
 
-class InterfaceFinder:
+class InterfaceFinder(MetaPathFinder):
     """Finds `<package>`, `<package>.<kind>` and `<package>.<kind>._<name>` inside this package."""
 
     def find_spec(
@@ -35,13 +37,13 @@ class InterfaceFinder:
         return ModuleSpec(fullname, InterfaceLoader(parts), is_package=len(parts) < 3)
 
 
-class InterfaceLoader:
+class InterfaceLoader(Loader):
     """Fills a module from the definitions."""
 
     def __init__(self, parts: list[str]) -> None:
         self.parts = parts
 
-    def create_module(self, spec: ModuleSpec) -> None:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -49,4 +51,4 @@ class InterfaceLoader:
         fill(module, *self.parts)
 
 
-sys.meta_path.insert(0, InterfaceFinder())  # type: ignore[arg-type]
+sys.meta_path.insert(0, InterfaceFinder())

@@ -227,7 +227,9 @@ class ActionServer:
             traceback.print_exc()
         if not isinstance(result, self._action_type.Result):
             if result is not None:
-                self._logger.error(f"Expected {self._action_type.Result} from the execute callback, got {type(result)}")
+                self._logger.error(
+                    f"Expected {self._action_type.Result} from the execute callback, got {type(result)}"
+                )
             result = self._action_type.Result()
         if goal_handle.is_active:
             self._logger.warning(f"Goal state not set, assuming aborted. Goal ID: {goal_handle.goal_id.uuid}")

@@ -21,7 +21,10 @@ class _SystemClock:
 
 
 class RcutilsLogger:
-    """A named logger. Filters (`once`, `skip_first`, `throttle_duration_sec`) count per place in the source."""
+    """A named logger.
+
+    Filters (`once`, `skip_first`, `throttle_duration_sec`) count per place in the source.
+    """
 
     def __init__(self, name: str = "") -> None:
         self.name = name

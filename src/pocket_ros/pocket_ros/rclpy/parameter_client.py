@@ -1,0 +1,147 @@
+"""Reading and setting the parameters of another node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces.classes import message_class, service_class
+from .callback_groups import CallbackGroup
+from .parameter import Parameter, parameter_dict_from_yaml_file
+from .qos import QoSProfile, qos_profile_parameter_events, qos_profile_services_default
+from .task import Future
+
+if TYPE_CHECKING:
+    from .client import Client
+    from .node import Node
+    from .subscription import Subscription
+
+_Done = Callable[[Future[Any]], Any]
+_SERVICES = {
+    "get_parameters": "GetParameters",
+    "set_parameters": "SetParameters",
+    "set_parameters_atomically": "SetParametersAtomically",
+    "list_parameters": "ListParameters",
+    "describe_parameters": "DescribeParameters",
+    "get_parameter_types": "GetParameterTypes",
+}
+
+
+class AsyncParameterClient:
+    """Asks the parameter services of a node; each call answers a future with the service's response."""
+
+    def __init__(
+        self,
+        node: Node,
+        remote_node_name: str,
+        qos_profile: QoSProfile = qos_profile_services_default,
+        callback_group: CallbackGroup | None = None,
+    ) -> None:
+        self.remote_node_name = remote_node_name
+        self.node = node
+        self._clients: dict[str, Client] = {
+            service: node.create_client(
+                service_class(f"rcl_interfaces/srv/{kind}"),
+                f"{remote_node_name}/{service}",
+                qos_profile=qos_profile,
+                callback_group=callback_group,
+            )
+            for service, kind in _SERVICES.items()
+        }
+
+    def services_are_ready(self) -> bool:
+        """Whether all services of the node are there."""
+        return all(client.service_is_ready() for client in self._clients.values())
+
+    def wait_for_services(self, timeout_sec: float | None = None) -> bool:
+        """Wait for all services; False on timeout and shutdown."""
+        deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
+        for client in self._clients.values():
+            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+            if not client.wait_for_service(left):
+                return False
+        return True
+
+    def list_parameters(
+        self, prefixes: list[str] | None = None, depth: int | None = None, callback: _Done | None = None
+    ) -> Future[Any]:
+        """The names of its parameters."""
+        return self._ask("list_parameters", callback, prefixes=prefixes or [], depth=depth or 0)
+
+    def get_parameters(self, names: list[str], callback: _Done | None = None) -> Future[Any]:
+        """Values."""
+        return self._ask("get_parameters", callback, names=names)
+
+    def set_parameters(self, parameters: Sequence[Any], callback: _Done | None = None) -> Future[Any]:
+        """Set Parameter objects or messages one by one."""
+        return self._ask("set_parameters", callback, parameters=_messages(parameters))
+
+    def set_parameters_atomically(
+        self, parameters: Sequence[Any], callback: _Done | None = None
+    ) -> Future[Any]:
+        """Set all Parameter objects or messages, or none."""
+        return self._ask("set_parameters_atomically", callback, parameters=_messages(parameters))
+
+    def describe_parameters(self, names: list[str], callback: _Done | None = None) -> Future[Any]:
+        """Descriptors."""
+        return self._ask("describe_parameters", callback, names=names)
+
+    def get_parameter_types(self, names: list[str], callback: _Done | None = None) -> Future[Any]:
+        """Types."""
+        return self._ask("get_parameter_types", callback, names=names)
+
+    def delete_parameters(self, names: list[str], callback: _Done | None = None) -> Future[Any]:
+        """Undeclare parameters of dynamic type."""
+        return self.set_parameters([Parameter(name, Parameter.Type.NOT_SET) for name in names], callback)
+
+    def load_parameter_file(
+        self, parameter_file: str, use_wildcard: bool = False, callback: _Done | None = None
+    ) -> Future[Any]:
+        """Set what a parameter file says for this node."""
+        return self.set_parameters(self._read(parameter_file, use_wildcard), callback)
+
+    def load_parameter_file_atomically(
+        self, parameter_file: str, use_wildcard: bool = False, callback: _Done | None = None
+    ) -> Future[Any]:
+        """Set all a parameter file says for this node, or nothing."""
+        return self.set_parameters_atomically(self._read(parameter_file, use_wildcard), callback)
+
+    def on_parameter_event(
+        self,
+        callback: Callable[[Any], Any],
+        qos_profile: QoSProfile = qos_profile_parameter_events,
+        *,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: Any = None,
+        qos_overriding_options: Any = None,
+        raw: bool = False,
+    ) -> Subscription:
+        """Call on every parameter event of the domain."""
+        return self.node.create_subscription(
+            message_class("rcl_interfaces/msg/ParameterEvent"),
+            "/parameter_events",
+            callback,
+            qos_profile,
+            callback_group=callback_group,
+            event_callbacks=event_callbacks,
+            qos_overriding_options=qos_overriding_options,
+            raw=raw,
+        )
+
+    def _read(self, parameter_file: str, use_wildcard: bool) -> list[Any]:
+        found = parameter_dict_from_yaml_file(
+            parameter_file, use_wildcard, target_nodes=[self.remote_node_name]
+        )
+        return list(found.values())
+
+    def _ask(self, service: str, callback: _Done | None, **fields: Any) -> Future[Any]:
+        client = self._clients[service]
+        future = client.call_async(client.srv_type.Request(**fields))
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+
+def _messages(parameters: Sequence[Any]) -> list[Any]:
+    return [p.to_parameter_msg() if isinstance(p, Parameter) else p for p in parameters]
