@@ -7,40 +7,28 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..interfaces.hashing import type_hash
-from . import names
 from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from .client import Client
 from .clock import Clock, ROSClock
 from .constants import S_TO_NS
 from .entity import Entity
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from .exceptions import InvalidTopicNameException, RCLError
 from .guard_condition import GuardCondition
+from .node_endpoints import NodeEndpoints
 from .publisher import Publisher
-from .qos import QoSProfile, qos_profile_services_default, warn_zero_depth
+from .qos import QoSProfile, qos_profile_services_default
 from .service import Service
-from .service_header import user_data
 from .subscription import Subscription
 from .timer import Rate, Timer
-from .type_support import check_is_valid_msg_type, check_is_valid_srv_type, dds_type_name
 
 if TYPE_CHECKING:
-    from ..dds.endpoints import Reader, Writer
-    from .arguments import RosArguments
-    from .context import Context
     from .executors import Executor
-    from .graph import Graph
-    from .graph_node import GraphNode
 
 
-class NodeEntities:
+class NodeEntities(NodeEndpoints):
     """Creating and destroying what a node consists of; a part of Node."""
 
-    _context: Context
-    _arguments: RosArguments
     _clock: ROSClock
-    _graph_node: GraphNode
 
     def _init_entities(self) -> None:
         self._publishers: list[Publisher] = []
@@ -53,16 +41,6 @@ class NodeEntities:
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
         self._executor_ref: Callable[[], Executor | None] = lambda: None
-
-    def get_name(self) -> str:
-        raise NotImplementedError("Node defines get_name()")
-
-    def get_namespace(self) -> str:
-        raise NotImplementedError("Node defines get_namespace()")
-
-    @property
-    def _graph(self) -> Graph:
-        return self._context.graph
 
     @property
     def publishers(self) -> Iterator[Publisher]:
@@ -115,18 +93,6 @@ class NodeEntities:
             self._executor_ref = weakref.ref(new_executor)
             new_executor.add_node(self)  # type: ignore[arg-type]
 
-    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
-        """The full name of a topic after remapping. Raises InvalidTopicNameException."""
-        return self._resolve(topic, "rostopic", only_expand)
-
-    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
-        """The full name of a service after remapping. Raises InvalidServiceNameException."""
-        try:
-            return self._resolve(service, "rosservice", only_expand)
-        except InvalidTopicNameException:
-            names.validate_topic_name(service, is_service=True)
-            raise
-
     def create_publisher(
         self,
         msg_type: Any,
@@ -145,27 +111,6 @@ class NodeEntities:
         )
         self._publishers.append(publisher)
         self._added(*publisher.event_handlers)
-        return publisher
-
-    def _create_publisher(
-        self,
-        msg_type: Any,
-        topic: str,
-        qos_profile: QoSProfile | int,
-        callback_group: CallbackGroup | None = None,
-        event_callbacks: PublisherEventCallbacks | None = None,
-        publisher_class: type[Publisher] = Publisher,
-    ) -> Publisher:
-        check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
-        group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        writer = self._writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
-        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
-        events = event_callbacks or PublisherEventCallbacks()
-        publisher.event_handlers = events.create_event_handlers(
-            group, writer, full_name, publisher.logger_name
-        )
         return publisher
 
     def create_subscription(
@@ -192,37 +137,6 @@ class NodeEntities:
         )
         self._subscriptions.append(subscription)
         self._added(subscription, *subscription.event_handlers)
-        return subscription
-
-    def _create_subscription(
-        self,
-        msg_type: Any,
-        topic: str,
-        callback: Callable[..., Any],
-        qos_profile: QoSProfile | int,
-        callback_group: CallbackGroup | None = None,
-        event_callbacks: SubscriptionEventCallbacks | None = None,
-        raw: bool = False,
-    ) -> Subscription:
-        check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
-        group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        reader = self._reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
-        subscription = Subscription(
-            self,  # type: ignore[arg-type]
-            reader,
-            msg_type,
-            full_name,
-            callback,
-            group,
-            profile,
-            raw,
-        )
-        events = event_callbacks or SubscriptionEventCallbacks()
-        subscription.event_handlers = events.create_event_handlers(
-            group, reader, full_name, subscription.logger_name
-        )
         return subscription
 
     def create_client(
@@ -334,101 +248,6 @@ class NodeEntities:
         rate.destroy()
         return destroyed
 
-    def _create_client(
-        self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
-    ) -> Client:
-        check_is_valid_srv_type(srv_type)
-        full_name, profile = self.resolve_service_name(name), _profile(profile)
-        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
-        number, guid = self._graph.next_service_number(), self._context.participant.guid
-
-        def data(kind: str) -> bytes:
-            return user_data(type_hash(kind), "clientid", guid, number)
-
-        reader = self._reader(f"rr{full_name}Reply", response, profile, data(response))
-        writer = self._writer(f"rq{full_name}Request", request, profile, data(request))
-        group = group or self._default_callback_group
-        return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
-
-    def _create_service(
-        self,
-        srv_type: Any,
-        name: str,
-        callback: Callable[[Any, Any], Any],
-        profile: QoSProfile,
-        group: CallbackGroup | None,
-        service_class: type[Service] = Service,
-    ) -> Service:
-        check_is_valid_srv_type(srv_type)
-        full_name, profile = self.resolve_service_name(name), _profile(profile)
-        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
-        number, guid = self._graph.next_service_number(), self._context.participant.guid
-
-        def data(kind: str) -> bytes:
-            return user_data(type_hash(kind), "serviceid", guid, number)
-
-        writer = self._writer(f"rr{full_name}Reply", response, profile, data(response))
-        reader = self._reader(f"rq{full_name}Request", request, profile, data(request))
-        group = group or self._default_callback_group
-        return service_class(
-            self,  # type: ignore[arg-type]
-            reader,
-            writer,
-            srv_type,
-            full_name,
-            callback,
-            group,
-            profile,
-        )
-
-    def _writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
-        from ..dds.library import DDSError
-        from .qos_mapping import to_dds
-
-        try:
-            writer = self._context.participant.create_writer(
-                topic, dds_type_name(type_name), to_dds(profile), data
-            )
-        except DDSError as error:
-            raise RCLError(str(error)) from error
-        self._graph_node.writers.add(writer.guid)
-        self._graph.changed()
-        return writer
-
-    def _reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
-        from ..dds.library import DDSError
-        from .qos_mapping import needs_peers, to_dds
-
-        peers = [w.qos for w in self._graph.writers() if w.topic == topic] if needs_peers(profile) else []
-        try:
-            reader = self._context.participant.create_reader(
-                topic, dds_type_name(type_name), to_dds(profile, peers), data
-            )
-        except DDSError as error:
-            raise RCLError(str(error)) from error
-        self._graph_node.readers.add(reader.guid)
-        self._graph.changed()
-        return reader
-
-    def _forget_writer(self, writer: Writer) -> None:
-        self._graph_node.writers.discard(writer.guid)
-        self._graph_changed()
-
-    def _forget_reader(self, reader: Reader) -> None:
-        self._graph_node.readers.discard(reader.guid)
-        self._graph_changed()
-
-    def _graph_changed(self) -> None:
-        if self._context.ok():
-            self._graph.changed()
-
-    def _resolve(self, name: str, kind: str, only_expand: bool) -> str:
-        def expand(text: str) -> str:
-            return names.expand_topic_name(text, self.get_name(), self.get_namespace())
-
-        full_name = expand(name)
-        return full_name if only_expand else self._arguments.remap(full_name, self.get_name(), expand, kind)
-
     def _entities(self) -> Iterator[Entity]:
         """Everything an executor waits on."""
         yield from chain(self._subscriptions, self._clients, self._services, self._timers, self._guards)
@@ -463,21 +282,6 @@ class NodeEntities:
     def _leave_executor(self, executor: Executor) -> None:
         if self.executor is executor:
             self._executor_ref = lambda: None
-
-
-def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:
-    return full_name if profile.avoid_ros_namespace_conventions else prefix + full_name
-
-
-def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
-    if isinstance(qos_or_depth, QoSProfile):
-        warn_zero_depth(qos_or_depth)
-        return qos_or_depth
-    if isinstance(qos_or_depth, int):
-        if qos_or_depth < 0:
-            raise ValueError("history depth must be greater than or equal to zero")
-        return QoSProfile(depth=qos_or_depth)
-    raise TypeError(f"Expected QoSProfile or int, got {type(qos_or_depth)}")
 
 
 def _refuse_overrides(options: Any, call: str) -> None:

@@ -162,8 +162,8 @@ def _earlier(newest: int | None, cache: FrameCache) -> int | None:
 
 def _unconnected(target: str, source: str) -> ConnectivityException:
     return ConnectivityException(
-        f"Could not find a connection between '{target}' and '{source}' because they are not part of the same "
-        "tree. Tf has two or more unconnected trees."
+        f"Could not find a connection between '{target}' and '{source}' because they are not part of the "
+        "same tree. Tf has two or more unconnected trees."
     )
 
 

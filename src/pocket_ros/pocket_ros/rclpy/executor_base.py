@@ -1,0 +1,345 @@
+"""What all executors have in common: nodes, tasks, and waiting for work."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .context import Context
+from .entity import Entity
+from .executor_exceptions import (
+    ConditionReachedException,
+    ExternalShutdownException,
+    ShutdownException,
+)
+from .task import Future, Task
+from .timer import Timer
+from .timer_schedule import TimerSchedule
+from .utilities import get_default_context, timeout_sec_to_nsec
+
+if TYPE_CHECKING:
+    from ..dds.waitset import Guard, WaitSet
+    from .node import Node
+
+_GUARD_KEY = 0
+# The main thread runs Python's signal handlers only between waits.
+_MAIN_THREAD_WAIT_NS = 100_000_000
+
+
+class Executor:
+    """What all executors share: nodes, tasks, waiting. Use it in a `with` block, or call `shutdown`."""
+
+    def __init__(self, *, context: Context | None = None) -> None:
+        self._context = get_default_context() if context is None else context
+        self._lock = threading.RLock()
+        self._nodes: set[Node] = set()
+        self._entities: dict[int, Entity] = {}
+        self._keys = itertools.count(_GUARD_KEY + 1)
+        self._ready: deque[Entity] = deque()
+        self._blocked: list[Entity] = []
+        self._tasks: deque[Task[Any]] = deque()
+        self._unfinished: set[Task[Any]] = set()
+        self._timers = TimerSchedule()
+        self._wait_set: WaitSet | None = None
+        self._guard: Guard | None = None
+        self._is_shutdown = False
+        self._running = 0
+        self._idle = threading.Condition()
+        self._context.on_shutdown(self.wake)
+
+    @property
+    def context(self) -> Context:
+        return self._context
+
+    def create_task(self, callback: Any, *args: Any, **kwargs: Any) -> Task[Any]:
+        """Have a function or coroutine run by this executor."""
+        task: Task[Any] = Task(callback, args, kwargs, executor=self)
+        self._schedule_task(task)
+        return task
+
+    def add_node(self, node: Node) -> bool:
+        """Run this node's callbacks; False where that is so already."""
+        with self._lock:
+            if node in self._nodes:
+                return False
+            self._nodes.add(node)
+            node.executor = self
+            for entity in node._entities():
+                self.attach(entity)
+        self.wake()
+        return True
+
+    def remove_node(self, node: Node) -> None:
+        """No longer run this node's callbacks."""
+        with self._lock:
+            if node not in self._nodes:
+                return
+            self._nodes.discard(node)
+            for entity in node._entities():
+                self.detach(entity)
+            node._leave_executor(self)
+        self.wake()
+
+    def get_nodes(self) -> list[Node]:
+        """The nodes whose callbacks run here."""
+        with self._lock:
+            return list(self._nodes)
+
+    def wake(self) -> None:
+        """End the current wait. Safe from any thread."""
+        with self._lock:
+            guard = self._guard
+        if guard is not None:
+            guard.trigger()
+
+    def shutdown(self, timeout_sec: float | None = None) -> bool:
+        """Stop, waiting for running callbacks; False where they take longer than `timeout_sec`."""
+        with self._lock:
+            self._is_shutdown = True
+        self.wake()
+        with self._idle:
+            if not self._idle.wait_for(lambda: self._running == 0, timeout_sec):
+                return False
+        with self._lock:
+            for node in list(self._nodes):
+                self.remove_node(node)
+            for task in list(self._unfinished):
+                task.cancel()
+            self._unfinished.clear()
+            self._tasks.clear()
+            self._close_wait_set()
+        return True
+
+    def spin(self) -> None:
+        """Run callbacks until shutdown. Raises ExternalShutdownException when the context was shut down."""
+        while self._context.ok() and not self._is_shutdown:
+            self.spin_once()
+
+    def spin_until_future_complete(self, future: Future[Any], timeout_sec: float | None = None) -> None:
+        """Run callbacks until the future is done, the timeout has passed, or shutdown."""
+        future.add_done_callback(lambda _: self.wake())
+        timeout = timeout_sec_to_nsec(timeout_sec)
+        deadline = time.monotonic_ns() + timeout
+        while self._context.ok() and not future.done() and not self._is_shutdown:
+            left = None if timeout < 0 else (deadline - time.monotonic_ns()) / 1e9
+            if left is not None and left < 0 < timeout:
+                return
+            self.spin_once_until_future_complete(future, None if left is None else max(left, 0.0))
+            if timeout == 0:
+                return
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Run one callback, waiting up to `timeout_sec` for it."""
+        raise NotImplementedError("an executor defines spin_once()")
+
+    def spin_once_until_future_complete(self, future: Future[Any], timeout_sec: float | None = None) -> None:
+        """Run one callback, unless the future is done first."""
+        raise NotImplementedError("an executor defines spin_once_until_future_complete()")
+
+    def attach(self, entity: Entity) -> None:
+        """Wait on an entity of a node here."""
+        with self._lock:
+            if entity.executor_key and self._entities.get(entity.executor_key) is entity:
+                return
+            entity.executor_key = next(self._keys)
+            self._entities[entity.executor_key] = entity
+            if isinstance(entity, Timer):
+                entity.on_schedule = self._schedule_timer
+                self._schedule_timer(entity)
+            elif self._wait_set is not None:
+                self._wait_on(entity)
+
+    def detach(self, entity: Entity) -> None:
+        """No longer wait on it."""
+        with self._lock:
+            if self._entities.pop(entity.executor_key, None) is not entity:
+                return
+            entity.executor_key = 0
+            if isinstance(entity, Timer):
+                entity.on_schedule = None
+            elif self._wait_set is not None:
+                for condition in entity.conditions():
+                    self._wait_set.detach(condition)
+            if entity in self._blocked:
+                self._blocked.remove(entity)
+
+    def can_execute(self, entity: Entity) -> bool:
+        """Whether the entity's callback group lets it run now."""
+        group = entity.callback_group
+        return group is None or group.can_execute(entity)
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+    def _wait_on(self, entity: Entity) -> None:
+        assert self._wait_set is not None
+        for condition in entity.conditions():
+            self._wait_set.attach(condition, entity.executor_key)
+
+    def _ensure_wait_set(self) -> WaitSet:
+        if self._wait_set is None:
+            from ..dds.waitset import Guard, WaitSet
+
+            with self._lock:
+                participant = self._context.participant
+                wait_set, self._guard = WaitSet(participant), Guard(participant)
+                wait_set.attach(self._guard.handle, _GUARD_KEY)
+                self._wait_set = wait_set
+                for entity in self._entities.values():
+                    if not isinstance(entity, Timer):
+                        self._wait_on(entity)
+        return self._wait_set
+
+    def _close_wait_set(self) -> None:
+        if self._wait_set is not None and self._guard is not None:
+            self._wait_set.close()
+            self._guard.close()
+            self._wait_set = self._guard = None
+
+    def _schedule_task(self, task: Task[Any]) -> None:
+        task._resume = self._resume_task
+        self._unfinished.add(task)
+        self._resume_task(task)
+
+    def _resume_task(self, task: Task[Any]) -> None:
+        self._tasks.append(task)
+        self.wake()
+
+    def _schedule_timer(self, timer: Timer) -> None:
+        """The timer's next call changed."""
+        if timer.clock.is_simulated:
+            if timer.is_ready():
+                self._ready.append(timer)
+                self.wake()
+        elif self._timers.add(timer):
+            self.wake()
+
+    def _next(self, timeout_ns: int, done: Callable[[], bool] | None = None) -> Callable[[], None] | None:
+        """Something to run, or None when nothing was ready in time.
+
+        Raises ShutdownException, ExternalShutdownException, ConditionReachedException.
+        """
+        wait_set = self._wait_set or self._ensure_wait_set()
+        deadline = None
+        while True:
+            if not self._context.ok():
+                raise ExternalShutdownException()
+            if self._is_shutdown:
+                raise ShutdownException()
+            if done is not None and done():
+                raise ConditionReachedException()
+            job = self._next_ready()
+            if job is not None:
+                return job
+            due, until_timer = self._timers.due()
+            self._ready.extend(due)
+            if self._ready:
+                continue
+            if deadline is not None or timeout_ns >= 0:
+                now = time.monotonic_ns()
+                if deadline is None:
+                    deadline = now + timeout_ns
+                elif now >= deadline:
+                    return None
+                until_timer = min(until_timer, max(deadline - now, 0))
+            if threading.current_thread() is threading.main_thread():
+                until_timer = min(until_timer, _MAIN_THREAD_WAIT_NS)
+            self._collect(wait_set.wait(until_timer))
+
+    def _collect(self, keys: list[int]) -> None:
+        for key in keys:
+            if key == _GUARD_KEY:
+                if self._guard is not None:
+                    self._guard.reset()
+                continue
+            entity = self._entities.get(key)
+            if entity is not None:
+                self._ready.append(entity)
+
+    def _next_ready(self) -> Callable[[], None] | None:
+        while self._tasks:
+            task = self._tasks.popleft()
+            if not task.done():
+                return lambda task=task: self._run_task(task)  # type: ignore[misc]
+        while self._ready:
+            entity = self._ready.popleft()
+            if entity.executor_key not in self._entities:
+                continue
+            group = entity.callback_group
+            if group is not None and not group.beginning_execution(entity):
+                self._block(entity)
+                continue
+            try:
+                work = entity.take()
+            except BaseException:
+                self._ended(entity)
+                raise
+            if isinstance(entity, Timer):
+                self._schedule_timer(entity)
+            if work is not None:
+                return lambda entity=entity, work=work: self._run(entity, work)  # type: ignore[misc]
+            self._ended(entity)
+        return None
+
+    def _run(self, entity: Entity, work: Any) -> None:
+        try:
+            result = entity.run(work)
+        except BaseException:
+            self._ended(entity)
+            raise
+        if result is not None and inspect.iscoroutine(result):
+            task: Task[Any] = Task(result, executor=self)
+            task._resume = self._resume_task
+            self._unfinished.add(task)
+            task.entity = entity
+            self._run_task(task)
+        else:
+            self._ended(entity)
+
+    def _run_task(self, task: Task[Any]) -> None:
+        task()
+        if task.done():
+            self._unfinished.discard(task)
+            if task.entity is not None:
+                self._ended(task.entity)
+            task.result()  # an exception ends the spin
+
+    def _block(self, entity: Entity) -> None:
+        """Its callback group is busy: do not wait on it until the group is free."""
+        with self._lock:
+            if self._wait_set is not None and entity not in self._blocked:
+                for condition in entity.conditions():
+                    self._wait_set.detach(condition)
+                self._blocked.append(entity)
+        if entity.callback_group is None or entity.callback_group.can_execute(entity):
+            self._unblock()
+
+    def _ended(self, entity: Entity) -> None:
+        if entity.callback_group is not None:
+            entity.callback_group.ending_execution(entity)
+        if self._blocked:
+            self._unblock()
+
+    def _unblock(self) -> None:
+        with self._lock:
+            blocked, self._blocked = self._blocked, []
+            for entity in blocked:
+                if entity.executor_key in self._entities:
+                    if not isinstance(entity, Timer) and self._wait_set is not None:
+                        self._wait_on(entity)
+                    self._ready.append(entity)
+        self.wake()

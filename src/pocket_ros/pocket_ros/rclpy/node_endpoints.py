@@ -1,0 +1,219 @@
+"""Names of a node's endpoints, and making the endpoints themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..interfaces.hashing import type_hash
+from . import names
+from .callback_groups import CallbackGroup
+from .client import Client
+from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from .exceptions import InvalidTopicNameException, RCLError
+from .graph_node import GraphNode
+from .publisher import Publisher
+from .qos import QoSProfile, warn_zero_depth
+from .service import Service
+from .service_header import user_data
+from .subscription import Subscription
+from .type_support import check_is_valid_msg_type, check_is_valid_srv_type, dds_type_name
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Reader, Writer
+    from .arguments import RosArguments
+    from .context import Context
+    from .graph import Graph
+
+
+class NodeEndpoints:
+    """Makes endpoints that are announced as this node's; what owns and runs them is decided elsewhere."""
+
+    _context: Context
+    _arguments: RosArguments
+    _graph_node: GraphNode
+    _default_callback_group: CallbackGroup
+
+    def get_name(self) -> str:
+        raise NotImplementedError("Node defines get_name()")
+
+    def get_namespace(self) -> str:
+        raise NotImplementedError("Node defines get_namespace()")
+
+    @property
+    def _graph(self) -> Graph:
+        return self._context.graph
+
+    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
+        """The full name of a topic after remapping. Raises InvalidTopicNameException."""
+        return self._resolve(topic, "rostopic", only_expand)
+
+    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
+        """The full name of a service after remapping. Raises InvalidServiceNameException."""
+        try:
+            return self._resolve(service, "rosservice", only_expand)
+        except InvalidTopicNameException:
+            names.validate_topic_name(service, is_service=True)
+            raise
+
+    def _create_publisher(
+        self,
+        msg_type: Any,
+        topic: str,
+        qos_profile: QoSProfile | int,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: PublisherEventCallbacks | None = None,
+        publisher_class: type[Publisher] = Publisher,
+    ) -> Publisher:
+        check_is_valid_msg_type(msg_type)
+        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        group = callback_group or self._default_callback_group
+        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
+        writer = self._writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
+        events = event_callbacks or PublisherEventCallbacks()
+        publisher.event_handlers = events.create_event_handlers(
+            group, writer, full_name, publisher.logger_name
+        )
+        return publisher
+
+    def _create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[..., Any],
+        qos_profile: QoSProfile | int,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: SubscriptionEventCallbacks | None = None,
+        raw: bool = False,
+    ) -> Subscription:
+        check_is_valid_msg_type(msg_type)
+        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        group = callback_group or self._default_callback_group
+        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
+        reader = self._reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        subscription = Subscription(
+            self,  # type: ignore[arg-type]
+            reader,
+            msg_type,
+            full_name,
+            callback,
+            group,
+            profile,
+            raw,
+        )
+        events = event_callbacks or SubscriptionEventCallbacks()
+        subscription.event_handlers = events.create_event_handlers(
+            group, reader, full_name, subscription.logger_name
+        )
+        return subscription
+
+    def _create_client(
+        self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
+    ) -> Client:
+        check_is_valid_srv_type(srv_type)
+        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        number, guid = self._graph.next_service_number(), self._context.participant.guid
+
+        def data(kind: str) -> bytes:
+            return user_data(type_hash(kind), "clientid", guid, number)
+
+        reader = self._reader(f"rr{full_name}Reply", response, profile, data(response))
+        writer = self._writer(f"rq{full_name}Request", request, profile, data(request))
+        group = group or self._default_callback_group
+        return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
+
+    def _create_service(
+        self,
+        srv_type: Any,
+        name: str,
+        callback: Callable[[Any, Any], Any],
+        profile: QoSProfile,
+        group: CallbackGroup | None,
+        service_class: type[Service] = Service,
+    ) -> Service:
+        check_is_valid_srv_type(srv_type)
+        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        number, guid = self._graph.next_service_number(), self._context.participant.guid
+
+        def data(kind: str) -> bytes:
+            return user_data(type_hash(kind), "serviceid", guid, number)
+
+        writer = self._writer(f"rr{full_name}Reply", response, profile, data(response))
+        reader = self._reader(f"rq{full_name}Request", request, profile, data(request))
+        group = group or self._default_callback_group
+        return service_class(
+            self,  # type: ignore[arg-type]
+            reader,
+            writer,
+            srv_type,
+            full_name,
+            callback,
+            group,
+            profile,
+        )
+
+    def _writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
+        from ..dds.library import DDSError
+        from .qos_mapping import to_dds
+
+        try:
+            writer = self._context.participant.create_writer(
+                topic, dds_type_name(type_name), to_dds(profile), data
+            )
+        except DDSError as error:
+            raise RCLError(str(error)) from error
+        self._graph_node.writers.add(writer.guid)
+        self._graph.changed()
+        return writer
+
+    def _reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
+        from ..dds.library import DDSError
+        from .qos_mapping import needs_peers, to_dds
+
+        peers = [w.qos for w in self._graph.writers() if w.topic == topic] if needs_peers(profile) else []
+        try:
+            reader = self._context.participant.create_reader(
+                topic, dds_type_name(type_name), to_dds(profile, peers), data
+            )
+        except DDSError as error:
+            raise RCLError(str(error)) from error
+        self._graph_node.readers.add(reader.guid)
+        self._graph.changed()
+        return reader
+
+    def _forget_writer(self, writer: Writer) -> None:
+        self._graph_node.writers.discard(writer.guid)
+        self._graph_changed()
+
+    def _forget_reader(self, reader: Reader) -> None:
+        self._graph_node.readers.discard(reader.guid)
+        self._graph_changed()
+
+    def _graph_changed(self) -> None:
+        if self._context.ok():
+            self._graph.changed()
+
+    def _resolve(self, name: str, kind: str, only_expand: bool) -> str:
+        def expand(text: str) -> str:
+            return names.expand_topic_name(text, self.get_name(), self.get_namespace())
+
+        full_name = expand(name)
+        return full_name if only_expand else self._arguments.remap(full_name, self.get_name(), expand, kind)
+
+
+def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:
+    return full_name if profile.avoid_ros_namespace_conventions else prefix + full_name
+
+
+def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
+    if isinstance(qos_or_depth, QoSProfile):
+        warn_zero_depth(qos_or_depth)
+        return qos_or_depth
+    if isinstance(qos_or_depth, int):
+        if qos_or_depth < 0:
+            raise ValueError("history depth must be greater than or equal to zero")
+        return QoSProfile(depth=qos_or_depth)
+    raise TypeError(f"Expected QoSProfile or int, got {type(qos_or_depth)}")
