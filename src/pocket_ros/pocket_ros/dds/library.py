@@ -11,6 +11,8 @@ from typing import Any
 from cyclonedds import _clayer as clayer
 from cyclonedds.internal import DDS
 
+from .allocation import keep_freed_memory
+
 _entity, _qos, _ns = ct.c_int32, ct.c_void_p, ct.c_int64
 _u32, _p, _size = ct.c_uint32, ct.c_void_p, ct.c_size_t
 _RETURN_POINTER = {"dds_create_qos", "ddsi_sertype_ref"}
@@ -93,6 +95,7 @@ def _load() -> Any:
 __all__ = ["ANY_STATE", "INFINITY", "DDSError", "check", "clayer", "lib", "take", "write"]
 
 lib: Any = _load()
+keep_freed_memory()
 write = clayer.ddspy_write
 take = clayer.ddspy_take
 
