@@ -145,6 +145,7 @@ class Client(Entity):
     def take(self) -> Any | None:
         from ..interfaces import cdr
 
+        # Take everything that has come: the middleware keeps only the last few, and a reply must not be lost.
         while (sample := self._reader.take()) is not None:
             data, _ = sample
             try:
@@ -157,8 +158,8 @@ class Client(Entity):
             with self._lock:
                 future = self._pending.pop(header.sequence_number, None)
             if future is not None:
-                return future, response
-        return None
+                self.backlog.append((future, response))
+        return self.backlog.popleft() if self.backlog else None
 
     def run(self, work: Any) -> Any:
         future, response = work

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ class Entity:
         if callback_group is not None:
             callback_group.add_entity(self)
         self.executor_key = 0
+        # Work that was taken from the middleware and still waits for its turn.
+        self.backlog: deque[Any] = deque()
         self._destroyed = False
         self._on_destroy: list[Callable[[], None]] = []
 

@@ -44,6 +44,7 @@ class Executor:
         self._ready: deque[Entity] = deque()
         self._blocked: list[Entity] = []
         self._tasks: deque[Task[Any]] = deque()
+        self._task_turns = 0
         self._unfinished: set[Task[Any]] = set()
         self._timers = TimerSchedule()
         self._wait_set: WaitSet | None = None
@@ -258,7 +259,9 @@ class Executor:
                 until_timer = min(until_timer, max(deadline - now, 0))
             if threading.current_thread() is threading.main_thread():
                 until_timer = min(until_timer, _MAIN_THREAD_WAIT_NS)
-            self._collect(wait_set.wait(until_timer))
+            self._collect(wait_set.wait(0 if self._tasks else until_timer))
+            # A task that always asks for another turn must not keep messages waiting.
+            self._task_turns = len(self._tasks)
 
     def _collect(self, keys: list[int]) -> None:
         for key in keys:
@@ -271,7 +274,8 @@ class Executor:
                 self._ready.append(entity)
 
     def _next_ready(self) -> Callable[[], None] | None:
-        while self._tasks:
+        while self._tasks and self._task_turns > 0:
+            self._task_turns -= 1
             task = self._tasks.popleft()
             if not task.done():
                 return lambda task=task: self._run_task(task)  # type: ignore[misc]
@@ -290,6 +294,8 @@ class Executor:
                 raise
             if isinstance(entity, Timer):
                 self._schedule_timer(entity)
+            if entity.backlog:
+                self._ready.append(entity)
             if work is not None:
                 return lambda entity=entity, work=work: self._run(entity, work)  # type: ignore[misc]
             self._ended(entity)

@@ -94,10 +94,10 @@ class Service(Entity):
     def take(self) -> Any | None:
         from ..interfaces import cdr
 
-        sample = self._reader.take()
-        if sample is None:
+        self._drain()
+        if not self.backlog:
             return None
-        data, info = sample
+        data, info = self.backlog.popleft()
         try:
             header = service_header.split(data)
             request = cdr.deserialize(data, self.srv_type.Request, service_header.FIELDS_OFFSET)
@@ -106,6 +106,11 @@ class Service(Entity):
         return request, RequestHeader(
             header.guid, header.sequence_number, info.publication_handle, info.source_timestamp
         )
+
+    def _drain(self) -> None:
+        """Take everything that has come: the middleware keeps only the last few, and a request must not be lost."""
+        while (sample := self._reader.take()) is not None:
+            self.backlog.append(sample)
 
     def run(self, work: Any) -> Any:
         request, header = work
@@ -139,6 +144,7 @@ class Service(Entity):
                 if wanted is None or service_header.identity(found.user_data, "clientid") == wanted:
                     self._reachable.add(handle)
                     return
+            self._drain()
             time.sleep(_MATCH_POLL)
 
     def __enter__(self) -> Service:

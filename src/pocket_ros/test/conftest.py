@@ -1,0 +1,75 @@
+"""Processes and contexts for the tests: a domain of its own, and no traffic beyond this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+os.environ["ROS_DOMAIN_ID"] = str(50 + os.getpid() % 100)
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+os.environ.pop("ROS_LOCALHOST_ONLY", None)
+
+
+class Program:
+    """A program of `test/programs` that runs as a process of its own."""
+
+    def __init__(self, name: str, *arguments: str) -> None:
+        command = [sys.executable, "-u", str(PROGRAMS / f"{name}.py"), *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROGRAMS
+        )
+
+    def wait_for(self, start: str) -> str:
+        """The first line that starts like this; fails when the program ends without it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith(start):
+                return line.strip()
+        raise AssertionError(f"the program ended without '{start}': {self.errors()}")
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """The exit code; fails when that takes longer than it ever should."""
+        return self.process.wait(20)
+
+    def errors(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Program]]:
+    """Starts programs, and ends them after the test."""
+    running: list[Program] = []
+
+    def run(name: str, *arguments: str) -> Program:
+        running.append(Program(name, *arguments))
+        return running[-1]
+
+    yield run
+    for program in running:
+        program.stop()
+
+
+@pytest.fixture
+def ros() -> Iterator[None]:
+    """An initialised default context."""
+    import rclpy
+
+    rclpy.init(args=[])
+    yield
+    rclpy.try_shutdown()

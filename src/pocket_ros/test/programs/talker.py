@@ -1,0 +1,36 @@
+"""Publishes `hello <n>` on `chatter` ten times a second, until it is told to stop."""
+
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from std_msgs.msg import String
+
+
+class Talker(Node):
+    def __init__(self) -> None:
+        super().__init__("talker")
+        self.publisher = self.create_publisher(String, "chatter", 10)
+        self.count = 0
+        self.create_timer(0.02, self.say)
+
+    def say(self) -> None:
+        self.count += 1
+        self.publisher.publish(String(data=f"hello {self.count}"))
+
+
+def main() -> None:
+    rclpy.init()
+    node = Talker()
+    print("ready", flush=True)
+    try:
+        rclpy.spin(node)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    except ExternalShutdownException:
+        print("shut down", flush=True)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+main()

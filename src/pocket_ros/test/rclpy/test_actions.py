@@ -1,0 +1,107 @@
+"""Actions between processes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import rclpy
+from action_msgs.msg import GoalStatus
+from example_interfaces.action import Fibonacci
+from rclpy.action import ActionClient, ActionServer, get_action_names_and_types
+from rclpy.node import Node
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def node(ros: None, start: Start) -> Node:
+    start("fibonacci_server").wait_for("ready")
+    return Node("here")
+
+
+@pytest.fixture
+def client(node: Node) -> ActionClient:
+    client = ActionClient(node, Fibonacci, "fibonacci")
+    assert client.wait_for_server(timeout_sec=10)
+    return client
+
+
+def result_of(node: Node, future: Any) -> Any:
+    rclpy.spin_until_future_complete(node, future, timeout_sec=10)
+    assert future.done()
+    return future.result()
+
+
+def test_a_goal_gives_feedback_and_a_result(node: Node, client: ActionClient) -> None:
+    feedback: list[list[int]] = []
+    goal = Fibonacci.Goal(order=6)
+    handle = result_of(
+        node,
+        client.send_goal_async(goal, feedback_callback=lambda m: feedback.append(list(m.feedback.sequence))),
+    )
+    assert handle.accepted
+    result = result_of(node, handle.get_result_async())
+    assert result.status == GoalStatus.STATUS_SUCCEEDED
+    assert list(result.result.sequence) == [0, 1, 1, 2, 3, 5, 8]
+    assert feedback == [[0, 1, 1, 2, 3, 5, 8][:n] for n in range(3, 8)]
+    again = result_of(node, handle.get_result_async())
+    assert again == result, "results are kept"
+
+
+def test_goals_are_rejected(node: Node, client: ActionClient) -> None:
+    assert not result_of(node, client.send_goal_async(Fibonacci.Goal(order=51))).accepted
+
+
+def test_goals_are_cancelled(node: Node, client: ActionClient) -> None:
+    handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=40)))
+    cancelled = result_of(node, handle.cancel_goal_async())
+    assert [g.goal_id for g in cancelled.goals_canceling] == [handle.goal_id]
+    assert result_of(node, handle.get_result_async()).status == GoalStatus.STATUS_CANCELED
+    late = result_of(node, handle.cancel_goal_async())
+    assert late.return_code == late.ERROR_GOAL_TERMINATED
+
+
+def test_an_exception_aborts_the_goal_and_the_server_goes_on(node: Node, client: ActionClient) -> None:
+    handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=13)))
+    assert result_of(node, handle.get_result_async()).status == GoalStatus.STATUS_ABORTED
+    handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=2)))
+    assert result_of(node, handle.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_many_goals_run_at_once(node: Node, client: ActionClient) -> None:
+    sent = [client.send_goal_async(Fibonacci.Goal(order=5)) for _ in range(10)]
+    handles = [result_of(node, future) for future in sent]
+    results = [result_of(node, future) for future in [h.get_result_async() for h in handles]]
+    assert [list(r.result.sequence) for r in results] == [[0, 1, 1, 2, 3, 5]] * 10
+
+
+def test_actions_are_in_the_graph(node: Node, client: ActionClient) -> None:
+    assert get_action_names_and_types(node) == [("/fibonacci", ["example_interfaces/action/Fibonacci"])]
+
+
+def test_a_newer_goal_can_preempt_the_older(ros: None) -> None:
+    node = Node("here")
+    current: list[Any] = []
+
+    def accepted(goal_handle: Any) -> None:
+        if current and current[0].is_active:
+            current[0].abort()
+        current[:] = [goal_handle]
+        goal_handle.execute()
+
+    async def execute(goal_handle: Any) -> Fibonacci.Result:
+        while goal_handle.is_active and goal_handle.request.order > 1:
+            await node.executor.create_task(lambda: None)
+        if goal_handle.is_active:
+            goal_handle.succeed()
+        return Fibonacci.Result(sequence=[goal_handle.request.order])
+
+    server = ActionServer(node, Fibonacci, "preempt", execute, handle_accepted_callback=accepted)
+    client = ActionClient(node, Fibonacci, "preempt")
+    assert client.wait_for_server(timeout_sec=10)
+    first = result_of(node, client.send_goal_async(Fibonacci.Goal(order=9)))
+    second = result_of(node, client.send_goal_async(Fibonacci.Goal(order=1)))
+    assert result_of(node, first.get_result_async()).status == GoalStatus.STATUS_ABORTED
+    assert result_of(node, second.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED
+    server.destroy()
+    client.destroy()

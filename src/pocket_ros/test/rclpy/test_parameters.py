@@ -1,0 +1,139 @@
+"""Parameters: declared, set from outside, described, overridden."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rclpy
+from rcl_interfaces.msg import IntegerRange, ParameterDescriptor, ParameterEvent, ParameterType
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterAlreadyDeclaredException,
+    ParameterNotDeclaredException,
+    ParameterUninitializedException,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter, get_parameter_value, parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+
+Start = Callable[..., Any]
+
+
+def test_declaring_reading_and_setting(ros: None) -> None:
+    node = Node("here")
+    assert node.declare_parameter("speed", 1.5).value == 1.5
+    assert node.declare_parameter("size", Parameter.Type.INTEGER).value is None
+    with pytest.raises(ParameterAlreadyDeclaredException):
+        node.declare_parameter("speed", 2.0)
+    with pytest.raises(ParameterUninitializedException):
+        node.get_parameter("size")
+    with pytest.raises(ParameterNotDeclaredException):
+        node.get_parameter("nothing")
+    assert node.get_parameter_or("nothing", Parameter("nothing", value=3)).value == 3
+    (good, bad) = node.set_parameters([Parameter("speed", value=2.0), Parameter("size", value="big")])
+    assert good.successful
+    assert not bad.successful
+    assert "Wrong parameter type" in bad.reason
+    assert node.get_parameter("speed").value == 2.0
+
+
+def test_ranges_read_only_and_undeclaring(ros: None) -> None:
+    node = Node("here")
+    steps = ParameterDescriptor(integer_range=[IntegerRange(from_value=0, to_value=10, step=2)])
+    with pytest.raises(InvalidParameterValueException):
+        node.declare_parameter("even", 3, steps)
+    node.declare_parameter("even", 4, steps)
+    assert not node.set_parameters([Parameter("even", value=12)])[0].successful
+    node.declare_parameter("fixed", 1, ParameterDescriptor(read_only=True))
+    assert not node.set_parameters([Parameter("fixed", value=2)])[0].successful
+    assert node.describe_parameter("even").type == ParameterType.PARAMETER_INTEGER
+    node.undeclare_parameter("even")
+    assert not node.has_parameter("even")
+
+
+def test_callbacks_change_check_and_follow(ros: None) -> None:
+    node = Node("here")
+    node.declare_parameter("a", 1)
+    seen: list[int] = []
+    node.add_pre_set_parameters_callback(lambda ps: [Parameter(p.name, value=p.value * 2) for p in ps])
+    node.add_post_set_parameters_callback(lambda ps: seen.extend(p.value for p in ps))
+    node.set_parameters([Parameter("a", value=4)])
+    assert node.get_parameter("a").value == 8
+    assert seen == [8]
+
+
+def test_overrides_from_arguments_and_files(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters:\n    speed: 1.0\n    arm: {joints: [a, b]}\n"
+        "/ns/here:\n  ros__parameters:\n    speed: 2.0\nelsewhere:\n  ros__parameters:\n    speed: 3.0\n"
+    )
+    arguments = ["--ros-args", "--params-file", str(file), "-p", "mode:=3", "-p", "here:label:=x", "-p", "other:mode:=9"]
+    with rclpy.init(args=arguments):
+        node = Node("here", namespace="ns", parameter_overrides=[Parameter("extra", value=True)])
+        assert node.declare_parameter("speed", 0.0).value == 2.0
+        assert node.declare_parameter("arm.joints", ["z"]).value == ["a", "b"]
+        assert node.declare_parameter("mode", 0).value == 3
+        assert node.declare_parameter("label", "").value == "x"
+        assert node.declare_parameter("extra", False).value is True
+        node.undeclare_parameter("mode")
+        with pytest.raises(InvalidParameterTypeException):
+            node.declare_parameter("mode", "text")
+
+
+def test_automatic_declaration(ros: None) -> None:
+    node = Node(
+        "here",
+        parameter_overrides=[Parameter("a.b", value=1), Parameter("a.c", value="x")],
+        automatically_declare_parameters_from_overrides=True,
+    )
+    assert {n: p.value for n, p in node.get_parameters_by_prefix("a").items()} == {"b": 1, "c": "x"}
+
+
+def ask(node: Node, future: Any) -> Any:
+    rclpy.spin_until_future_complete(node, future, timeout_sec=10)
+    return future.result()
+
+
+def test_the_services_of_another_process(ros: None, start: Start) -> None:
+    start("parameters").wait_for("ready 1.5 0")
+    node = Node("here")
+    client = AsyncParameterClient(node, "/robot_1/configured")
+    assert client.wait_for_services(timeout_sec=10)
+    names = ask(node, client.list_parameters()).result.names
+    assert {"speed", "name", "arm.joints", "mode", "use_sim_time"} <= set(names)
+    values = ask(node, client.get_parameters(["speed", "arm.joints"])).values
+    assert [parameter_value_to_python(v) for v in values] == [1.5, ["a", "b"]]
+    results = ask(
+        node,
+        client.set_parameters(
+            [Parameter("speed", value=3.0), Parameter("mode", value=9), Parameter("mode", value=2)]
+        ),
+    ).results
+    assert [r.successful for r in results] == [False, False, True]
+    assert results[1].reason == "there are modes 0 to 3"
+    description = ask(node, client.describe_parameters(["speed"])).descriptors[0]
+    assert description.description == "m/s"
+    assert ask(node, client.get_parameter_types(["speed"])).types[0] == ParameterType.PARAMETER_DOUBLE
+
+
+def test_changes_are_published(ros: None) -> None:
+    watcher, node = Node("watcher"), Node("here")
+    events: list[ParameterEvent] = []
+    watcher.create_subscription(ParameterEvent, "/parameter_events", events.append, 10)
+    node.declare_parameter("a", 1)
+    node.set_parameters([Parameter("a", value=2)])
+    while not any(e.changed_parameters for e in events):
+        rclpy.spin_once(watcher, timeout_sec=1)
+    changed = [e for e in events if e.node == "/here" and e.changed_parameters][0]
+    assert changed.changed_parameters[0].value.integer_value == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("1.5", 1.5), ("true", True), ("[1, 2]", [1, 2]), ("hello", "hello"), ("'1'", "1"), ("a: b: c", "a: b: c")],
+)
+def test_values_from_a_command_line(text: str, value: object) -> None:
+    assert parameter_value_to_python(get_parameter_value(text)) == value

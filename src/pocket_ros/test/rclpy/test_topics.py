@@ -1,0 +1,142 @@
+"""Publishing and subscribing, within a process and between processes."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import rclpy
+from geometry_msgs.msg import Twist
+from rclpy.exceptions import InvalidHandle, RCLError
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.task import Future
+from rclpy.wait_for_message import wait_for_message
+from std_msgs.msg import String
+
+Start = Callable[..., Any]
+
+
+def collect(node: Node, count: int, **options: Any) -> list[Any]:
+    """What arrives on `chatter` until there are `count`."""
+    received: list[Any] = []
+    done: Future[bool] = Future()
+
+    def callback(message: Any) -> None:
+        received.append(message)
+        if len(received) == count:
+            done.set_result(True)
+
+    node.create_subscription(String, "chatter", callback, 10, **options)
+    rclpy.spin_until_future_complete(node, done, timeout_sec=10)
+    return received
+
+
+def test_a_talker_in_another_process_is_heard_in_order(ros: None, start: Start) -> None:
+    start("talker").wait_for("ready")
+    numbers = [int(m.data.split()[1]) for m in collect(Node("here"), 5)]
+    assert numbers == list(range(numbers[0], numbers[0] + 5))
+
+
+def test_a_listener_in_another_process_hears_objects_and_bytes(ros: None, start: Start) -> None:
+    listener = start("listener")
+    listener.wait_for("ready")
+    node = Node("here")
+    publisher = node.create_publisher(String, "chatter", QoSProfile(depth=10))
+    while publisher.get_subscription_count() == 0:
+        rclpy.spin_once(node, timeout_sec=0.01)
+    publisher.publish(String(data="an object"))
+    publisher.publish(serialize_message(String(data="some bytes")))
+    assert listener.wait_for("heard") == "heard an object"
+    assert listener.wait_for("heard") == "heard some bytes"
+
+
+def test_raw_subscriptions_get_cdr(ros: None, start: Start) -> None:
+    start("talker").wait_for("ready")
+    (data,) = collect(Node("here"), 1, raw=True)
+    assert isinstance(data, bytes)
+    assert deserialize_message(data, String).data.startswith("hello")
+
+
+def test_killing_one_process_leaves_the_others_working(ros: None, start: Start) -> None:
+    start("talker").wait_for("ready")
+    victim = start("talker")
+    victim.wait_for("ready")
+    node = Node("here")
+    assert collect(node, 3)
+    victim.signal(signal.SIGKILL)
+    victim.wait()
+    assert len(collect(node, 5)) == 5
+
+
+def test_late_subscriptions_get_latched_messages(ros: None) -> None:
+    node = Node("here")
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    publisher = node.create_publisher(String, "description", latched)
+    publisher.publish(String(data="old"))
+    publisher.publish(String(data="new"))
+    found, message = wait_for_message(String, node, "description", qos_profile=latched, time_to_wait=5)
+    assert found
+    assert message.data == "new"
+
+
+def test_messages_can_be_polled(ros: None) -> None:
+    node = Node("here")
+    publisher = node.create_publisher(Twist, "cmd_vel", 10)
+    subscription = node.create_subscription(Twist, "cmd_vel", lambda _: None, 10)
+    assert subscription.handle.take_message(Twist, False) is None
+    message = Twist()
+    message.linear.x = 1.5
+    publisher.publish(message)
+    publisher.publish(message)
+    taken, info = subscription.handle.take_message(Twist, False)
+    assert taken == message
+    assert 0 < info["source_timestamp"] <= info["received_timestamp"]
+    assert subscription.handle.take_message(Twist, True)[0] == serialize_message(message)
+    assert subscription.handle.take_message(Twist, False) is None
+
+
+def test_callbacks_may_take_the_info(ros: None) -> None:
+    node = Node("here")
+    received: list[Any] = []
+    node.create_subscription(String, "topic", lambda message, info: received.append((message, info)), 10)
+    node.create_publisher(String, "topic", 10).publish(String(data="x"))
+    while not received:
+        rclpy.spin_once(node, timeout_sec=1)
+    assert received[0][0].data == "x"
+    assert "source_timestamp" in received[0][1]
+
+
+def test_history_keeps_the_last(ros: None) -> None:
+    node = Node("here")
+    publisher = node.create_publisher(String, "topic", 10)
+    subscription = node.create_subscription(String, "topic", lambda _: None, 2)
+    for i in range(5):
+        publisher.publish(String(data=str(i)))
+    taken = [subscription.handle.take_message(String, False)[0].data for _ in range(2)]
+    assert taken == ["3", "4"]
+    assert subscription.handle.take_message(String, False) is None
+
+
+def test_misuse_is_an_error(ros: None) -> None:
+    node = Node("here")
+    publisher = node.create_publisher(String, "topic", 10)
+    with pytest.raises(TypeError, match="Expected"):
+        publisher.publish(Twist())
+    with pytest.raises(TypeError, match="QoSProfile or int"):
+        node.create_publisher(String, "topic", "10")
+    with pytest.raises(RuntimeError, match="one argument"):
+        node.create_subscription(String, "topic", lambda: None, 10)
+    assert node.destroy_publisher(publisher)
+    assert not node.destroy_publisher(publisher)
+    with pytest.raises((InvalidHandle, RCLError)):
+        publisher.publish(String())
+
+
+def test_bytes_that_are_no_message_end_in_an_error_not_in_nonsense(ros: None) -> None:
+    node = Node("here")
+    subscription = node.create_subscription(String, "topic", lambda _: None, 10)
+    node.create_publisher(String, "topic", 10).publish(b"\x00\x01\x00\x00\xff\xff\xff\x00")
+    with pytest.raises(RCLError, match="'/topic'"):
+        subscription.handle.take_message(String, False)
