@@ -1,6 +1,6 @@
 """Measures what the budgets are about, with the public API only: it runs on pocket_ros and on a full ROS 2.
 
-    python bench/benchmark.py [--json FILE]
+python bench/benchmark.py [--json FILE]
 """
 
 from __future__ import annotations

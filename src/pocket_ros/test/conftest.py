@@ -51,9 +51,7 @@ class Program:
         self.process.communicate()
 
 
-@pytest.fixture
-def start() -> Iterator[Callable[..., Program]]:
-    """Starts programs, and ends them after the test."""
+def running_programs() -> Iterator[Callable[..., Program]]:
     running: list[Program] = []
 
     def run(name: str, *arguments: str) -> Program:
@@ -63,6 +61,18 @@ def start() -> Iterator[Callable[..., Program]]:
     yield run
     for program in running:
         program.stop()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Program]]:
+    """Starts programs, and ends them after the test."""
+    yield from running_programs()
+
+
+@pytest.fixture(scope="module")
+def start_once() -> Iterator[Callable[..., Program]]:
+    """Starts programs, and ends them after the last test of the module."""
+    yield from running_programs()
 
 
 @pytest.fixture

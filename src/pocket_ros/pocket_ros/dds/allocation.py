@@ -1,7 +1,9 @@
 """How the C library gives memory back.
 
-A sample of a megabyte is copied three or four times between publisher and callback. By default glibc returns such blocks to
-the system at once, and each copy then waits for hundreds of fresh pages: an image of 640x480 took 1.6 ms, and takes 0.15 ms
+A sample of a megabyte is copied three or four times between publisher and callback. By default glibc returns
+such blocks to
+the system at once, and each copy then waits for hundreds of fresh pages: an image of 640x480 took 1.6 ms, and
+takes 0.15 ms
 when freed blocks are kept. The price is up to 64 MB that a process keeps after it handled large messages.
 """
 

@@ -80,12 +80,13 @@ def init(
 def get_global_executor() -> Executor:
     """The executor of the spin functions; it keeps what coroutines left unfinished."""
     global _executor
-    if _executor is None:
+    executor = _executor
+    if executor is None:
         from .executors import SingleThreadedExecutor
 
-        _executor = SingleThreadedExecutor()
+        executor = _executor = SingleThreadedExecutor()
         get_default_context().on_shutdown(_reset_executor)
-    return _executor
+    return executor
 
 
 def _reset_executor() -> None:

@@ -70,9 +70,13 @@ def to_rosbags(message: Any, name: str) -> Any:
     for field in catalog.message(name).fields:
         content, kind = getattr(message, field.name), field.type
         if kind.base == "byte":
-            values[field.name] = content[0] if kind.shape is Shape.SINGLE else np.array([b[0] for b in content], np.uint8)
+            values[field.name] = (
+                content[0] if kind.shape is Shape.SINGLE else np.array([b[0] for b in content], np.uint8)
+            )
         elif kind.shape is not Shape.SINGLE and (kind.base in TYPE_CODES or kind.base == "bool"):
-            values[field.name] = np.array(content, dtype={"bool": bool, "char": np.uint8}.get(kind.base, kind.base))
+            values[field.name] = np.array(
+                content, dtype={"bool": bool, "char": np.uint8}.get(kind.base, kind.base)
+            )
         elif kind.is_primitive:
             values[field.name] = content
         elif kind.shape is Shape.SINGLE:
@@ -92,7 +96,9 @@ def test_any_content_is_written_as_rosbags_writes_it_and_read_back(name: str) ->
         assert cdr.deserialize(data, message_class(name)) == message
 
 
-@pytest.mark.parametrize("name", ["sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan"])
+@pytest.mark.parametrize(
+    "name", ["sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan"]
+)
 def test_big_endian_is_read(name: str) -> None:
     message = fill(name, random.Random(1))
     data = bytes(STORE.serialize_cdr(to_rosbags(message, name), name, little_endian=False))

@@ -15,15 +15,18 @@ class Talker(Node):
 
     def say(self) -> None:
         self.count += 1
+        if self.count == 1:
+            print("spinning", flush=True)
         self.publisher.publish(String(data=f"hello {self.count}"))
 
 
 def main() -> None:
     rclpy.init()
     node = Talker()
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         rclpy.spin(node)
+        print("shut down", flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
     except ExternalShutdownException:

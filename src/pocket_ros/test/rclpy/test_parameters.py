@@ -70,7 +70,17 @@ def test_overrides_from_arguments_and_files(tmp_path: Path) -> None:
         "/**:\n  ros__parameters:\n    speed: 1.0\n    arm: {joints: [a, b]}\n"
         "/ns/here:\n  ros__parameters:\n    speed: 2.0\nelsewhere:\n  ros__parameters:\n    speed: 3.0\n"
     )
-    arguments = ["--ros-args", "--params-file", str(file), "-p", "mode:=3", "-p", "here:label:=x", "-p", "other:mode:=9"]
+    arguments = [
+        "--ros-args",
+        "--params-file",
+        str(file),
+        "-p",
+        "mode:=3",
+        "-p",
+        "here:label:=x",
+        "-p",
+        "other:mode:=9",
+    ]
     with rclpy.init(args=arguments):
         node = Node("here", namespace="ns", parameter_overrides=[Parameter("extra", value=True)])
         assert node.declare_parameter("speed", 0.0).value == 2.0
@@ -133,7 +143,15 @@ def test_changes_are_published(ros: None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), ("1.5", 1.5), ("true", True), ("[1, 2]", [1, 2]), ("hello", "hello"), ("'1'", "1"), ("a: b: c", "a: b: c")],
+    [
+        ("1", 1),
+        ("1.5", 1.5),
+        ("true", True),
+        ("[1, 2]", [1, 2]),
+        ("hello", "hello"),
+        ("'1'", "1"),
+        ("a: b: c", "a: b: c"),
+    ],
 )
 def test_values_from_a_command_line(text: str, value: object) -> None:
     assert parameter_value_to_python(get_parameter_value(text)) == value

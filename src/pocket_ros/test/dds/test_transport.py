@@ -1,0 +1,131 @@
+"""Raw CDR between participants, wait sets, discovery."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pocket_ros.dds.discovery import Discovery
+from pocket_ros.dds.domain import configuration, discovery_range
+from pocket_ros.dds.library import DDSError
+from pocket_ros.dds.participant import Participant
+from pocket_ros.dds.qos import BEST_EFFORT, KEEP_ALL, TRANSIENT_LOCAL, EndpointQos
+from pocket_ros.dds.waitset import Guard, WaitSet
+
+TYPE = "std_msgs::msg::dds_::String_"
+SECOND = 10**9
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Participant, Participant]]:
+    domain = int(os.environ["ROS_DOMAIN_ID"])
+    first, second = Participant(domain, b"enclave=/;"), Participant(domain, b"enclave=/x;")
+    yield first, second
+    first.close()
+    second.close()
+    second.close()
+
+
+def cdr(text: bytes) -> bytes:
+    return b"\x00\x01\x00\x00" + (len(text) + 1).to_bytes(4, "little") + text + b"\x00"
+
+
+def test_samples_arrive_whole_whatever_their_size(pair: tuple[Participant, Participant]) -> None:
+    sender, receiver = pair
+    qos = EndpointQos(durability=TRANSIENT_LOCAL, history=KEEP_ALL, depth=0)
+    writer = sender.create_writer("rt/topic", TYPE, qos, b"typehash=x;")
+    reader = receiver.create_reader("rt/topic", TYPE, qos, b"typehash=x;")
+    wait_set = WaitSet(receiver)
+    wait_set.attach(reader.condition, 7)
+    for size in (0, 1, 2, 3, 1000, 3_000_000):
+        data = cdr(b"x" * size)
+        writer.write(data)
+        received = None
+        while received is None:
+            assert wait_set.wait(10 * SECOND) == [7]
+            received = reader.take()
+        assert received[0][: len(data)] == data
+        assert received[1].publication_handle in reader.matched_handles()
+    assert reader.take() is None
+    assert wait_set.wait(0) == []
+    wait_set.close()
+
+
+def test_one_topic_has_many_endpoints_and_goes_with_the_last(pair: tuple[Participant, Participant]) -> None:
+    participant, _ = pair
+    writers = [participant.create_writer("rt/shared", TYPE, EndpointQos(), b"") for _ in range(3)]
+    reader = participant.create_reader("rt/shared", TYPE, EndpointQos(), b"")
+    assert [w.matched_count() for w in writers] == [1, 1, 1]
+    assert reader.matched_count() == 3
+    assert len({w.guid for w in writers}) == len({w.instance_handle() for w in writers}) == 3
+    for writer in writers:
+        writer.close()
+    assert reader.matched_count() == 0
+    again = participant.create_writer("rt/shared", TYPE, EndpointQos(), b"")
+    assert again.matched_count() == 1
+
+
+def test_types_and_policies_decide_who_matches(pair: tuple[Participant, Participant]) -> None:
+    participant, _ = pair
+    participant.create_reader("rt/a", "std_msgs::msg::dds_::Bool_", EndpointQos(), b"")
+    participant.create_reader("rt/a", TYPE, EndpointQos(reliability=BEST_EFFORT), b"")
+    writer = participant.create_writer("rt/a", TYPE, EndpointQos(reliability=BEST_EFFORT), b"")
+    assert writer.matched_count() == 1
+
+
+def test_a_guard_wakes_a_wait_set_until_it_is_reset(pair: tuple[Participant, Participant]) -> None:
+    participant, _ = pair
+    guard, wait_set = Guard(participant), WaitSet(participant)
+    wait_set.attach(guard.handle, 3)
+    guard.trigger()
+    assert wait_set.wait(SECOND) == wait_set.wait(SECOND) == [3]
+    assert guard.reset()
+    assert not guard.reset()
+    assert wait_set.wait(0) == []
+    guard.trigger()
+    wait_set.detach(guard.handle)
+    assert wait_set.wait(0) == []
+
+
+def test_discovery_sees_endpoints_come_and_go(pair: tuple[Participant, Participant]) -> None:
+    sender, receiver = pair
+    discovery = Discovery(receiver)
+    writer = sender.create_writer("rt/seen", TYPE, EndpointQos(depth=3), b"typehash=x;")
+
+    def found() -> list[bytes]:
+        return [e.guid for e in discovery.writers() if e.topic == "rt/seen"]
+
+    deadline = time.monotonic() + 10
+    while not found() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (endpoint,) = [e for e in discovery.writers() if e.topic == "rt/seen"]
+    assert (endpoint.type_name, endpoint.user_data, endpoint.qos.depth) == (TYPE, b"typehash=x;", 3)
+    assert endpoint.participant == sender.guid
+    assert discovery.participants()[sender.guid] == b"enclave=/;"
+    writer.close()
+    while found() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not found()
+
+
+def test_wrong_configurations_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "EVERYWHERE")
+    with pytest.raises(ValueError, match="SUBNET, LOCALHOST, OFF, SYSTEM_DEFAULT"):
+        discovery_range()
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("CYCLONEDDS_URI", "<CycloneDDS><Nonsense/></CycloneDDS>")
+    with pytest.raises(DDSError, match="domain 49"):
+        Participant(49, b"")
+
+
+def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_STATIC_PEERS", "10.0.0.1;10.0.0.2")
+    monkeypatch.setenv("CYCLONEDDS_URI", "file:///mine.xml")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    text = configuration()
+    assert "AllowMulticast" not in text
+    assert text.index("localhost") < text.index("10.0.0.1") < text.index("10.0.0.2")
+    assert text.endswith(",file:///mine.xml")
+    monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
+    assert "<AllowMulticast>false" in configuration()

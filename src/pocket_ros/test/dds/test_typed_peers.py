@@ -1,0 +1,28 @@
+"""Programs that use the Python binding of Cyclone DDS with described types match and understand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from geometry_msgs.msg import Twist
+from rclpy.node import Node
+
+Start = Callable[..., Any]
+
+
+def test_a_described_type_matches_in_both_directions(ros: None, start: Start) -> None:
+    peer = start("typed_peer")
+    peer.wait_for("ready")
+    node = Node("here")
+    received: list[Twist] = []
+    publisher = node.create_publisher(Twist, "to_peer", 10)
+    node.create_subscription(Twist, "from_peer", received.append, 10)
+    while publisher.get_subscription_count() == 0:
+        rclpy.spin_once(node, timeout_sec=0.01)
+    message = Twist()
+    message.linear.x, message.angular.z = 1.5, -0.25
+    publisher.publish(message)
+    assert peer.wait_for("received") == "received 1.5 -0.25"
+    while not received:
+        rclpy.spin_once(node, timeout_sec=1)
+    assert received[0] == message

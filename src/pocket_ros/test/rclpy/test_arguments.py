@@ -1,0 +1,87 @@
+"""Command lines, remapping and names."""
+
+import pytest
+import rclpy
+from rclpy.exceptions import (
+    InvalidNamespaceException,
+    InvalidNodeNameException,
+    InvalidServiceNameException,
+    InvalidTopicNameException,
+    NotInitializedException,
+)
+from rclpy.logging import get_logger_level
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+from std_msgs.msg import String
+from std_srvs.srv import Empty
+
+
+def test_names_and_topics_are_remapped() -> None:
+    arguments = [
+        "program",
+        "x",
+        "--ros-args",
+        "-r",
+        "__ns:=/fleet",
+        "-r",
+        "__node:=robot",
+        "-r",
+        "chatter:=/loud",
+        "-r",
+        "here:a:=b",
+        "--",
+        "y",
+    ]
+    with rclpy.init(args=arguments):
+        node = Node("here")
+        assert node.get_fully_qualified_name() == "/fleet/robot"
+        assert node.create_publisher(String, "chatter", 1).topic_name == "/loud"
+        assert node.create_publisher(String, "other", 1).topic_name == "/fleet/other"
+        assert node.resolve_topic_name("~/mine") == "/fleet/robot/mine"
+        own = Node("own", use_global_arguments=False, cli_args=["-r", "x:=y"], namespace="ns")
+        assert own.get_fully_qualified_name() == "/ns/own"
+        assert own.resolve_topic_name("x") == "/ns/y"
+        assert own.resolve_service_name("x") == "/ns/y"
+        assert own.resolve_topic_name("x", only_expand=True) == "/ns/x"
+    assert remove_ros_args(arguments) == ["program", "x", "y"]
+
+
+def test_log_levels() -> None:
+    with rclpy.init(args=["--ros-args", "--log-level", "quiet:=error"]):
+        assert get_logger_level("quiet") == 40
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--what"], ["-r"], ["-r", "x"], ["-p", "x"], ["--log-level", "loud"], ["--params-file", "none.yaml"]],
+)
+def test_wrong_arguments_are_errors(arguments: list[str]) -> None:
+    context = rclpy.Context()
+    with pytest.raises(RuntimeError, match=arguments[-1]):
+        context.init(["--ros-args", *arguments])
+    assert not context.ok()
+
+
+def test_contexts_are_needed_and_initialised_once() -> None:
+    with pytest.raises(NotInitializedException):
+        Node("here")
+    with rclpy.init(args=[]), pytest.raises(RuntimeError, match="once"):
+        rclpy.init(args=[])
+    with pytest.raises(RuntimeError):
+        rclpy.shutdown()
+    with pytest.raises(RuntimeError, match="232"):
+        rclpy.Context().init([], domain_id=300)
+
+
+def test_invalid_names_say_what_is_wrong(ros: None) -> None:
+    for name in ("", "a/b", "1a", "a-b"):
+        with pytest.raises(InvalidNodeNameException):
+            Node(name)
+    with pytest.raises(InvalidNamespaceException):
+        Node("a", namespace="/1b")
+    node = Node("here")
+    for topic in ("", "a//b", "1a", "a b", "a/", "a~"):
+        with pytest.raises(InvalidTopicNameException):
+            node.create_publisher(String, topic, 1)
+    with pytest.raises(InvalidServiceNameException):
+        node.create_client(Empty, "a b")

@@ -1,0 +1,239 @@
+"""Executors, callback groups, futures, coroutines, guard conditions."""
+
+import threading
+from typing import Any
+
+import pytest
+import rclpy
+from example_interfaces.srv import AddTwoInts
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import String
+
+
+def test_spin_once_returns_when_nothing_happens(ros: None) -> None:
+    node, executor = Node("here", start_parameter_services=False), SingleThreadedExecutor()
+    executor.add_node(node)
+    executor.spin_once(timeout_sec=0)
+    executor.spin_once(timeout_sec=0.01)
+    assert executor.get_nodes() == [node]
+    executor.remove_node(node)
+    assert executor.get_nodes() == []
+
+
+def test_exceptions_of_callbacks_end_the_spin(ros: None) -> None:
+    node = Node("here")
+
+    def fail() -> None:
+        raise ValueError("on purpose")
+
+    node.create_timer(0.001, fail)
+    with pytest.raises(ValueError, match="on purpose"):
+        rclpy.spin(node)
+    executor = MultiThreadedExecutor()
+    executor.add_node(node)
+    with pytest.raises(ValueError, match="on purpose"):
+        executor.spin()
+    executor.shutdown()
+
+
+def test_exclusive_callbacks_never_overlap_and_reentrant_ones_do(ros: None) -> None:
+    node, executor = Node("here"), MultiThreadedExecutor(4)
+    executor.add_node(node)
+    exclusive, reentrant = MutuallyExclusiveCallbackGroup(), ReentrantCallbackGroup()
+    both = threading.Barrier(2)
+    met: Future[bool] = Future()
+    running, overlaps = [0], []
+
+    def meet() -> None:
+        both.wait()
+        met.set_result(True)
+
+    def alone() -> None:
+        running[0] += 1
+        overlaps.append(running[0])
+        met_event.wait(0.002)
+        running[0] -= 1
+
+    met_event = threading.Event()
+    guards = [node.create_guard_condition(meet, reentrant) for _ in range(2)]
+    for _ in range(3):
+        node.create_timer(0.001, alone, exclusive)
+    for guard in guards:
+        guard.trigger()
+    executor.spin_until_future_complete(met, timeout_sec=10)
+    assert met.done(), "two reentrant callbacks ran at the same time"
+    for _ in range(30):
+        executor.spin_once(timeout_sec=1)
+    executor.shutdown()
+    assert set(overlaps) == {1}
+
+
+def test_a_blocked_callback_runs_when_its_group_is_free(ros: None) -> None:
+    node, executor = Node("here"), MultiThreadedExecutor(2)
+    executor.add_node(node)
+    group = MutuallyExclusiveCallbackGroup()
+    entered, leave = threading.Event(), threading.Event()
+    received: list[str] = []
+
+    def occupy() -> None:
+        entered.set()
+        leave.wait(10)
+
+    guard = node.create_guard_condition(occupy, group)
+    node.create_subscription(String, "topic", lambda m: received.append(m.data), 10, callback_group=group)
+    publisher = node.create_publisher(String, "topic", 10)
+    guard.trigger()
+    while not entered.is_set():
+        executor.spin_once(timeout_sec=1)
+    publisher.publish(String(data="later"))
+    executor.spin_once(timeout_sec=0.05)
+    assert received == []
+    leave.set()
+    while not received:
+        executor.spin_once(timeout_sec=1)
+    executor.shutdown()
+    assert received == ["later"]
+
+
+def test_coroutines_wait_without_blocking_others(ros: None) -> None:
+    node = Node("here")
+    order: list[str] = []
+    gate: Future[str] = Future()
+
+    async def waits(message: String) -> None:
+        order.append("waiting")
+        order.append(await gate)
+
+    async def opens(message: String) -> None:
+        order.append("opening")
+        gate.set_result("opened")
+
+    groups = [ReentrantCallbackGroup() for _ in range(2)]
+    node.create_subscription(String, "first", waits, 10, callback_group=groups[0])
+    node.create_subscription(String, "second", opens, 10, callback_group=groups[1])
+    node.create_publisher(String, "first", 10).publish(String())
+    while not order:
+        rclpy.spin_once(node, timeout_sec=1)
+    node.create_publisher(String, "second", 10).publish(String())
+    while len(order) < 3:
+        rclpy.spin_once(node, timeout_sec=1)
+    assert order == ["waiting", "opening", "opened"]
+
+
+def test_a_coroutine_calls_a_service_of_its_own_node(ros: None) -> None:
+    node = Node("here")
+    group = ReentrantCallbackGroup()
+    client = node.create_client(AddTwoInts, "add", callback_group=group)
+
+    def add(request: AddTwoInts.Request, response: AddTwoInts.Response) -> AddTwoInts.Response:
+        response.sum = request.a + request.b
+        return response
+
+    node.create_service(AddTwoInts, "add", add, callback_group=group)
+    assert client.wait_for_service(timeout_sec=10)
+
+    async def ask() -> int:
+        answer = await client.call_async(AddTwoInts.Request(a=1, b=2))
+        return int(answer.sum)
+
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    task = executor.create_task(ask)
+    executor.spin_until_future_complete(task, timeout_sec=10)
+    assert task.result() == 3
+
+
+def test_tasks_and_callbacks_share_the_executor(ros: None) -> None:
+    node, executor = Node("here"), SingleThreadedExecutor()
+    executor.add_node(node)
+    ticks: list[int] = []
+
+    async def busy() -> int:
+        while len(ticks) < 3:
+            await executor.create_task(lambda: None)
+        return len(ticks)
+
+    node.create_timer(0.001, lambda: ticks.append(1))
+    task = executor.create_task(busy)
+    executor.spin_until_future_complete(task, timeout_sec=10)
+    assert task.result() == 3
+
+
+def test_futures() -> None:
+    future: Future[int] = Future()
+    seen: list[Any] = []
+    future.add_done_callback(lambda f: seen.append(f.result()))
+    assert not future.done()
+    future.set_result(3)
+    future.add_done_callback(lambda f: seen.append(f.result() + 1))
+    assert seen == [3, 4]
+    failed: Future[int] = Future()
+    failed.set_exception(ValueError("x"))
+    with pytest.raises(ValueError, match="x"):
+        failed.result()
+    cancelled: Future[int] = Future()
+    cancelled.cancel()
+    assert cancelled.cancelled()
+    assert cancelled.done()
+
+
+def test_other_threads_create_and_destroy_while_it_spins(ros: None) -> None:
+    node, executor = Node("here"), SingleThreadedExecutor()
+    executor.add_node(node)
+    done: Future[bool] = Future()
+    spinning = threading.Thread(target=executor.spin_until_future_complete, args=(done,))
+    spinning.start()
+    arrived = threading.Event()
+    publisher = node.create_publisher(String, "topic", 10)
+    for _ in range(50):
+        arrived.clear()
+        subscription = node.create_subscription(String, "topic", lambda _: arrived.set(), 10)
+        publisher.publish(String())
+        assert arrived.wait(10)
+        node.destroy_subscription(subscription)
+    done.set_result(True)
+    spinning.join()
+
+
+def test_shutdown_ends_a_spin_in_another_thread(ros: None) -> None:
+    node, executor = Node("here"), SingleThreadedExecutor()
+    executor.add_node(node)
+    ended: list[BaseException | None] = []
+
+    def spin() -> None:
+        try:
+            executor.spin()
+        except ExternalShutdownException as error:
+            ended.append(error)
+        else:
+            ended.append(None)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    rclpy.shutdown()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(ended) == 1
+
+
+def test_two_contexts_live_side_by_side() -> None:
+    first, second = rclpy.Context(), rclpy.Context()
+    first.init([])
+    second.init([])
+    sender, receiver = Node("sender", context=first), Node("receiver", context=second)
+    received: list[str] = []
+    receiver.create_subscription(String, "topic", lambda m: received.append(m.data), 10)
+    publisher = sender.create_publisher(String, "topic", 10)
+    with SingleThreadedExecutor(context=second) as executor:
+        executor.add_node(receiver)
+        while publisher.get_subscription_count() == 0:
+            executor.spin_once(timeout_sec=0.01)
+        publisher.publish(String(data="x"))
+        while not received:
+            executor.spin_once(timeout_sec=1)
+    first.destroy()
+    assert second.ok()
+    second.destroy()

@@ -1,0 +1,54 @@
+"""Log messages on the console and on `/rosout`."""
+
+import re
+
+import pytest
+import rclpy
+from rcl_interfaces.msg import Log
+from rclpy.logging import LoggingSeverity, get_logger, get_logger_effective_level, set_logger_level
+from rclpy.node import Node
+from rclpy.qos import QoSPresetProfiles, QoSProfile
+
+
+def test_the_console_has_the_format_of_ros(capfd: pytest.CaptureFixture[str]) -> None:
+    get_logger("robot.arm").warning("careful")
+    assert re.fullmatch(r"\[WARN\] \[\d+\.\d{9}\] \[robot\.arm\]: careful\n", capfd.readouterr().err)
+
+
+def test_the_format_can_be_chosen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{name}|{message}|{function_name}")
+    monkeypatch.setenv("RCUTILS_LOGGING_USE_STDOUT", "1")
+    get_logger("a").error("b")
+    assert capfd.readouterr().out == "a|b|test_the_format_can_be_chosen\n"
+
+
+def test_levels_are_inherited(capfd: pytest.CaptureFixture[str]) -> None:
+    set_logger_level("parent", LoggingSeverity.ERROR)
+    child = get_logger("parent").get_child("child")
+    assert not child.info("no")
+    assert get_logger_effective_level("parent.child") == LoggingSeverity.ERROR
+    child.set_level(LoggingSeverity.DEBUG)
+    assert child.debug("yes")
+    assert "yes" in capfd.readouterr().err
+
+
+def test_filters_count_per_place(capfd: pytest.CaptureFixture[str]) -> None:
+    logger = get_logger("filters")
+    assert [logger.info("a", once=True) for _ in range(3)] == [True, False, False]
+    assert [logger.info("b", skip_first=True) for _ in range(3)] == [False, True, True]
+    assert [logger.info("c", throttle_duration_sec=1000.0) for _ in range(3)] == [True, False, False]
+    with pytest.raises(TypeError, match="sometimes"):
+        logger.info("d", sometimes=True)
+
+
+def test_messages_are_on_rosout(ros: None) -> None:
+    listener, node = Node("listener"), Node("speaker", namespace="/ns")
+    heard: list[Log] = []
+    profile = QoSProfile(depth=100, durability=QoSPresetProfiles.ACTION_STATUS_DEFAULT.value.durability)
+    listener.create_subscription(Log, "/rosout", heard.append, profile)
+    node.get_logger().get_child("part").error("on rosout")
+    while not any(m.msg == "on rosout" for m in heard):
+        rclpy.spin_once(listener, timeout_sec=1)
+    message = next(m for m in heard if m.msg == "on rosout")
+    assert (message.name, message.level) == ("ns.speaker.part", 40)
+    assert message.function == "test_messages_are_on_rosout"
