@@ -22,7 +22,7 @@ class Publisher:
         self,
         node: Node,
         writer: Writer,
-        msg_type: type[Any],
+        msg_type: Any,
         topic: str,
         qos_profile: QoSProfile,
         callback_group: CallbackGroup | None,
@@ -30,7 +30,7 @@ class Publisher:
         from ..dds.library import write
         from ..interfaces.cdr import encoder
 
-        self.msg_type: Any = msg_type
+        self.msg_type = msg_type
         self.topic = topic
         self.qos_profile = qos_profile
         self.event_handlers: list[Any] = []
@@ -39,7 +39,7 @@ class Publisher:
         self._writer = writer
         self._handle = writer.handle
         self._write = write
-        self._encode: Any = encoder(self.msg_type)
+        self._encode = encoder(self.msg_type)
         self._alive = True
 
     def publish(self, msg: Any) -> None:

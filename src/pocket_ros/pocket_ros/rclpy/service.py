@@ -108,7 +108,7 @@ class Service(Entity):
         )
 
     def _drain(self) -> None:
-        """Take everything that has come: the middleware keeps only the last few, and a request must not be lost."""
+        """Take everything that has come: the middleware keeps only the last few requests."""
         while (sample := self._reader.take()) is not None:
             self.backlog.append(sample)
 

@@ -40,7 +40,7 @@ def test_an_empty_message_has_one_member() -> None:
 
 @pytest.mark.parametrize("text", ["float64", "int32 x maybe", "in t32 x"])
 def test_what_cannot_be_read_is_an_error(text: str) -> None:
-    with pytest.raises(DefinitionError, match="my_msgs/msg/Bad|field type"):
+    with pytest.raises(DefinitionError, match=r"my_msgs/msg/Bad|field type"):
         parse("my_msgs/msg/Bad", text)
 
 

@@ -1,4 +1,4 @@
-"""The Fibonacci action: feedback per number, cancelling, rejection of orders above 50, abortion of order 13."""
+"""The Fibonacci action: rejects orders above 50, fails at order 13, can be cancelled."""
 
 import threading
 

@@ -1,5 +1,7 @@
 """The two nodes whose endpoints and payloads `test/wire` holds, as recorded from a full ROS 2."""
 
+import contextlib
+
 import rclpy
 from example_interfaces.action import Fibonacci
 from example_interfaces.srv import AddTwoInts
@@ -30,10 +32,8 @@ def main() -> None:
     executor.add_node(node)
     executor.add_node(client)
     print("ready", flush=True)
-    try:
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
 
 
 main()

@@ -30,7 +30,8 @@ number = int(os.environ["ROS_DOMAIN_ID"])
 domain = Domain(
     number,
     "<CycloneDDS><Domain><General><AllowMulticast>false</AllowMulticast></General><Discovery>"
-    '<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="localhost"/></Peers></Discovery></Domain></CycloneDDS>',
+    '<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="localhost"/></Peers>'
+    "</Discovery></Domain></CycloneDDS>",
 )
 participant = DomainParticipant(number)
 qos = Qos(

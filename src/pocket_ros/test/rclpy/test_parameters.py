@@ -137,7 +137,7 @@ def test_changes_are_published(ros: None) -> None:
     node.set_parameters([Parameter("a", value=2)])
     while not any(e.changed_parameters for e in events):
         rclpy.spin_once(watcher, timeout_sec=1)
-    changed = [e for e in events if e.node == "/here" and e.changed_parameters][0]
+    changed = next(e for e in events if e.node == "/here" and e.changed_parameters)
     assert changed.changed_parameters[0].value.integer_value == 2
 
 

@@ -60,7 +60,7 @@ def test_times_between_are_interpolated_and_zero_is_the_latest(buffer: Buffer) -
 
 def test_what_cannot_be_had_says_why(buffer: Buffer) -> None:
     with pytest.raises(
-        ExtrapolationException, match="into the future.*4.000000.*from frame .base. to frame .map."
+        ExtrapolationException, match=r"into the future.*4.000000.*from frame .base. to frame .map."
     ):
         buffer.lookup_transform("map", "base", Time(seconds=4))
     with pytest.raises(ExtrapolationException, match="into the past"):
