@@ -12,7 +12,7 @@ from .library import RETCODE_PRECONDITION_NOT_MET, check, lib
 
 # As many processes of one domain as the port mapping leaves room for can find each other by unicast.
 _MAX_PARTICIPANT_INDEX = 119
-# What a peer missed is asked for again at once: by default the first call to a service just found takes 0.1 s.
+# What a peer missed is asked for again at once: by default a first call to a service takes 0.1 s.
 # A process that ends waits half a second for peers that vanished, not a whole one.
 _INTERNAL = (
     "<Internal><NackDelay>10ms</NackDelay><WriterLingerDuration>500ms</WriterLingerDuration></Internal>"
