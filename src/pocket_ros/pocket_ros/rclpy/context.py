@@ -97,6 +97,7 @@ class Context:
                 callback()
                 return
             held = weakref.WeakMethod(callback) if hasattr(callback, "__self__") else (lambda: callback)
+            self._callbacks = [c for c in self._callbacks if c() is not None]
             self._callbacks.append(held)
 
     def get_domain_id(self) -> int:

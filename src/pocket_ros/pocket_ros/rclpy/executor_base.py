@@ -131,17 +131,28 @@ class Executor:
             left = None if timeout < 0 else (deadline - time.monotonic_ns()) / 1e9
             if left is not None and left < 0 < timeout:
                 return
-            self.spin_once_until_future_complete(future, None if left is None else max(left, 0.0))
+            self._spin_once(None if left is None else max(left, 0.0), future.done)
             if timeout == 0:
                 return
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Run one callback, waiting up to `timeout_sec` for it."""
-        raise NotImplementedError("an executor defines spin_once()")
+        self._spin_once(timeout_sec, None)
 
     def spin_once_until_future_complete(self, future: Future[Any], timeout_sec: float | None = None) -> None:
         """Run one callback, unless the future is done first."""
-        raise NotImplementedError("an executor defines spin_once_until_future_complete()")
+
+        def wake(_: Future[Any]) -> None:
+            self.wake()
+
+        future.add_done_callback(wake)
+        try:
+            self._spin_once(timeout_sec, future.done)
+        finally:
+            future.remove_done_callback(wake)
+
+    def _spin_once(self, timeout_sec: float | None, done: Callable[[], bool] | None) -> None:
+        raise NotImplementedError("an executor defines how it runs what is ready")
 
     def attach(self, entity: Entity) -> None:
         """Wait on an entity of a node here."""

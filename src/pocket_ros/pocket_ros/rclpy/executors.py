@@ -11,7 +11,6 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from .context import Context
 from .executor_base import Executor
@@ -22,7 +21,6 @@ from .executor_exceptions import (
     TimeoutException,
     TimeoutObject,
 )
-from .task import Future
 from .utilities import timeout_sec_to_nsec
 
 __all__ = [
@@ -39,13 +37,6 @@ __all__ = [
 
 class SingleThreadedExecutor(Executor):
     """Runs callbacks in the thread that spins."""
-
-    def spin_once(self, timeout_sec: float | None = None) -> None:
-        self._spin_once(timeout_sec, None)
-
-    def spin_once_until_future_complete(self, future: Future[Any], timeout_sec: float | None = None) -> None:
-        future.add_done_callback(lambda _: self.wake())
-        self._spin_once(timeout_sec, future.done)
 
     def _spin_once(self, timeout_sec: float | None, done: Callable[[], bool] | None) -> None:
         try:
@@ -73,13 +64,6 @@ class MultiThreadedExecutor(Executor):
             num_threads = os.cpu_count() or 2
         self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="executor")
         self._errors: deque[BaseException] = deque()
-
-    def spin_once(self, timeout_sec: float | None = None) -> None:
-        self._spin_once(timeout_sec, None)
-
-    def spin_once_until_future_complete(self, future: Future[Any], timeout_sec: float | None = None) -> None:
-        future.add_done_callback(lambda _: self.wake())
-        self._spin_once(timeout_sec, future.done)
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         success = super().shutdown(timeout_sec)

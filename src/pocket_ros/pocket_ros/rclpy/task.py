@@ -110,7 +110,7 @@ class Future(Generic[_T]):
             self._run_callback(callback)
 
     def _run_callback(self, callback: Callable[[Future[_T]], Any]) -> None:
-        executor = self._executor()
+        executor = None if isinstance(callback, _Direct) else self._executor()
         if executor is not None:
             executor.create_task(callback, self)
             return

@@ -159,7 +159,7 @@ def test_tasks_and_callbacks_share_the_executor(ros: None) -> None:
     node.create_timer(0.001, lambda: ticks.append(1))
     task = executor.create_task(busy)
     executor.spin_until_future_complete(task, timeout_sec=10)
-    assert task.result() == 3
+    assert task.result() >= 3
 
 
 def test_futures() -> None:
