@@ -127,15 +127,17 @@ class Client(Entity):
             pause = min(pause * 2, _LAST_POLL)
         return False
 
-    def configure_introspection(self, clock: Any, service_event_qos_profile: QoSProfile, state: Any) -> None:
+    def configure_introspection(
+        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
+    ) -> None:
         raise NotImplementedError("Client.configure_introspection is not covered; a full ROS 2 has it")
 
     def destroy(self) -> None:
         """End; pending futures stay undone."""
         if not self._destroyed:
             self._destroyed = True
-            self._node._forget_writer(self._writer)
-            self._node._forget_reader(self._reader)
+            self._node._ros_forget_writer(self._writer)
+            self._node._ros_forget_reader(self._reader)
             self._writer.close()
             self._reader.close()
 

@@ -71,7 +71,7 @@ class Executor:
                 return False
             self._nodes.add(node)
             node.executor = self
-            for entity in node._entities():
+            for entity in node._ros_entities():
                 self.attach(entity)
         self.wake()
         return True
@@ -82,9 +82,9 @@ class Executor:
             if node not in self._nodes:
                 return
             self._nodes.discard(node)
-            for entity in node._entities():
+            for entity in node._ros_entities():
                 self.detach(entity)
-            node._leave_executor(self)
+            node._ros_leave_executor(self)
         self.wake()
 
     def get_nodes(self) -> list[Node]:

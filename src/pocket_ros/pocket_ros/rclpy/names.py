@@ -11,23 +11,25 @@ from .exceptions import (
     InvalidTopicNameException,
 )
 
-HIDDEN_PREFIX = "_"
+HIDDEN_TOPIC_PREFIX = "_"
 _BAD = re.compile(r"[^A-Za-z0-9_/~{}]")
 _MAX_NODE_NAME = 255
 
 
-def validate_node_name(name: str) -> bool:
+def validate_node_name(node_name: str) -> bool:
     """True, or raises InvalidNodeNameException."""
-    if not name:
-        raise InvalidNodeNameException(name, "node name must not be empty", 0)
-    bad = re.search(r"[^A-Za-z0-9_]", name)
+    if not node_name:
+        raise InvalidNodeNameException(node_name, "node name must not be empty", 0)
+    bad = re.search(r"[^A-Za-z0-9_]", node_name)
     if bad:
         text = "node name must not contain characters other than alphanumerics or '_'"
-        raise InvalidNodeNameException(name, text, bad.start())
-    if name[0].isdigit():
-        raise InvalidNodeNameException(name, "node name must not start with a number", 0)
-    if len(name) > _MAX_NODE_NAME:
-        raise InvalidNodeNameException(name, "node name length should not exceed '255'", _MAX_NODE_NAME - 1)
+        raise InvalidNodeNameException(node_name, text, bad.start())
+    if node_name[0].isdigit():
+        raise InvalidNodeNameException(node_name, "node name must not start with a number", 0)
+    if len(node_name) > _MAX_NODE_NAME:
+        raise InvalidNodeNameException(
+            node_name, "node name length should not exceed '255'", _MAX_NODE_NAME - 1
+        )
     return True
 
 
@@ -105,7 +107,7 @@ def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> s
 
 def topic_or_service_is_hidden(name: str) -> bool:
     """Whether a part of the name starts with an underscore."""
-    return any(part.startswith(HIDDEN_PREFIX) for part in name.split("/"))
+    return any(part.startswith(HIDDEN_TOPIC_PREFIX) for part in name.split("/"))
 
 
 def _token_problem(name: str) -> tuple[str, int] | None:

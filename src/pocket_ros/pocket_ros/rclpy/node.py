@@ -23,15 +23,19 @@ from .qos import qos_profile_parameter_events
 from .rosout import Rosout
 from .time_source import TimeSource
 from .type_description_service import TypeDescriptionService
+from .type_support import MsgType, SrvType, SrvTypeRequest, SrvTypeResponse
 from .utilities import get_default_context
 
-__all__ = ["Node", "NodeNameNonExistentError"]
+__all__ = ["MsgType", "Node", "NodeNameNonExistentError", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
 HIDDEN_NODE_PREFIX = "_"
 
 
 class Node(NodeEntities, NodeParameters, NodeGraph):
     """A node: a name in the graph, and what it publishes, subscribes to, serves and asks.
+
+    Subclasses keep their own state here too: what is not public starts with `_ros_`, or has the name it has
+    in rclpy.
 
     Raises NotInitializedException without an initialised context, InvalidNodeNameException and
     InvalidNamespaceException.
@@ -55,15 +59,17 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
         self._context = get_default_context() if context is None else context
         if not self._context.ok():
             raise NotInitializedException("cannot create node")
-        self._arguments = _arguments(self._context, cli_args, use_global_arguments)
-        self._set_names(node_name, namespace or "")
-        self._destroyed = False
-        self._init_entities()
-        self._init_parameters(allow_undeclared_parameters, self._overrides(parameter_overrides))
+        self._ros_arguments = _arguments(self._context, cli_args, use_global_arguments)
+        self._ros_set_names(node_name, namespace or "")
+        self._ros_destroyed = False
+        self._ros_init_entities()
+        self._ros_init_parameters(allow_undeclared_parameters, self._ros_overrides(parameter_overrides))
         self._clock = ROSClock()
-        self._graph_node = GraphNode(self._name, self._namespace, self._context.arguments.enclave)
-        self._context.graph.add_node(self._graph_node)
-        self._rosout = Rosout(self, self._logger.name) if enable_rosout and self._arguments.rosout else None
+        self._ros_graph_node = GraphNode(self._ros_name, self._ros_namespace, self._context.arguments.enclave)
+        self._context.graph.add_node(self._ros_graph_node)
+        self._ros_rosout = (
+            Rosout(self, self._logger.name) if enable_rosout and self._ros_arguments.rosout else None
+        )
         self._parameter_event_publisher = self.create_publisher(
             _parameter_event(), "/parameter_events", qos_profile_parameter_events
         )
@@ -78,19 +84,19 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
             self._logger_service = LoggingService(self)
         self._type_description_service = TypeDescriptionService(self)
 
-    def _set_names(self, node_name: str, namespace: str) -> None:
+    def _ros_set_names(self, node_name: str, namespace: str) -> None:
         names.validate_node_name(node_name)
         if not namespace.startswith("/"):
             namespace = f"/{namespace}"
         names.validate_namespace(namespace)
-        self._namespace = self._arguments.namespace(node_name, namespace)
-        self._name = self._arguments.node_name(node_name)
-        names.validate_node_name(self._name)
-        names.validate_namespace(self._namespace)
+        self._ros_namespace = self._ros_arguments.namespace(node_name, namespace)
+        self._ros_name = self._ros_arguments.node_name(node_name)
+        names.validate_node_name(self._ros_name)
+        names.validate_namespace(self._ros_namespace)
         self._logger = get_logger(self.get_fully_qualified_name().lstrip("/").replace("/", "."))
 
-    def _overrides(self, given: list[Parameter] | None) -> dict[str, Parameter]:
-        values = self._arguments.overrides(self.get_fully_qualified_name())
+    def _ros_overrides(self, given: list[Parameter] | None) -> dict[str, Parameter]:
+        values = self._ros_arguments.overrides(self.get_fully_qualified_name())
         overrides = {name: Parameter(name, value=value) for name, value in values.items()}
         overrides.update({p.name: p for p in given or []})
         return overrides
@@ -107,15 +113,15 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
 
     def get_name(self) -> str:
         """The name, without namespace."""
-        return self._name
+        return self._ros_name
 
     def get_namespace(self) -> str:
         """The namespace."""
-        return self._namespace
+        return self._ros_namespace
 
     def get_fully_qualified_name(self) -> str:
         """Namespace and name."""
-        return f"{self._namespace.rstrip('/')}/{self._name}"
+        return f"{self._ros_namespace.rstrip('/')}/{self._ros_name}"
 
     def get_clock(self) -> ROSClock:
         """The node's clock: system time, or simulation time while `use_sim_time` is set."""
@@ -127,16 +133,16 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
 
     def destroy_node(self) -> None:
         """End the node and everything it consists of; doing so twice changes nothing."""
-        if self._destroyed:
+        if self._ros_destroyed:
             return
-        self._destroyed = True
+        self._ros_destroyed = True
         executor = self.executor
         if executor is not None:
             executor.remove_node(self)
-        if self._rosout is not None:
-            self._rosout.close()
+        if self._ros_rosout is not None:
+            self._ros_rosout.close()
         self._time_source.detach()
-        for waitable in list(self._waitables):
+        for waitable in list(self._ros_waitables):
             waitable.destroy()
         owned: list[list[Any]] = [
             self._publishers,
@@ -151,7 +157,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
                 entity.destroy()
             entities.clear()
         if self._context.ok():
-            self._context.graph.remove_node(self._graph_node)
+            self._context.graph.remove_node(self._ros_graph_node)
 
     def __enter__(self) -> Node:
         return self

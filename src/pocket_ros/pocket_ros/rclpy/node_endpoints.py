@@ -30,8 +30,8 @@ class NodeEndpoints:
     """Makes endpoints that are announced as this node's; what owns and runs them is decided elsewhere."""
 
     _context: Context
-    _arguments: RosArguments
-    _graph_node: GraphNode
+    _ros_arguments: RosArguments
+    _ros_graph_node: GraphNode
     _default_callback_group: CallbackGroup
 
     def get_name(self) -> str:
@@ -41,22 +41,22 @@ class NodeEndpoints:
         raise NotImplementedError("Node defines get_namespace()")
 
     @property
-    def _graph(self) -> Graph:
+    def _ros_graph(self) -> Graph:
         return self._context.graph
 
     def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
         """The full name of a topic after remapping. Raises InvalidTopicNameException."""
-        return self._resolve(topic, "rostopic", only_expand)
+        return self._ros_resolve(topic, "rostopic", only_expand)
 
     def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
         """The full name of a service after remapping. Raises InvalidServiceNameException."""
         try:
-            return self._resolve(service, "rosservice", only_expand)
+            return self._ros_resolve(service, "rosservice", only_expand)
         except InvalidTopicNameException:
             names.validate_topic_name(service, is_service=True)
             raise
 
-    def _create_publisher(
+    def _ros_create_publisher(
         self,
         msg_type: Any,
         topic: str,
@@ -69,7 +69,7 @@ class NodeEndpoints:
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
         data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        writer = self._writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
         publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
         events = event_callbacks or PublisherEventCallbacks()
         publisher.event_handlers = events.create_event_handlers(
@@ -77,7 +77,7 @@ class NodeEndpoints:
         )
         return publisher
 
-    def _create_subscription(
+    def _ros_create_subscription(
         self,
         msg_type: Any,
         topic: str,
@@ -91,7 +91,7 @@ class NodeEndpoints:
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
         data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        reader = self._reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
         subscription = Subscription(
             self,  # type: ignore[arg-type]
             reader,
@@ -108,23 +108,23 @@ class NodeEndpoints:
         )
         return subscription
 
-    def _create_client(
+    def _ros_create_client(
         self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
     ) -> Client:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self.resolve_service_name(name), _profile(profile)
         request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
-        number, guid = self._graph.next_service_number(), self._context.participant.guid
+        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
         def data(kind: str) -> bytes:
             return user_data(type_hash(kind), "clientid", guid, number)
 
-        reader = self._reader(f"rr{full_name}Reply", response, profile, data(response))
-        writer = self._writer(f"rq{full_name}Request", request, profile, data(request))
+        reader = self._ros_reader(f"rr{full_name}Reply", response, profile, data(response))
+        writer = self._ros_writer(f"rq{full_name}Request", request, profile, data(request))
         group = group or self._default_callback_group
         return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
 
-    def _create_service(
+    def _ros_create_service(
         self,
         srv_type: Any,
         name: str,
@@ -136,13 +136,13 @@ class NodeEndpoints:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self.resolve_service_name(name), _profile(profile)
         request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
-        number, guid = self._graph.next_service_number(), self._context.participant.guid
+        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
         def data(kind: str) -> bytes:
             return user_data(type_hash(kind), "serviceid", guid, number)
 
-        writer = self._writer(f"rr{full_name}Reply", response, profile, data(response))
-        reader = self._reader(f"rq{full_name}Request", request, profile, data(request))
+        writer = self._ros_writer(f"rr{full_name}Reply", response, profile, data(response))
+        reader = self._ros_reader(f"rq{full_name}Request", request, profile, data(request))
         group = group or self._default_callback_group
         return service_class(
             self,  # type: ignore[arg-type]
@@ -155,7 +155,7 @@ class NodeEndpoints:
             profile,
         )
 
-    def _writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
+    def _ros_writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
         from ..dds.library import DDSError
         from .qos_mapping import to_dds
 
@@ -165,43 +165,45 @@ class NodeEndpoints:
             )
         except DDSError as error:
             raise RCLError(str(error)) from error
-        self._graph_node.writers.add(writer.guid)
-        self._graph.changed()
+        self._ros_graph_node.writers.add(writer.guid)
+        self._ros_graph.changed()
         return writer
 
-    def _reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
+    def _ros_reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
         from ..dds.library import DDSError
         from .qos_mapping import needs_peers, to_dds
 
-        peers = [w.qos for w in self._graph.writers() if w.topic == topic] if needs_peers(profile) else []
+        peers = [w.qos for w in self._ros_graph.writers() if w.topic == topic] if needs_peers(profile) else []
         try:
             reader = self._context.participant.create_reader(
                 topic, dds_type_name(type_name), to_dds(profile, peers), data
             )
         except DDSError as error:
             raise RCLError(str(error)) from error
-        self._graph_node.readers.add(reader.guid)
-        self._graph.changed()
+        self._ros_graph_node.readers.add(reader.guid)
+        self._ros_graph.changed()
         return reader
 
-    def _forget_writer(self, writer: Writer) -> None:
-        self._graph_node.writers.discard(writer.guid)
-        self._graph_changed()
+    def _ros_forget_writer(self, writer: Writer) -> None:
+        self._ros_graph_node.writers.discard(writer.guid)
+        self._ros_graph_changed()
 
-    def _forget_reader(self, reader: Reader) -> None:
-        self._graph_node.readers.discard(reader.guid)
-        self._graph_changed()
+    def _ros_forget_reader(self, reader: Reader) -> None:
+        self._ros_graph_node.readers.discard(reader.guid)
+        self._ros_graph_changed()
 
-    def _graph_changed(self) -> None:
+    def _ros_graph_changed(self) -> None:
         if self._context.ok():
-            self._graph.changed()
+            self._ros_graph.changed()
 
-    def _resolve(self, name: str, kind: str, only_expand: bool) -> str:
+    def _ros_resolve(self, name: str, kind: str, only_expand: bool) -> str:
         def expand(text: str) -> str:
             return names.expand_topic_name(text, self.get_name(), self.get_namespace())
 
         full_name = expand(name)
-        return full_name if only_expand else self._arguments.remap(full_name, self.get_name(), expand, kind)
+        return (
+            full_name if only_expand else self._ros_arguments.remap(full_name, self.get_name(), expand, kind)
+        )
 
 
 def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:

@@ -30,17 +30,17 @@ class NodeEntities(NodeEndpoints):
 
     _clock: ROSClock
 
-    def _init_entities(self) -> None:
+    def _ros_init_entities(self) -> None:
         self._publishers: list[Publisher] = []
         self._subscriptions: list[Subscription] = []
         self._clients: list[Client] = []
         self._services: list[Service] = []
         self._timers: list[Timer] = []
         self._guards: list[GuardCondition] = []
-        self._waitables: list[Any] = []
+        self._ros_waitables: list[Any] = []
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
-        self._executor_ref: Callable[[], Executor | None] = lambda: None
+        self._ros_executor_ref: Callable[[], Executor | None] = lambda: None
 
     @property
     def publishers(self) -> Iterator[Publisher]:
@@ -68,7 +68,7 @@ class NodeEntities(NodeEndpoints):
 
     @property
     def waitables(self) -> Iterator[Any]:
-        yield from self._waitables
+        yield from self._ros_waitables
 
     @property
     def default_callback_group(self) -> CallbackGroup:
@@ -78,7 +78,7 @@ class NodeEntities(NodeEndpoints):
     @property
     def executor(self) -> Executor | None:
         """The executor that runs this node's callbacks."""
-        return self._executor_ref()
+        return self._ros_executor_ref()
 
     @executor.setter
     def executor(self, new_executor: Executor | None) -> None:
@@ -88,9 +88,9 @@ class NodeEntities(NodeEndpoints):
         if current is not None:
             current.remove_node(self)  # type: ignore[arg-type]
         if new_executor is None:
-            self._executor_ref = lambda: None
+            self._ros_executor_ref = lambda: None
         else:
-            self._executor_ref = weakref.ref(new_executor)
+            self._ros_executor_ref = weakref.ref(new_executor)
             new_executor.add_node(self)  # type: ignore[arg-type]
 
     def create_publisher(
@@ -106,11 +106,11 @@ class NodeEntities(NodeEndpoints):
     ) -> Publisher:
         """A publisher. Raises InvalidTopicNameException, and RCLError for policies the middleware refuses."""
         _refuse_overrides(qos_overriding_options, "create_publisher")
-        publisher = self._create_publisher(
+        publisher = self._ros_create_publisher(
             msg_type, topic, qos_profile, callback_group, event_callbacks, publisher_class
         )
         self._publishers.append(publisher)
-        self._added(*publisher.event_handlers)
+        self._ros_added(*publisher.event_handlers)
         return publisher
 
     def create_subscription(
@@ -132,11 +132,11 @@ class NodeEntities(NodeEndpoints):
         Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
         """
         _refuse_overrides(qos_overriding_options, "create_subscription")
-        subscription = self._create_subscription(
+        subscription = self._ros_create_subscription(
             msg_type, topic, callback, qos_profile, callback_group, event_callbacks, raw
         )
         self._subscriptions.append(subscription)
-        self._added(subscription, *subscription.event_handlers)
+        self._ros_added(subscription, *subscription.event_handlers)
         return subscription
 
     def create_client(
@@ -148,9 +148,9 @@ class NodeEntities(NodeEndpoints):
         callback_group: CallbackGroup | None = None,
     ) -> Client:
         """A client of a service. Raises InvalidServiceNameException."""
-        client = self._create_client(srv_type, srv_name, qos_profile, callback_group)
+        client = self._ros_create_client(srv_type, srv_name, qos_profile, callback_group)
         self._clients.append(client)
-        self._added(client)
+        self._ros_added(client)
         return client
 
     def create_service(
@@ -163,9 +163,9 @@ class NodeEntities(NodeEndpoints):
         callback_group: CallbackGroup | None = None,
     ) -> Service:
         """A service. Raises InvalidServiceNameException."""
-        service = self._create_service(srv_type, srv_name, callback, qos_profile, callback_group)
+        service = self._ros_create_service(srv_type, srv_name, callback, qos_profile, callback_group)
         self._services.append(service)
-        self._added(service)
+        self._ros_added(service)
         return service
 
     def create_timer(
@@ -183,7 +183,7 @@ class NodeEntities(NodeEndpoints):
             callback, group, period, clock or self._clock, context=self._context, autostart=autostart
         )
         self._timers.append(timer)
-        self._added(timer)
+        self._ros_added(timer)
         return timer
 
     def create_guard_condition(
@@ -193,7 +193,7 @@ class NodeEntities(NodeEndpoints):
         group = callback_group or self._default_callback_group
         guard = GuardCondition(callback, group, context=self._context)
         self._guards.append(guard)
-        self._added(guard)
+        self._ros_added(guard)
         return guard
 
     def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
@@ -209,38 +209,40 @@ class NodeEntities(NodeEndpoints):
             raise NotImplementedError(
                 "Node.add_waitable is not covered for a program's own Waitable; a full ROS 2 has it"
             )
-        self._waitables.append(waitable)
-        self._added(*waitable.entities())
+        self._ros_waitables.append(waitable)
+        self._ros_added(*waitable.entities())
 
     def remove_waitable(self, waitable: Any) -> None:
         """No longer wait on it."""
-        if waitable in self._waitables:
-            self._removed(*waitable.entities())
-            self._waitables.remove(waitable)
+        if waitable in self._ros_waitables:
+            self._ros_removed(*waitable.entities())
+            self._ros_waitables.remove(waitable)
 
     def destroy_publisher(self, publisher: Publisher) -> bool:
         """End a publisher; False where it is not this node's."""
-        return self._destroy(self._publishers, publisher, publisher.event_handlers)
+        return self._ros_destroy(self._publishers, publisher, publisher.event_handlers)
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """End a subscription; False where it is not this node's."""
-        return self._destroy(self._subscriptions, subscription, [subscription, *subscription.event_handlers])
+        return self._ros_destroy(
+            self._subscriptions, subscription, [subscription, *subscription.event_handlers]
+        )
 
     def destroy_client(self, client: Client) -> bool:
         """End a client; False where it is not this node's."""
-        return self._destroy(self._clients, client, [client])
+        return self._ros_destroy(self._clients, client, [client])
 
     def destroy_service(self, service: Service) -> bool:
         """End a service; False where it is not this node's."""
-        return self._destroy(self._services, service, [service])
+        return self._ros_destroy(self._services, service, [service])
 
     def destroy_timer(self, timer: Timer) -> bool:
         """End a timer; False where it is not this node's."""
-        return self._destroy(self._timers, timer, [timer])
+        return self._ros_destroy(self._timers, timer, [timer])
 
     def destroy_guard_condition(self, guard: GuardCondition) -> bool:
         """End a guard condition; False where it is not this node's."""
-        return self._destroy(self._guards, guard, [guard])
+        return self._ros_destroy(self._guards, guard, [guard])
 
     def destroy_rate(self, rate: Rate) -> bool:
         """End a rate; False where it is not this node's."""
@@ -248,40 +250,40 @@ class NodeEntities(NodeEndpoints):
         rate.destroy()
         return destroyed
 
-    def _entities(self) -> Iterator[Entity]:
+    def _ros_entities(self) -> Iterator[Entity]:
         """Everything an executor waits on."""
         yield from chain(self._subscriptions, self._clients, self._services, self._timers, self._guards)
         for publisher in self._publishers:
             yield from publisher.event_handlers
         for subscription in self._subscriptions:
             yield from subscription.event_handlers
-        for waitable in self._waitables:
+        for waitable in self._ros_waitables:
             yield from waitable.entities()
 
-    def _added(self, *entities: Entity) -> None:
+    def _ros_added(self, *entities: Entity) -> None:
         executor = self.executor
         if executor is not None and entities:
             for entity in entities:
                 executor.attach(entity)
             executor.wake()
 
-    def _removed(self, *entities: Entity) -> None:
+    def _ros_removed(self, *entities: Entity) -> None:
         executor = self.executor
         if executor is not None:
             for entity in entities:
                 executor.detach(entity)
 
-    def _destroy(self, owned: list[Any], item: Any, entities: list[Entity]) -> bool:
+    def _ros_destroy(self, owned: list[Any], item: Any, entities: list[Entity]) -> bool:
         if item not in owned:
             return False
         owned.remove(item)
-        self._removed(*entities)
+        self._ros_removed(*entities)
         item.destroy()
         return True
 
-    def _leave_executor(self, executor: Executor) -> None:
+    def _ros_leave_executor(self, executor: Executor) -> None:
         if self.executor is executor:
-            self._executor_ref = lambda: None
+            self._ros_executor_ref = lambda: None
 
 
 def _refuse_overrides(options: Any, call: str) -> None:

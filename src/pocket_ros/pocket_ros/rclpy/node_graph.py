@@ -39,86 +39,92 @@ class NodeGraph:
         raise NotImplementedError("Node defines resolve_service_name()")
 
     @property
-    def _graph(self) -> Graph:
+    def _ros_graph(self) -> Graph:
         return self.context.graph
 
     def get_node_names(self) -> list[str]:
         """The names of all nodes."""
-        return [node.name for node in self._graph.nodes()]
+        return [node.name for node in self._ros_graph.nodes()]
 
     def get_fully_qualified_node_names(self) -> list[str]:
         """The names of all nodes with their namespaces."""
-        return [node.full_name for node in self._graph.nodes()]
+        return [node.full_name for node in self._ros_graph.nodes()]
 
     def get_node_names_and_namespaces(self) -> list[tuple[str, str]]:
         """Name and namespace of all nodes."""
-        return [(node.name, node.namespace) for node in self._graph.nodes()]
+        return [(node.name, node.namespace) for node in self._ros_graph.nodes()]
 
     def get_node_names_and_namespaces_with_enclaves(self) -> list[tuple[str, str, str]]:
         """Name, namespace and enclave of all nodes."""
-        return [(node.name, node.namespace, node.enclave) for node in self._graph.nodes()]
+        return [(node.name, node.namespace, node.enclave) for node in self._ros_graph.nodes()]
 
     def get_topic_names_and_types(self, no_demangle: bool = False) -> NamesAndTypes:
         """All topics with their types; as DDS knows them where `no_demangle`."""
-        return _topics([*self._graph.writers(), *self._graph.readers()], no_demangle)
+        return _topics([*self._ros_graph.writers(), *self._ros_graph.readers()], no_demangle)
 
     def get_service_names_and_types(self) -> NamesAndTypes:
         """All services with their types."""
-        return _services([*self._graph.writers(), *self._graph.readers()])
+        return _services([*self._ros_graph.writers(), *self._ros_graph.readers()])
 
     def get_publisher_names_and_types_by_node(
         self, node_name: str, node_namespace: str, no_demangle: bool = False
     ) -> NamesAndTypes:
         """What a node publishes. Raises NodeNameNonExistentError."""
-        node = self._find(node_name, node_namespace)
-        return _topics((e for e in self._graph.writers() if e.guid in node.writers), no_demangle)
+        node = self._ros_find(node_name, node_namespace)
+        return _topics((e for e in self._ros_graph.writers() if e.guid in node.writers), no_demangle)
 
     def get_subscriber_names_and_types_by_node(
         self, node_name: str, node_namespace: str, no_demangle: bool = False
     ) -> NamesAndTypes:
         """What a node subscribes to. Raises NodeNameNonExistentError."""
-        node = self._find(node_name, node_namespace)
-        return _topics((e for e in self._graph.readers() if e.guid in node.readers), no_demangle)
+        node = self._ros_find(node_name, node_namespace)
+        return _topics((e for e in self._ros_graph.readers() if e.guid in node.readers), no_demangle)
 
     def get_service_names_and_types_by_node(self, node_name: str, node_namespace: str) -> NamesAndTypes:
         """The services of a node. Raises NodeNameNonExistentError."""
-        node = self._find(node_name, node_namespace)
-        own = (e for e in self._graph.readers() if e.guid in node.readers)
+        node = self._ros_find(node_name, node_namespace)
+        own = (e for e in self._ros_graph.readers() if e.guid in node.readers)
         return _services(e for e in own if e.topic.startswith(SERVICE_REQUESTS))
 
     def get_client_names_and_types_by_node(self, node_name: str, node_namespace: str) -> NamesAndTypes:
         """The services a node has clients of. Raises NodeNameNonExistentError."""
-        node = self._find(node_name, node_namespace)
-        own = (e for e in self._graph.readers() if e.guid in node.readers)
+        node = self._ros_find(node_name, node_namespace)
+        own = (e for e in self._ros_graph.readers() if e.guid in node.readers)
         return _services(e for e in own if e.topic.startswith(SERVICE_REPLIES))
 
     def count_publishers(self, topic_name: str) -> int:
         """How many publishers a topic has."""
-        return self._count(self._graph.writers(), "rt" + self.resolve_topic_name(topic_name))
+        return self._ros_count(self._ros_graph.writers(), "rt" + self.resolve_topic_name(topic_name))
 
     def count_subscribers(self, topic_name: str) -> int:
         """How many subscriptions a topic has."""
-        return self._count(self._graph.readers(), "rt" + self.resolve_topic_name(topic_name))
+        return self._ros_count(self._ros_graph.readers(), "rt" + self.resolve_topic_name(topic_name))
 
     def count_clients(self, service_name: str) -> int:
         """How many clients a service has."""
-        return self._count(self._graph.readers(), f"rr{self.resolve_service_name(service_name)}Reply")
+        return self._ros_count(self._ros_graph.readers(), f"rr{self.resolve_service_name(service_name)}Reply")
 
     def count_services(self, service_name: str) -> int:
         """How many servers a service has."""
-        return self._count(self._graph.readers(), f"rq{self.resolve_service_name(service_name)}Request")
+        return self._ros_count(
+            self._ros_graph.readers(), f"rq{self.resolve_service_name(service_name)}Request"
+        )
 
     def get_publishers_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
     ) -> list[TopicEndpointInfo]:
         """Who publishes a topic, and how."""
-        return self._infos(self._graph.writers(), topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER)
+        return self._ros_infos(
+            self._ros_graph.writers(), topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER
+        )
 
     def get_subscriptions_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
     ) -> list[TopicEndpointInfo]:
         """Who subscribes to a topic, and how."""
-        return self._infos(self._graph.readers(), topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION)
+        return self._ros_infos(
+            self._ros_graph.readers(), topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION
+        )
 
     def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
         """Wait for a node to appear; False on timeout (seconds)."""
@@ -131,8 +137,8 @@ class NodeGraph:
             time.sleep(_POLL)
         return False
 
-    def _find(self, name: str, namespace: str) -> GraphNode:
-        nodes = self._graph.nodes()
+    def _ros_find(self, name: str, namespace: str) -> GraphNode:
+        nodes = self._ros_graph.nodes()
         for node in nodes:
             if node.name == name and node.namespace == (namespace or "/"):
                 return node
@@ -140,15 +146,15 @@ class NodeGraph:
             f"Cannot get information of node '{namespace.rstrip('/')}/{name}': the graph has no such node"
         )
 
-    def _count(self, endpoints: list[Endpoint], dds_topic: str) -> int:
+    def _ros_count(self, endpoints: list[Endpoint], dds_topic: str) -> int:
         return sum(e.topic == dds_topic for e in endpoints)
 
-    def _infos(
+    def _ros_infos(
         self, endpoints: list[Endpoint], topic: str, no_mangle: bool, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
         wanted = topic if no_mangle else "rt" + self.resolve_topic_name(topic)
         found = [e for e in endpoints if e.topic == wanted]
-        nodes = self._graph.nodes() if found else []
+        nodes = self._ros_graph.nodes() if found else []
         return [_info(endpoint, nodes, kind) for endpoint in found]
 
 

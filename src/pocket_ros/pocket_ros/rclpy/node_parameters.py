@@ -34,7 +34,7 @@ class NodeParameters:
     _clock: ROSClock
     _parameter_event_publisher: Publisher
 
-    def _init_parameters(self, allow_undeclared: bool, overrides: dict[str, Parameter]) -> None:
+    def _ros_init_parameters(self, allow_undeclared: bool, overrides: dict[str, Parameter]) -> None:
         self._parameters: dict[str, Parameter] = {}
         self._descriptors: dict[str, Any] = {}
         self._allow_undeclared_parameters = allow_undeclared
@@ -69,7 +69,7 @@ class NodeParameters:
         declared: list[Parameter] = []
         descriptors: dict[str, Any] = {}
         for index, entry in enumerate(parameters):
-            name, value, descriptor = self._read_declaration(namespace, index, entry)
+            name, value, descriptor = self._ros_read_declaration(namespace, index, entry)
             if not ignore_override and name in self._parameter_overrides:
                 value = self._parameter_overrides[name].value
                 value = _widened(value, descriptor)
@@ -79,7 +79,7 @@ class NodeParameters:
         if known:
             raise ParameterAlreadyDeclaredException(known)
         for parameter in declared:
-            result = self._set_atomically([parameter], descriptors, keep_unset=True)
+            result = self._ros_set_atomically([parameter], descriptors, keep_unset=True)
             if not result.successful:
                 if result.reason.startswith("Wrong parameter type"):
                     expected = Parameter.Type(descriptors[parameter.name].type)
@@ -87,7 +87,9 @@ class NodeParameters:
                 raise InvalidParameterValueException(parameter.name, parameter.value, result.reason)
         return [self._parameters[p.name] for p in declared]
 
-    def _read_declaration(self, namespace: str, index: int, entry: tuple[Any, ...]) -> tuple[str, Any, Any]:
+    def _ros_read_declaration(
+        self, namespace: str, index: int, entry: tuple[Any, ...]
+    ) -> tuple[str, Any, Any]:
         if not 1 <= len(entry) <= 3:
             raise TypeError(
                 f"Invalid parameter tuple length at index {index} in parameters list: {entry}; "
@@ -194,28 +196,28 @@ class NodeParameters:
         """
         results = []
         for parameter in parameter_list:
-            changed = self._before_setting([parameter])
-            self._check_undeclared(changed)
-            results.append(self._set_atomically(changed) if changed else _failed("No parameters to set"))
+            changed = self._ros_before_setting([parameter])
+            self._ros_check_undeclared(changed)
+            results.append(self._ros_set_atomically(changed) if changed else _failed("No parameters to set"))
         return results
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> Any:
         """Set all parameters or none. Raises ParameterNotDeclaredException."""
-        changed = self._before_setting(parameter_list)
-        self._check_undeclared(changed)
-        return self._set_atomically(changed)
+        changed = self._ros_before_setting(parameter_list)
+        self._ros_check_undeclared(changed)
+        return self._ros_set_atomically(changed)
 
-    def _before_setting(self, parameters: list[Parameter]) -> list[Parameter]:
+    def _ros_before_setting(self, parameters: list[Parameter]) -> list[Parameter]:
         for callback in self._pre_set_parameters_callbacks:
             parameters = callback(parameters)
         return parameters
 
-    def _check_undeclared(self, parameters: list[Parameter]) -> None:
+    def _ros_check_undeclared(self, parameters: list[Parameter]) -> None:
         unknown = [p.name for p in parameters if p.name not in self._parameters]
         if unknown and not self._allow_undeclared_parameters:
             raise ParameterNotDeclaredException(unknown)
 
-    def _set_atomically(
+    def _ros_set_atomically(
         self, parameters: list[Parameter], descriptors: dict[str, Any] | None = None, keep_unset: bool = False
     ) -> Any:
         for parameter in parameters:
@@ -233,14 +235,14 @@ class NodeParameters:
                 return result
         event = _rcl("ParameterEvent")(node=self.get_fully_qualified_name())
         for parameter in parameters:
-            self._store(parameter, descriptors, keep_unset, event)
+            self._ros_store(parameter, descriptors, keep_unset, event)
         event.stamp = self._clock.now().to_msg()
         self._parameter_event_publisher.publish(event)
         for after in self._post_set_parameters_callbacks:
             after(parameters)
         return _rcl("SetParametersResult")(successful=True)
 
-    def _store(
+    def _ros_store(
         self, parameter: Parameter, descriptors: dict[str, Any] | None, keep_unset: bool, event: Any
     ) -> None:
         name, message = parameter.name, parameter.to_parameter_msg()

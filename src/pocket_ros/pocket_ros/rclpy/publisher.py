@@ -97,7 +97,7 @@ class Publisher:
             self._alive = False
             for handler in self.event_handlers:
                 handler.destroy()
-            self._node._forget_writer(self._writer)
+            self._node._ros_forget_writer(self._writer)
             self._writer.close()
 
     def __enter__(self) -> Publisher:

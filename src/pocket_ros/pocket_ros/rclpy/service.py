@@ -76,15 +76,17 @@ class Service(Entity):
         self._wait_until_reachable(header)
         self._writer.write(service_header.join(header, self._encode(response)))
 
-    def configure_introspection(self, clock: Any, service_event_qos_profile: QoSProfile, state: Any) -> None:
+    def configure_introspection(
+        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
+    ) -> None:
         raise NotImplementedError("Service.configure_introspection is not covered; a full ROS 2 has it")
 
     def destroy(self) -> None:
         """Stop answering."""
         if not self._destroyed:
             self._destroyed = True
-            self._node._forget_reader(self._reader)
-            self._node._forget_writer(self._writer)
+            self._node._ros_forget_reader(self._reader)
+            self._node._ros_forget_writer(self._writer)
             self._reader.close()
             self._writer.close()
 

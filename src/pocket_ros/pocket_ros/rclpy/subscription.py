@@ -164,7 +164,7 @@ class Subscription(Entity):
             self._destroyed = True
             for handler in self.event_handlers:
                 handler.destroy()
-            self._node._forget_reader(self._reader)
+            self._node._ros_forget_reader(self._reader)
             self._reader.close()
 
     def conditions(self) -> list[int]:

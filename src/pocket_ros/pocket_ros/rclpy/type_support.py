@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from .exceptions import NoTypeSupportImportedException
+
+MsgType = TypeVar("MsgType")
+SrvType = TypeVar("SrvType")
+SrvTypeRequest = TypeVar("SrvTypeRequest")
+SrvTypeResponse = TypeVar("SrvTypeResponse")
 
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:

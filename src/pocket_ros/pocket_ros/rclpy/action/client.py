@@ -108,15 +108,15 @@ class ActionClient:
         impl, base = action_type.Impl, f"{action_name}/_action"
 
         def ask(kind: Any, name: str, qos: QoSProfile) -> Client:
-            return node._create_client(kind, f"{base}/{name}", qos, group)
+            return node._ros_create_client(kind, f"{base}/{name}", qos, group)
 
         self._goal_client = ask(impl.SendGoalService, "send_goal", goal_service_qos_profile)
         self._cancel_client = ask(impl.CancelGoalService, "cancel_goal", cancel_service_qos_profile)
         self._result_client = ask(impl.GetResultService, "get_result", result_service_qos_profile)
-        self._feedback = node._create_subscription(
+        self._feedback = node._ros_create_subscription(
             impl.FeedbackMessage, f"{base}/feedback", self._on_feedback, feedback_sub_qos_profile, group
         )
-        self._status = node._create_subscription(
+        self._status = node._ros_create_subscription(
             impl.GoalStatusMessage, f"{base}/status", self._on_status, status_sub_qos_profile, group
         )
         self._destroyed = False

@@ -106,7 +106,7 @@ class ActionServer:
 
         def serve(kind: Any, name: str, callback: Callable[..., Any], qos: QoSProfile) -> Service:
             group = self.callback_group
-            return node._create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
+            return node._ros_create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
 
         self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_service_qos_profile)
         self._cancel_service = serve(
@@ -115,10 +115,10 @@ class ActionServer:
         self._result_service = serve(
             impl.GetResultService, "get_result", self._on_result, result_service_qos_profile
         )
-        self._feedback = node._create_publisher(
+        self._feedback = node._ros_create_publisher(
             impl.FeedbackMessage, f"{base}/feedback", feedback_pub_qos_profile
         )
-        self._status = node._create_publisher(
+        self._status = node._ros_create_publisher(
             impl.GoalStatusMessage, f"{base}/status", status_pub_qos_profile
         )
         self._status_element: Any = message_class("action_msgs/msg/GoalStatus")
@@ -135,17 +135,19 @@ class ActionServer:
         if self._expiry is not None:
             yield self._expiry
 
-    def register_handle_accepted_callback(self, callback: Callable[[ServerGoalHandle], Any] | None) -> None:
+    def register_handle_accepted_callback(
+        self, handle_accepted_callback: Callable[[ServerGoalHandle], Any] | None
+    ) -> None:
         """Called with each accepted goal; the default executes it."""
-        self._handle_accepted_callback = callback or default_handle_accepted_callback
+        self._handle_accepted_callback = handle_accepted_callback or default_handle_accepted_callback
 
-    def register_goal_callback(self, callback: Callable[[Any], Any] | None) -> None:
+    def register_goal_callback(self, goal_callback: Callable[[Any], Any] | None) -> None:
         """Called with each requested goal; answers a GoalResponse."""
-        self._goal_callback = callback or default_goal_callback
+        self._goal_callback = goal_callback or default_goal_callback
 
-    def register_cancel_callback(self, callback: Callable[[ServerGoalHandle], Any] | None) -> None:
+    def register_cancel_callback(self, cancel_callback: Callable[[ServerGoalHandle], Any] | None) -> None:
         """Called with each goal to be cancelled; answers a CancelResponse."""
-        self._cancel_callback = callback or default_cancel_callback
+        self._cancel_callback = cancel_callback or default_cancel_callback
 
     def register_execute_callback(self, execute_callback: Callable[[ServerGoalHandle], Any]) -> None:
         """Called to execute a goal; answers the result. Raises TypeError for what cannot be called."""
@@ -286,7 +288,7 @@ class ActionServer:
             return
         clock = self._node.get_clock()
         self._expiry = Timer(self._expire, self.callback_group, max(self._result_timeout_ns, 1), clock)
-        self._node._added(self._expiry)
+        self._node._ros_added(self._expiry)
 
     def _expire(self) -> None:
         now = self._node.get_clock().now_ns()
@@ -300,7 +302,7 @@ class ActionServer:
             expiry = self._expiry
             if not waiting and expiry is not None:
                 self._expiry = None
-                self._node._removed(expiry)
+                self._node._ros_removed(expiry)
                 expiry.destroy()
             elif expiry is not None:
                 expiry.timer_period_ns = max(min(waiting) + self._result_timeout_ns - now, 1)

@@ -1,0 +1,5 @@
+"""Where programs look for rclpy's C extension."""
+
+from .. import _rclpy_pybind11 as rclpy_implementation
+
+__all__ = ["rclpy_implementation"]
