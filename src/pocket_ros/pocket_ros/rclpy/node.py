@@ -76,11 +76,15 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
         if automatically_declare_parameters_from_overrides:
             overrides = [(name, p.value) for name, p in self._parameter_overrides.items()]
             self.declare_parameters("", overrides, ignore_override=True)
+        self._ros_start_services(start_parameter_services, enable_logger_service)
+
+    def _ros_start_services(self, parameters: bool, logger: bool) -> None:
+        """What a node does of itself: follow simulated time, and answer questions."""
         self._time_source = TimeSource(node=self)
         self._time_source.attach_clock(self._clock)
-        if start_parameter_services:
+        if parameters:
             self._parameter_service = ParameterService(self)
-        if enable_logger_service:
+        if logger:
             self._logger_service = LoggingService(self)
         self._type_description_service = TypeDescriptionService(self)
 

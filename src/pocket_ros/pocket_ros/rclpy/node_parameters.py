@@ -115,23 +115,7 @@ class NodeParameters:
                 stacklevel=4,
             )
             descriptor.dynamic_typing = True
-        if isinstance(value, Parameter.Type):
-            if value is Parameter.Type.NOT_SET:
-                raise ValueError(f"Cannot declare parameter '{name}' as statically typed of type NOT_SET")
-            if descriptor.dynamic_typing:
-                raise ValueError(
-                    f"When declaring parameter '{name}', a type and a descriptor with "
-                    "dynamic_typing=True exclude each other"
-                )
-            descriptor.type = value.value
-            value = None
-        elif not descriptor.dynamic_typing:
-            descriptor.type = Parameter.Type.from_parameter_value(value).value
-            if value is None:
-                raise ValueError(
-                    "Cannot declare a statically typed parameter with default value of type PARAMETER_NOT_SET"
-                )
-        return name, value, descriptor
+        return name, _typed(name, value, descriptor), descriptor
 
     def undeclare_parameter(self, name: str) -> None:
         """Forget a parameter. Raises ParameterNotDeclaredException, ParameterImmutableException."""
@@ -337,6 +321,27 @@ class NodeParameters:
     def remove_post_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
         """Take a callback back. Raises ValueError where it is not there."""
         self._post_set_parameters_callbacks.remove(callback)
+
+
+def _typed(name: str, value: Any, descriptor: Any) -> Any:
+    """The default value, None where only a type is given; the descriptor gets the type."""
+    if isinstance(value, Parameter.Type):
+        if value is Parameter.Type.NOT_SET:
+            raise ValueError(f"Cannot declare parameter '{name}' as statically typed of type NOT_SET")
+        if descriptor.dynamic_typing:
+            raise ValueError(
+                f"When declaring parameter '{name}', a type and a descriptor with "
+                "dynamic_typing=True exclude each other"
+            )
+        descriptor.type = value.value
+        return None
+    if not descriptor.dynamic_typing:
+        descriptor.type = Parameter.Type.from_parameter_value(value).value
+        if value is None:
+            raise ValueError(
+                "Cannot declare a statically typed parameter with default value of type PARAMETER_NOT_SET"
+            )
+    return value
 
 
 def _widened(value: Any, descriptor: Any) -> Any:

@@ -102,28 +102,29 @@ class ActionServer:
         self.register_goal_callback(goal_callback)
         self.register_cancel_callback(cancel_callback)
         self.register_execute_callback(execute_callback)
-        impl, base = action_type.Impl, f"{action_name}/_action"
+        self._create_services(
+            goal_service_qos_profile, cancel_service_qos_profile, result_service_qos_profile
+        )
+        self._create_topics(feedback_pub_qos_profile, status_pub_qos_profile)
+        self._destroyed = False
+        node.add_waitable(self)
+
+    def _create_topics(self, feedback_qos: QoSProfile, status_qos: QoSProfile) -> None:
+        impl, create, base = self._action_type.Impl, self._node._ros_create_publisher, self._action_name
+        self._feedback = create(impl.FeedbackMessage, f"{base}/_action/feedback", feedback_qos)
+        self._status = create(impl.GoalStatusMessage, f"{base}/_action/status", status_qos)
+        self._status_element: Any = message_class("action_msgs/msg/GoalStatus")
+
+    def _create_services(self, goal_qos: QoSProfile, cancel_qos: QoSProfile, result_qos: QoSProfile) -> None:
+        impl, node, base = self._action_type.Impl, self._node, f"{self._action_name}/_action"
 
         def serve(kind: Any, name: str, callback: Callable[..., Any], qos: QoSProfile) -> Service:
             group = self.callback_group
             return node._ros_create_service(kind, f"{base}/{name}", callback, qos, group, _DeferredService)
 
-        self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_service_qos_profile)
-        self._cancel_service = serve(
-            impl.CancelGoalService, "cancel_goal", self._on_cancel, cancel_service_qos_profile
-        )
-        self._result_service = serve(
-            impl.GetResultService, "get_result", self._on_result, result_service_qos_profile
-        )
-        self._feedback = node._ros_create_publisher(
-            impl.FeedbackMessage, f"{base}/feedback", feedback_pub_qos_profile
-        )
-        self._status = node._ros_create_publisher(
-            impl.GoalStatusMessage, f"{base}/status", status_pub_qos_profile
-        )
-        self._status_element: Any = message_class("action_msgs/msg/GoalStatus")
-        self._destroyed = False
-        node.add_waitable(self)
+        self._goal_service = serve(impl.SendGoalService, "send_goal", self._on_goal, goal_qos)
+        self._cancel_service = serve(impl.CancelGoalService, "cancel_goal", self._on_cancel, cancel_qos)
+        self._result_service = serve(impl.GetResultService, "get_result", self._on_result, result_qos)
 
     @property
     def action_type(self) -> Any:
