@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from .context import Context
 from .entity import Entity
+from .exceptions import RCLError
 from .executor_exceptions import (
     ConditionReachedException,
     ExternalShutdownException,
     ShutdownException,
 )
+from .logging import get_logger
 from .task import Future, Task
 from .timer import Timer
 from .timer_schedule import TimerSchedule
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ..dds.waitset import Guard, WaitSet
     from .node import Node
 
+_logger = get_logger("rclpy.executors")
 _GUARD_KEY = 0
 # The main thread runs Python's signal handlers only between waits.
 _MAIN_THREAD_WAIT_NS = 100_000_000
@@ -300,6 +303,10 @@ class Executor:
                 continue
             try:
                 work = entity.take()
+            except RCLError as error:
+                # What a faulty peer sends must not stop this program.
+                _logger.error(str(error), throttle_duration_sec=1.0)
+                work = None
             except BaseException:
                 self._ended(entity)
                 raise

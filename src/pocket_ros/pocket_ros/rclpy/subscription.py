@@ -42,7 +42,6 @@ class SubscriptionHandle:
         self._handle = reader.handle
         self._take = take
         self._topic = topic
-        self._decoders: dict[type[Any], Callable[[bytes, int], Any]] = {}
 
     def take_message(self, msg_type: type[Any], raw: bool) -> tuple[Any, MessageInfo] | None:
         """The next message (its CDR as bytes where `raw`) with its info, or None.

@@ -134,9 +134,27 @@ def test_misuse_is_an_error(ros: None) -> None:
         publisher.publish(String())
 
 
+NO_STRING = b"\x00\x01\x00\x00\xff\xff\xff\x00"
+
+
 def test_bytes_that_are_no_message_end_in_an_error_not_in_nonsense(ros: None) -> None:
     node = Node("here")
     subscription = node.create_subscription(String, "topic", lambda _: None, 10)
-    node.create_publisher(String, "topic", 10).publish(b"\x00\x01\x00\x00\xff\xff\xff\x00")
+    node.create_publisher(String, "topic", 10).publish(NO_STRING)
     with pytest.raises(RCLError, match="'/topic'"):
         subscription.handle.take_message(String, False)
+
+
+def test_what_a_faulty_peer_sends_does_not_stop_the_spin(
+    ros: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    node = Node("here")
+    received: list[str] = []
+    node.create_subscription(String, "topic", lambda m: received.append(m.data), 10)
+    publisher = node.create_publisher(String, "topic", 10)
+    publisher.publish(NO_STRING)
+    publisher.publish(String(data="good"))
+    while not received:
+        rclpy.spin_once(node, timeout_sec=1)
+    assert received == ["good"]
+    assert "not what it should be" in capfd.readouterr().err
