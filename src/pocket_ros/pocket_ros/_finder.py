@@ -1,0 +1,184 @@
+"""The import finder that gives `rclpy`, `launch`, `std_msgs` and the rest to programs where no ROS 2 is installed.
+
+Guarantees: a real module anywhere on the path wins, whichever is imported first; `rclpy.x` and `pocket_ros.rclpy.x`
+are one module object; nothing but this file is read at interpreter start.
+
+`LastFinder` is last on `sys.meta_path` and decides who owns a top-level name. `PathGuard` is first, because the path
+finder would otherwise get two questions wrong: a plain folder called `launch` (most ROS packages have one) would become
+a namespace package, and a submodule of an aliased package would be loaded a second time under its public name.
+"""
+
+import sys
+
+TYPE_CHECKING = False  # as in `typing`, which would cost every interpreter start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+
+LIBRARIES = frozenset(
+    {
+        "ament_index_python",
+        "launch",
+        "launch_ros",
+        "launch_testing",
+        "launch_testing_ros",
+        "rclpy",
+        "ros2cli",
+        "tf2_ros",
+    }
+)
+INTERFACE_PACKAGES = frozenset(
+    {
+        "action_msgs",
+        "builtin_interfaces",
+        "control_msgs",
+        "diagnostic_msgs",
+        "example_interfaces",
+        "geometry_msgs",
+        "nav2_msgs",
+        "nav_msgs",
+        "rcl_interfaces",
+        "rosgraph_msgs",
+        "sensor_msgs",
+        "shape_msgs",
+        "simulation_interfaces",
+        "std_msgs",
+        "std_srvs",
+        "tf2_msgs",
+        "trajectory_msgs",
+        "unique_identifier_msgs",
+        "visualization_msgs",
+    }
+)
+
+
+class AliasLoader:
+    """Loads a public name by importing its module inside pocket_ros; both names are then the same object."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: "ModuleSpec") -> "ModuleType":
+        from importlib import import_module
+
+        module = import_module(self.target)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: "ModuleType") -> None:
+        """Nothing to run, but the import system has just put the alias's spec on the module: take it back."""
+        module.__spec__ = self._spec
+
+    def get_code(self, fullname: str) -> "CodeType | None":
+        """For `python -m <public name>`."""
+        from importlib.util import find_spec
+
+        spec = find_spec(self.target)
+        return spec.loader.get_code(self.target) if spec and hasattr(spec.loader, "get_code") else None
+
+
+def _alias(fullname: str, target: str) -> "ModuleSpec | None":
+    """The spec that loads `target` under `fullname`, or None where there is no such module."""
+    from importlib.machinery import ModuleSpec
+    from importlib.util import find_spec
+
+    module = sys.modules.get(target)
+    if module is None:
+        found = find_spec(target)
+        if found is None:
+            return None
+        is_package, origin = found.submodule_search_locations is not None, found.origin
+    else:
+        is_package, origin = hasattr(module, "__path__"), getattr(module, "__file__", None)
+    return ModuleSpec(fullname, AliasLoader(target), origin=origin, is_package=is_package)  # type: ignore[arg-type]
+
+
+def _elsewhere(fullname: str, path: "Sequence[str] | None") -> "ModuleSpec | None":
+    """What the finders that are not ours say, a bare folder not counting as a package."""
+    for finder in list(sys.meta_path):
+        find = getattr(finder, "find_spec", None)
+        if find is None or finder is LAST or finder is GUARD:
+            continue
+        spec: ModuleSpec | None = find(fullname, path, None)
+        if spec is not None and not _is_bare_folder(spec):
+            return spec
+    return None
+
+
+def _is_bare_folder(spec: "ModuleSpec") -> bool:
+    return spec.loader is None or type(spec.loader).__name__.lstrip("_") == "NamespaceLoader"
+
+
+def _target(name: str) -> str | None:
+    """The module inside pocket_ros that stands for a top-level name."""
+    if name in LIBRARIES:
+        return f"pocket_ros.{name}"
+    if name in INTERFACE_PACKAGES or _is_installed_interface_package(name):
+        return f"pocket_ros.interfaces.packages.{name}"
+    return None
+
+
+def _is_installed_interface_package(name: str) -> bool:
+    """Whether the ament index has a package of that name with interface definitions.
+
+    Source checkouts are searched only for names that end as interface packages do: this runs for every failed import
+    of a program, and the search for checkouts is not free.
+    """
+    import os
+
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    folders = [os.path.join(prefix, "share", name) for prefix in [*prefixes, sys.prefix] if prefix]
+    if name.endswith(("_msgs", "_interfaces", "_srvs", "_actions")):
+        from pocket_ros.ament_index_python import PackageNotFoundError, get_package_share_directory
+
+        try:
+            folders.append(get_package_share_directory(name, print_warning=False))
+        except PackageNotFoundError:
+            pass
+    return any(os.path.isdir(os.path.join(f, kind)) for f in folders for kind in ("msg", "srv", "action"))
+
+
+class PathGuard:
+    """First on `sys.meta_path`; answers only for names that are ours and that the path finder would get wrong."""
+
+    def find_spec(
+        self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+    ) -> "ModuleSpec | None":
+        top, dot, rest = fullname.partition(".")
+        if dot:
+            owner = sys.modules.get(top)
+            name = owner.__name__ if owner is not None else top
+            if name == top or not name.startswith("pocket_ros."):
+                return None
+            return _alias(fullname, f"{name}.{rest}")
+        if top in LIBRARIES or top in INTERFACE_PACKAGES:
+            return _elsewhere(fullname, path) or LAST.find_spec(fullname, path)
+        return None
+
+
+class LastFinder:
+    """Last on `sys.meta_path`: top-level names nobody else has."""
+
+    def find_spec(
+        self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+    ) -> "ModuleSpec | None":
+        if "." in fullname:
+            return None
+        inside = _target(fullname)
+        if inside is None:
+            return None
+        # Finders of editable installs append themselves after this one: they are asked first all the same.
+        return _elsewhere(fullname, path) or _alias(fullname, inside)
+
+
+LAST = LastFinder()
+GUARD = PathGuard()
+
+
+def register() -> None:
+    """Put both finders in place; doing so twice changes nothing."""
+    if LAST not in sys.meta_path:
+        sys.meta_path.append(LAST)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, GUARD)  # type: ignore[arg-type]

@@ -1,0 +1,81 @@
+"""The ament resource index: `<prefix>/share/ament_index/resource_index/<type>/<name>`."""
+
+import os
+from typing import Literal
+
+from .constants import RESOURCE_INDEX_SUBFOLDER
+from .search_paths import get_search_paths
+
+
+class InvalidResourceTypeNameError(ValueError):
+    """A resource type that cannot be the name of a folder."""
+
+
+class InvalidResourceNameError(ValueError):
+    """A resource name that cannot be the name of a file."""
+
+
+def _check_type(resource_type: str) -> None:
+    if not resource_type:
+        raise AssertionError("The resource type must not be empty")
+    if "/" in resource_type or "\\" in resource_type:
+        raise InvalidResourceTypeNameError(
+            f"Resource type '{resource_type}' is invalid: it must not contain a path separator"
+        )
+
+
+def _check_name(resource_name: str) -> None:
+    if not resource_name:
+        raise AssertionError("The resource name must not be empty")
+    if "/" in resource_name or "\\" in resource_name:
+        raise InvalidResourceNameError(
+            f"Resource name '{resource_name}' is invalid: it must not contain a path separator"
+        )
+
+
+def has_resource(resource_type: str, resource_name: str) -> str | Literal[False]:
+    """The prefix that holds the resource, or False.
+
+    Raises InvalidResourceTypeNameError and InvalidResourceNameError for names with a path separator.
+    """
+    _check_type(resource_type)
+    _check_name(resource_name)
+    for prefix in get_search_paths():
+        if os.path.isfile(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name)):
+            return prefix
+    return False
+
+
+def get_resource(resource_type: str, resource_name: str) -> tuple[str, str]:
+    """The content of a resource and the prefix it was found in.
+
+    Raises LookupError when no prefix has it, OSError when it cannot be read.
+    """
+    prefix = has_resource(resource_type, resource_name)
+    if prefix is False:
+        raise LookupError(f"Could not find the resource '{resource_name}' of type '{resource_type}'")
+    with open(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name)) as stream:
+        return stream.read(), prefix
+
+
+def get_resources(resource_type: str) -> dict[str, str]:
+    """Every resource of a type: name to prefix. Folders and hidden files do not count."""
+    _check_type(resource_type)
+    found: dict[str, str] = {}
+    for prefix in get_search_paths():
+        folder = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type)
+        if os.path.isdir(folder):
+            for entry in os.scandir(folder):
+                if not entry.is_dir() and not entry.name.startswith("."):
+                    found.setdefault(entry.name, prefix)
+    return found
+
+
+def get_resource_types() -> set[str]:
+    """The resource types that occur in any prefix."""
+    found: set[str] = set()
+    for prefix in get_search_paths():
+        folder = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER)
+        if os.path.isdir(folder):
+            found.update(e.name for e in os.scandir(folder) if e.is_dir() and not e.name.startswith("."))
+    return found

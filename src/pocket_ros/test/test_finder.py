@@ -1,0 +1,115 @@
+"""The import finder, each case in an interpreter of its own with stand-in packages on its path."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run_python(code: str, folder: Path, *path: Path) -> str:
+    """Run a program in `folder`, which is on its path as for `python -c`; its output."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def stand_in(root: Path, name: str) -> Path:
+    """A package called `name` with one submodule, as a real ROS 2 has it on its path."""
+    package = root / name
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("ORIGIN = 'real'\n")
+    (package / "extra.py").write_text("ORIGIN = 'real extra'\n")
+    return root
+
+
+@pytest.mark.parametrize("name", ["launch", "ament_index_python", "launch_ros", "launch_testing"])
+def test_public_name_is_the_same_module(name: str, tmp_path: Path) -> None:
+    code = f"import {name}, pocket_ros.{name} as inside; print({name} is inside)"
+    assert run_python(code, tmp_path) == "True"
+    code = f"import pocket_ros.{name} as inside, {name}; print({name} is inside)"
+    assert run_python(code, tmp_path) == "True"
+
+
+def test_submodules_are_the_same_modules(tmp_path: Path) -> None:
+    code = """
+import ament_index_python.packages, pocket_ros.ament_index_python.packages as inside
+from ament_index_python.resources import get_resource
+print(ament_index_python.packages is inside, get_resource is ament_index_python.get_resource)
+"""
+    assert run_python(code, tmp_path) == "True True"
+
+
+def test_missing_submodule_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    code = """
+try:
+    import ament_index_python.nothing
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run_python(code, tmp_path) == "No module named 'ament_index_python.nothing'"
+
+
+@pytest.mark.parametrize("order", [("pocket_ros.launch", "launch"), ("launch", "pocket_ros.launch")])
+def test_real_package_wins_in_both_orders(order: tuple[str, str], tmp_path: Path) -> None:
+    real = stand_in(tmp_path / "site", "launch")
+    code = f"""
+import {order[0]}, {order[1]}, launch.extra, pocket_ros.launch
+print(launch.ORIGIN, launch.extra.ORIGIN, hasattr(pocket_ros.launch, 'ORIGIN'))
+"""
+    assert run_python(code, tmp_path, real) == "real real extra False"
+
+
+def test_real_interface_package_wins(tmp_path: Path) -> None:
+    real = stand_in(tmp_path / "site", "std_msgs")
+    assert run_python("import std_msgs; print(std_msgs.ORIGIN)", tmp_path, real) == "real"
+
+
+def test_finder_registered_later_still_wins(tmp_path: Path) -> None:
+    code = """
+import sys, types
+from importlib.machinery import ModuleSpec
+class Late:
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self) if name == 'launch' else None
+    def create_module(self, spec):
+        return types.ModuleType('launch')
+    def exec_module(self, module):
+        module.ORIGIN = 'late'
+sys.meta_path.append(Late())
+import launch
+print(launch.ORIGIN)
+"""
+    assert run_python(code, tmp_path) == "late"
+
+
+def test_folder_without_init_does_not_hide_the_library(tmp_path: Path) -> None:
+    (tmp_path / "launch").mkdir()
+    (tmp_path / "launch" / "talker.launch.py").write_text("")
+    assert run_python("import launch; print(launch.__name__)", tmp_path) == "pocket_ros.launch"
+
+
+def test_finder_is_last(tmp_path: Path) -> None:
+    code = "import sys; print(type(sys.meta_path[-1]).__module__)"
+    assert run_python(code, tmp_path) == "pocket_ros._finder"
+
+
+def test_unknown_module_is_an_ordinary_import_error(tmp_path: Path) -> None:
+    code = """
+try:
+    import no_such_thing_msgs
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run_python(code, tmp_path) == "No module named 'no_such_thing_msgs'"
+
+
+def test_interpreter_start_imports_nothing_else(tmp_path: Path) -> None:
+    code = "import sys; print(*sorted(m for m in sys.modules if m.startswith('pocket_ros')))"
+    assert run_python(code, tmp_path) == "pocket_ros pocket_ros._finder"
+    listing = "import sys; print(*sorted(sys.modules))"
+    plain = subprocess.run([sys.executable, "-S", "-c", listing], capture_output=True, text=True, check=True)
+    started = set(run_python(listing, tmp_path).split()) - set(plain.stdout.split())
+    assert not started & {"typing", "re", "json", "numpy", "cyclonedds", "importlib.metadata"}
