@@ -1,0 +1,283 @@
+"""Run a process and see to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..action import Action
+from ..child_process import ChildProcess
+from ..conditions import evaluate_condition_expression
+from ..descriptions import Executable
+from ..event_handlers.on_process_exit import OnProcessExit
+from ..events.process.events import ProcessExited, ProcessStarted, ProcessStderr, ProcessStdout
+from ..launch_description_entity import LaunchDescriptionEntity
+from ..logging import get_logger
+from ..process_control import ProcessControl
+from ..process_output import ProcessOutput
+from ..some_entities_type import SomeEntitiesType
+from ..some_substitutions_type import SomeSubstitutionsType
+from ..substitutions import LaunchConfiguration
+from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.type_utils import normalize_typed_substitution, perform_float, perform_typed_substitution
+
+if TYPE_CHECKING:
+    from ..launch_context import LaunchContext
+
+OnExit = SomeEntitiesType | Callable[[ProcessExited, "LaunchContext"], SomeEntitiesType | None]
+
+
+class ExecuteLocal(Action):
+    """Runs a process, logs what it writes and ends it with the launch.
+
+    A shutdown sends SIGINT, after `sigterm_timeout` seconds SIGTERM, after `sigkill_timeout` more SIGKILL, each to the
+    process and all it started. `output` is as `launch.logging.get_output_loggers` has it; the environment variable
+    OVERRIDE_LAUNCH_PROCESS_OUTPUT wins over it. `on_exit` is visited when the process ends. With `respawn` the process
+    is started again whenever it ends by itself, at most `respawn_max_retries` times unless that is negative.
+    """
+
+    def __init__(
+        self,
+        *,
+        process_description: Executable,
+        shell: bool = False,
+        sigterm_timeout: SomeSubstitutionsType | float | None = None,
+        sigkill_timeout: SomeSubstitutionsType | float | None = None,
+        emulate_tty: bool = False,
+        output: SomeSubstitutionsType | Mapping[str, Any] = "log",
+        output_format: str = "[{this.process_description.final_name}] {line}",
+        cached_output: bool = False,
+        log_cmd: bool = False,
+        on_exit: OnExit | None = None,
+        respawn: bool | SomeSubstitutionsType = False,
+        respawn_delay: float | SomeSubstitutionsType | None = None,
+        respawn_max_retries: int = -1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.process_description = process_description
+        self._shell = shell
+        self._timeouts = (
+            LaunchConfiguration("sigterm_timeout", default=5) if sigterm_timeout is None else sigterm_timeout,
+            LaunchConfiguration("sigkill_timeout", default=5) if sigkill_timeout is None else sigkill_timeout,
+        )
+        self._emulate_tty = emulate_tty
+        self._output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT", output)
+        self._output_format = output_format
+        self._cached_output = cached_output
+        self._log_cmd = log_cmd
+        self._on_exit = on_exit
+        self._respawn = normalize_typed_substitution(respawn)
+        self._respawn_delay = respawn_delay
+        self._respawn_max_retries = respawn_max_retries
+        self._details: dict[str, Any] | None = None
+        self._child: ChildProcess | None = None
+        self._completed: asyncio.Future[None] | None = None
+        self._stop_requested: asyncio.Event | None = None
+        self._streams: ProcessOutput | None = None
+        self._escalation: asyncio.Task[None] | None = None
+
+    # What others may ask
+
+    @property
+    def shell(self) -> bool:
+        """Whether a shell runs the command."""
+        return self._shell
+
+    @property
+    def emulate_tty(self) -> bool:
+        """Whether the process sees a terminal."""
+        return self._emulate_tty
+
+    @property
+    def output(self) -> Any:
+        """Where output goes."""
+        return self._output
+
+    @property
+    def process_details(self) -> dict[str, Any] | None:
+        """`name`, `cmd`, `cwd`, `env` and, once started, `pid`; None before the action is visited."""
+        return self._details
+
+    @property
+    def return_code(self) -> int | None:
+        """The return code, negative for a signal, or None while there is none."""
+        return None if self._child is None else self._child.returncode
+
+    def get_stdout(self) -> str:
+        """All of standard output. Raises RuntimeError unless `cached_output` was given."""
+        return self._cached("stdout")
+
+    def get_stderr(self) -> str:
+        """All of standard error. Raises RuntimeError unless `cached_output` was given."""
+        return self._cached("stderr")
+
+    def _cached(self, stream: str) -> str:
+        if not self._cached_output:
+            raise RuntimeError(f"pass cached_output=True to keep the {stream} of '{self.describe()}'")
+        return "" if self._streams is None else self._streams.text(stream)
+
+    def get_sub_entities(self) -> list[LaunchDescriptionEntity]:
+        return list(self._on_exit) if isinstance(self._on_exit, list) else []
+
+    def get_asyncio_future(self) -> asyncio.Future[Any] | None:
+        return self._completed
+
+    # Running
+
+    def prepare(self, context: LaunchContext) -> None:
+        """Perform the substitutions; what becomes known is in `process_details`."""
+        description = self.process_description
+        description.prepare(context, self)
+        self._details = {
+            "action": self,
+            "name": description.final_name,
+            "cmd": description.final_cmd,
+            "cwd": description.final_cwd,
+            "env": description.final_env,
+            "pid": 0,
+        }
+
+    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
+        if self._completed is not None:
+            raise RuntimeError(f"{self.describe()} was visited twice; create one action for each process")
+        if context.is_shutdown:
+            return None
+        self.prepare(context)
+        assert context.asyncio_loop is not None
+        output = self._output
+        if not isinstance(output, Mapping):
+            output = perform_substitutions(context, normalize_to_list_of_substitutions(output))
+        name = self.process_description.final_name
+        self._streams = ProcessOutput(name, output, self._format_line, keep=self._cached_output)
+        self._completed = context.asyncio_loop.create_future()
+        self._stop_requested = asyncio.Event()
+        context.register_event_handler(ProcessControl(self))
+        if self._on_exit is not None:
+            context.register_event_handler(OnProcessExit(target_action=self, on_exit=self._on_exit))
+        task = context.asyncio_loop.create_task(self._supervise(context))
+        task.add_done_callback(self._complete)
+        return None
+
+    def _format_line(self, line: str) -> str:
+        return self._output_format.format(line=line, this=self)
+
+    def _complete(self, task: asyncio.Task[None]) -> None:
+        assert self._completed is not None
+        if self._completed.done():
+            return
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._completed.set_exception(error)
+        else:
+            self._completed.set_result(None)
+
+    async def _supervise(self, context: LaunchContext) -> None:
+        assert self._stop_requested is not None
+        retries = 0
+        while not self._stop_requested.is_set():
+            await self._run_once(context)
+            limit = self._respawn_max_retries
+            respawn = perform_typed_substitution(context, self._respawn, bool)
+            if not respawn or (limit >= 0 and retries >= limit):
+                return
+            retries += 1
+            if self._respawn_delay is not None:
+                delay = perform_float(context, self._respawn_delay)
+                await asyncio.wait([asyncio.ensure_future(self._stop_requested.wait())], timeout=delay)
+
+    async def _run_once(self, context: LaunchContext) -> None:
+        details, streams = self._details, self._streams
+        assert details is not None and streams is not None and self._stop_requested is not None
+        logger = get_logger(details["name"])
+        command = " ".join(part for part in details["cmd"] if part.strip())
+        if self._log_cmd:
+            logger.info(f"process details: cmd='{command}', cwd='{details['cwd']}', custom_env?=True")
+        try:
+            child = await self._start(context, details, streams)
+        except OSError as error:
+            logger.error(f"cannot start '{command}': {error.strerror or error}")
+            context.emit_event_sync(ProcessExited(returncode=127, **details))
+            return
+        code = await child.exited()
+        streams.flush()
+        if code == 0:
+            logger.info(f"process has finished cleanly [pid {child.pid}]")
+        else:
+            logger.error(f"process has died [pid {child.pid}, exit code {code}, cmd '{command}'].")
+        context.emit_event_sync(ProcessExited(returncode=code, **details))
+
+    async def _start(
+        self, context: LaunchContext, details: dict[str, Any], streams: ProcessOutput
+    ) -> ChildProcess:
+        def on_started(child: ChildProcess) -> None:
+            self._child = child
+            details["pid"] = child.pid
+            self._logger.info(f"process started with pid [{child.pid}]")
+            context.emit_event_sync(ProcessStarted(**details))
+            if self._stop_requested is not None and self._stop_requested.is_set():
+                self._begin_shutdown(context)
+
+        def on_output(fd: int, data: bytes) -> None:
+            streams.write("stdout" if fd == 1 else "stderr", data)
+            event = ProcessStdout if fd == 1 else ProcessStderr
+            context.emit_event_sync(event(text=data, **details))
+
+        emulate_tty = self._emulate_tty
+        if "emulate_tty" in context.launch_configurations:
+            emulate_tty = evaluate_condition_expression(context, [LaunchConfiguration("emulate_tty")])
+        return await ChildProcess.start(
+            details["cmd"],
+            cwd=details["cwd"],
+            env=details["env"],
+            shell=self._shell,
+            emulate_tty=emulate_tty,
+            on_started=on_started,
+            on_output=on_output,
+        )
+
+    # Ending
+
+    def request_shutdown(self, context: LaunchContext) -> None:
+        """End the process, and do not start it again."""
+        if self._stop_requested is not None and not self._stop_requested.is_set():
+            self._stop_requested.set()
+            if self._child is not None:
+                self._begin_shutdown(context)
+
+    def _begin_shutdown(self, context: LaunchContext) -> None:
+        assert context.asyncio_loop is not None and self._child is not None
+        seconds = [perform_float(context, timeout) for timeout in self._timeouts]
+        self._escalation = context.asyncio_loop.create_task(self._escalate(self._child, *seconds))
+
+    async def _escalate(self, child: ChildProcess, sigterm_timeout: float, sigkill_timeout: float) -> None:
+        steps = ((signal.SIGINT, sigterm_timeout, "SIGTERM"), (signal.SIGTERM, sigkill_timeout, "SIGKILL"))
+        for number, seconds, following in steps:
+            if not self.send_signal(number) or await child.has_ended_within(seconds):
+                return
+            self._logger.error(
+                f"process[{self.process_description.final_name}] failed to terminate '{seconds:g}' seconds after "
+                f"receiving '{number.name}', escalating to '{following}'"
+            )
+        self.send_signal(signal.SIGKILL)
+
+    @property
+    def _logger(self) -> Any:
+        return get_logger(self.process_description.final_name)
+
+    def send_signal(self, number: signal.Signals) -> bool:
+        """Send a signal to the process; False when it does not run. Raises RuntimeError before it was started."""
+        if self._child is None:
+            raise RuntimeError(f"signal '{number.name}' for '{self.describe()}', which has not been started")
+        if self._child.returncode is not None:
+            return False
+        self._logger.info(f"sending signal '{number.name}' to process[{self.process_description.final_name}]")
+        return self._child.send_signal(number)
+
+    def write_stdin(self, data: bytes) -> None:
+        """Write to the standard input of the process, if it runs."""
+        if self._child is not None and self._child.returncode is None:
+            self._child.write(data)

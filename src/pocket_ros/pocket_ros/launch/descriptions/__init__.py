@@ -1,0 +1,5 @@
+"""Descriptions of what actions run."""
+
+from .executable import Executable
+
+__all__ = ["Executable"]

@@ -1,0 +1,39 @@
+"""Answers the start of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..action import Action
+from ..events.process.events import ProcessStarted
+from ..some_entities_type import SomeEntitiesType
+from .on_action_event_base import OnActionEventBase
+
+if TYPE_CHECKING:
+    from ..launch_context import LaunchContext
+
+
+class OnProcessStart(OnActionEventBase):
+    """Answers the start of a process."""
+
+    def __init__(
+        self,
+        *,
+        target_action: Action | Callable[[Any], bool] | None = None,
+        on_start: SomeEntitiesType
+        | Callable[[ProcessStarted, LaunchContext], SomeEntitiesType | None]
+        | None,
+        handle_once: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        from ..actions import ExecuteLocal
+
+        super().__init__(
+            action_matcher=target_action,
+            on_event=on_start,
+            target_event_cls=ProcessStarted,
+            target_action_cls=ExecuteLocal,
+            handle_once=handle_once,
+            **kwargs,
+        )

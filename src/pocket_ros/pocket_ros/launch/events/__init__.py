@@ -1,0 +1,14 @@
+"""Events of the launch and of its processes."""
+
+from . import process
+from .events import ExecutionComplete, IncludeLaunchDescription, Shutdown, TimerEvent
+from .process.matchers import matches_action
+
+__all__ = [
+    "ExecutionComplete",
+    "IncludeLaunchDescription",
+    "Shutdown",
+    "TimerEvent",
+    "matches_action",
+    "process",
+]

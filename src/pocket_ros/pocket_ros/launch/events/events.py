@@ -1,0 +1,48 @@
+"""Events that are not about a process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..event import Event
+
+if TYPE_CHECKING:
+    from ..action import Action
+    from ..launch_description import LaunchDescription
+
+
+class ExecutionComplete(Event):
+    """An action is done."""
+
+    name = "launch.events.ExecutionComplete"
+
+    def __init__(self, *, action: Action) -> None:
+        self.action = action
+
+
+class IncludeLaunchDescription(Event):
+    """A description is to be added to the launch."""
+
+    name = "launch.events.IncludeLaunchDescription"
+
+    def __init__(self, launch_description: LaunchDescription) -> None:
+        self.launch_description = launch_description
+
+
+class Shutdown(Event):
+    """The launch is to end; `due_to_sigint` when a person asked for it by Ctrl-C."""
+
+    name = "launch.events.Shutdown"
+
+    def __init__(self, *, reason: str = "reason not given", due_to_sigint: bool = False) -> None:
+        self.reason = reason
+        self.due_to_sigint = due_to_sigint
+
+
+class TimerEvent(Event):
+    """The time of a timer action has come."""
+
+    name = "launch.events.TimerEvent"
+
+    def __init__(self, *, timer_action: Action) -> None:
+        self.timer_action = timer_action

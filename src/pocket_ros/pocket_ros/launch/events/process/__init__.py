@@ -1,0 +1,31 @@
+"""Events of processes, and matchers that choose a process."""
+
+from .events import (
+    ProcessExited,
+    ProcessIO,
+    ProcessStarted,
+    ProcessStderr,
+    ProcessStdin,
+    ProcessStdout,
+    ProcessTargetedEvent,
+    RunningProcessEvent,
+    ShutdownProcess,
+    SignalProcess,
+)
+from .matchers import matches_executable, matches_name, matches_pid
+
+__all__ = [
+    "ProcessExited",
+    "ProcessIO",
+    "ProcessStarted",
+    "ProcessStderr",
+    "ProcessStdin",
+    "ProcessStdout",
+    "ProcessTargetedEvent",
+    "RunningProcessEvent",
+    "ShutdownProcess",
+    "SignalProcess",
+    "matches_executable",
+    "matches_name",
+    "matches_pid",
+]

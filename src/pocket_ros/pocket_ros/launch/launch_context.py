@@ -1,0 +1,145 @@
+"""The state a launch has while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .event import Event
+from .event_handler import BaseEventHandler
+from .substitution import Substitution
+
+
+class _Locals:
+    """Names that exist while an event is handled or a file is included, as attributes."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.__dict__["_names"] = names
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_names"][name]
+        except KeyError:
+            raise AttributeError(
+                f"the launch context has no local '{name}'; it has: {', '.join(sorted(self.__dict__['_names']))}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("context.locals is read only; use context.extend_locals({...})")
+
+
+class LaunchContext:
+    """Launch configurations, environment, locals, event handlers and the queue of events.
+
+    `launch_configurations` maps names to text (`launch_ros` keeps lists in it, too). `environment` is `os.environ`, which children inherit.
+    """
+
+    def __init__(self, *, argv: Iterable[str] | None = None, noninteractive: bool = False) -> None:
+        self.argv = list(argv) if argv is not None else []
+        self.noninteractive = noninteractive
+        self.launch_configurations: dict[str, Any] = {}
+        self.is_shutdown = False
+        self.asyncio_loop: asyncio.AbstractEventLoop | None = None
+        self._configuration_stack: list[dict[str, Any]] = []
+        self._environment_stack: list[dict[str, str]] = []
+        self._initial_environment = dict(os.environ)
+        self._globals: dict[str, Any] = {}
+        self._locals: dict[str, Any] = {}
+        self._locals_stack: list[dict[str, Any]] = []
+        self._handlers: list[BaseEventHandler] = []
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+
+    @property
+    def environment(self) -> os._Environ[str]:
+        """The environment of this process and of the children to come."""
+        return os.environ
+
+    # Locals and globals
+
+    @property
+    def locals(self) -> _Locals:
+        """Locals and globals as attributes; AttributeError names what there is."""
+        return _Locals(self.get_locals_as_dict())
+
+    def get_locals_as_dict(self) -> dict[str, Any]:
+        """Locals over globals, as a new dict."""
+        return {**self._globals, **self._locals}
+
+    def extend_globals(self, extra: Mapping[str, Any]) -> None:
+        """Add names that stay for the whole launch."""
+        self._globals.update(extra)
+
+    def extend_locals(self, extra: Mapping[str, Any]) -> None:
+        """Add names that go when the present event is done with."""
+        self._locals.update(extra)
+
+    def _push_locals(self) -> None:
+        self._locals_stack.append(dict(self._locals))
+
+    def _pop_locals(self) -> None:
+        if not self._locals_stack:
+            raise RuntimeError("locals were popped more often than they were pushed")
+        self._locals = self._locals_stack.pop()
+
+    # Scopes
+
+    def _push_launch_configurations(self) -> None:
+        self._configuration_stack.append(dict(self.launch_configurations))
+
+    def _pop_launch_configurations(self) -> None:
+        if not self._configuration_stack:
+            raise RuntimeError("launch configurations were popped more often than they were pushed")
+        self._replace(self.launch_configurations, self._configuration_stack.pop())
+
+    def _push_environment(self) -> None:
+        self._environment_stack.append(dict(os.environ))
+
+    def _pop_environment(self) -> None:
+        if not self._environment_stack:
+            raise RuntimeError("the environment was popped more often than it was pushed")
+        self._replace(os.environ, self._environment_stack.pop())
+
+    def _reset_environment(self) -> None:
+        self._replace(os.environ, self._initial_environment)
+
+    @staticmethod
+    def _replace(target: Any, content: Mapping[str, str]) -> None:
+        for name in [name for name in target if name not in content]:
+            del target[name]
+        target.update(content)
+
+    # Events
+
+    @property
+    def event_handlers(self) -> list[BaseEventHandler]:
+        """The registered handlers, the one asked first at the front."""
+        return self._handlers
+
+    def register_event_handler(self, event_handler: BaseEventHandler, append: bool = False) -> None:
+        """Register a handler; it is asked before those already there, or after them with `append`."""
+        if append:
+            self._handlers.append(event_handler)
+        else:
+            self._handlers.insert(0, event_handler)
+
+    def unregister_event_handler(self, event_handler: BaseEventHandler) -> None:
+        """Remove a handler. Raises ValueError when it is not registered."""
+        self._handlers.remove(event_handler)
+
+    def would_handle_event(self, event: Event) -> bool:
+        """Whether any handler matches."""
+        return any(handler.matches(event) for handler in self._handlers)
+
+    def emit_event_sync(self, event: Event) -> None:
+        """Queue an event, from the thread of the launch."""
+        self.events.put_nowait(event)
+
+    async def emit_event(self, event: Event) -> None:
+        """Queue an event, from a coroutine of the launch."""
+        self.events.put_nowait(event)
+
+    def perform_substitution(self, substitution: Substitution) -> str:
+        """The text of a substitution in this context."""
+        return substitution.perform(self)

@@ -1,0 +1,20 @@
+"""Launch files as sources of descriptions."""
+
+from .any_launch_description_source import AnyLaunchDescriptionSource
+from .python_launch_description_source import PythonLaunchDescriptionSource
+from .python_launch_file import (
+    InvalidPythonLaunchFileError,
+    get_launch_description_from_python_launch_file,
+    load_python_launch_file_as_module,
+)
+
+__all__ = [
+    "AnyLaunchDescriptionSource",
+    "InvalidPythonLaunchFileError",
+    "PythonLaunchDescriptionSource",
+    "get_launch_description_from_any_launch_file",
+    "get_launch_description_from_python_launch_file",
+    "load_python_launch_file_as_module",
+]
+
+from .any_launch_description_source import get_launch_description_from_any_launch_file

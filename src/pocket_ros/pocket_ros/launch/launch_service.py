@@ -1,0 +1,187 @@
+"""Runs launch descriptions."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .event import Event
+from .event_handlers import OnIncludeLaunchDescription
+from .events.events import IncludeLaunchDescription, Shutdown
+from .launch_context import LaunchContext
+from .launch_description import LaunchDescription
+from .launch_description_entity import LaunchDescriptionEntity
+from .logging import get_logger
+from .utilities import normalize_to_list_of_entities
+
+
+class _NothingLeft(Event):
+    """Nothing the launch waits for is left: wakes its loop."""
+
+    name = "launch.events.NothingLeft"
+
+
+class LaunchService:
+    """Visits entities and handles events, on one event loop in one thread, until all is done.
+
+    A first SIGINT or a SIGTERM shuts the launch down: every process is told to end, and `run` returns when the last
+    one has. What a launch file raises ends the launch with return code 1.
+    """
+
+    def __init__(
+        self, *, argv: Iterable[str] | None = None, noninteractive: bool = False, debug: bool = False
+    ) -> None:
+        self._context = LaunchContext(argv=argv, noninteractive=noninteractive)
+        self._context.register_event_handler(OnIncludeLaunchDescription())
+        self._debug = debug
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._before_run: list[Event] = []
+        self._lock = threading.Lock()
+        self._pending: set[asyncio.Future[Any]] = set()
+        self._return_code = 0
+        self._interrupted = False
+        self._logger = get_logger("launch")
+
+    @property
+    def context(self) -> LaunchContext:
+        """The state of the launch."""
+        return self._context
+
+    @property
+    def event_loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop while the launch runs."""
+        return self._loop
+
+    @property
+    def is_shutdown(self) -> bool:
+        """Whether the launch is ending."""
+        return self._context.is_shutdown
+
+    def emit_event(self, event: Event) -> None:
+        """Queue an event, from any thread, also before `run`."""
+        with self._lock:
+            if self._loop is None:
+                self._before_run.append(event)
+            else:
+                self._loop.call_soon_threadsafe(self._context.emit_event_sync, event)
+
+    def include_launch_description(self, launch_description: LaunchDescription) -> None:
+        """Add a description, from any thread, also before `run`."""
+        self.emit_event(IncludeLaunchDescription(launch_description))
+
+    def shutdown(self, force_sync: bool = False) -> None:
+        """End the launch, from any thread."""
+        self.emit_event(Shutdown(reason="LaunchService.shutdown() called"))
+
+    def run(self, *, shutdown_when_idle: bool = True) -> int:
+        """Run until the launch has ended; its return code, 0 unless something was raised.
+
+        With `shutdown_when_idle=False` only a shutdown ends it.
+        """
+        return asyncio.run(self.run_async(shutdown_when_idle=shutdown_when_idle))
+
+    async def run_async(self, *, shutdown_when_idle: bool = True) -> int:
+        """`run` as a coroutine. Raises RuntimeError when the launch runs already."""
+        with self._lock:
+            if self._loop is not None:
+                raise RuntimeError("this LaunchService runs already; create one for each launch")
+            self._loop = self._context.asyncio_loop = asyncio.get_running_loop()
+            for event in self._before_run:
+                self._context.emit_event_sync(event)
+            self._before_run.clear()
+        restore = self._install_signal_handlers()
+        try:
+            await self._process_events(shutdown_when_idle)
+        finally:
+            restore()
+            with self._lock:
+                self._loop = self._context.asyncio_loop = None
+        return self._return_code
+
+    # Events
+
+    async def _process_events(self, shutdown_when_idle: bool) -> None:
+        events = self._context.events
+        while True:
+            if events.empty() and not self._pending:
+                if self._context.is_shutdown:
+                    return
+                if shutdown_when_idle:
+                    events.put_nowait(Shutdown(reason="idle"))
+            self._process(await events.get())
+
+    def _process(self, event: Event) -> None:
+        if isinstance(event, Shutdown):
+            if self._context.is_shutdown:
+                return
+            self._context.is_shutdown = True
+        for handler in list(self._context.event_handlers):
+            if not handler.matches(event):
+                continue
+            self._context._push_locals()
+            try:
+                for entity in normalize_to_list_of_entities(handler.handle(event, self._context)):
+                    self._visit(entity)
+            except (
+                Exception
+            ) as error:  # a user's launch file or handler: it ends the launch, not the interpreter
+                self._fail(error)
+            finally:
+                self._context._pop_locals()
+
+    def _visit(self, entity: LaunchDescriptionEntity) -> None:
+        following = entity.visit(self._context)
+        future = entity.get_asyncio_future()
+        if future is not None and not future.done() and future not in self._pending:
+            self._pending.add(future)
+            future.add_done_callback(self._on_done)
+        for further in normalize_to_list_of_entities(following):
+            self._visit(further)
+
+    def _on_done(self, future: asyncio.Future[Any]) -> None:
+        self._pending.discard(future)
+        if not future.cancelled() and (error := future.exception()) is not None:
+            self._fail(error)
+        if not self._pending:
+            self._context.emit_event_sync(_NothingLeft())
+
+    def _fail(self, error: BaseException) -> None:
+        text = "".join(traceback.format_exception(error))
+        self._logger.debug(text)
+        if self._debug:
+            self._logger.error(text)
+        self._logger.error(f"Caught exception in launch (see debug for traceback): {error}")
+        self._return_code = 1
+        self._context.emit_event_sync(Shutdown(reason=f"Caught exception in launch: {error}"))
+
+    # Signals
+
+    def _install_signal_handlers(self) -> Callable[[], None]:
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        loop = asyncio.get_running_loop()
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        loop.add_signal_handler(signal.SIGINT, self._on_sigint)
+        loop.add_signal_handler(signal.SIGTERM, self._on_sigterm)
+
+        def restore() -> None:
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)
+
+        return restore
+
+    def _on_sigint(self) -> None:
+        again = " again, ignoring..." if self._interrupted else ""
+        self._logger.warning(f"user interrupted with ctrl-c (SIGINT){again}")
+        if not self._interrupted:
+            self._interrupted = True
+            self._context.emit_event_sync(Shutdown(reason="ctrl-c (SIGINT)", due_to_sigint=True))
+
+    def _on_sigterm(self) -> None:
+        self._logger.warning("asked to end by SIGTERM")
+        self._context.emit_event_sync(Shutdown(reason="SIGTERM"))
