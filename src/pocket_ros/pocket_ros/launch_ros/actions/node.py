@@ -1,0 +1,156 @@
+"""Run a node."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from ...launch.actions import ExecuteProcess
+from ...launch.some_substitutions_type import SomeSubstitutionsType
+from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..substitutions import ExecutableInPackage
+from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
+from ..utilities.parameters import evaluate_parameters, normalize_parameters
+from .set_parameter import global_parameters
+
+if TYPE_CHECKING:
+    from ...launch.launch_context import LaunchContext
+    from ..parameters_type import SomeParameters
+
+Remappings = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
+
+
+class Node(ExecuteProcess):
+    """Runs an executable of a package as a node, with name, namespace, parameters and remappings.
+
+    Without `package`, `executable` is a path or a name on `PATH`. Parameters are files and dictionaries, a later one
+    winning over an earlier; remappings are pairs. Further arguments are those of ExecuteProcess.
+    """
+
+    UNSPECIFIED_NODE_NAME = "<node_name_unspecified>"
+    UNSPECIFIED_NODE_NAMESPACE = ""
+
+    def __init__(
+        self,
+        *,
+        executable: SomeSubstitutionsType,
+        package: SomeSubstitutionsType | None = None,
+        name: SomeSubstitutionsType | None = None,
+        namespace: SomeSubstitutionsType | None = None,
+        exec_name: SomeSubstitutionsType | None = None,
+        parameters: SomeParameters | None = None,
+        remappings: Remappings | None = None,
+        ros_arguments: Iterable[SomeSubstitutionsType] | None = None,
+        arguments: Iterable[SomeSubstitutionsType] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        program = executable if package is None else ExecutableInPackage(executable, package)
+        super().__init__(cmd=[program, *(arguments or ())], name=exec_name, **kwargs)
+        self._package = package
+        self._executable = executable
+        self._name_given = None if name is None else normalize_to_list_of_substitutions(name)
+        self._namespace_given = None if namespace is None else normalize_to_list_of_substitutions(namespace)
+        self._parameters = () if parameters is None else normalize_parameters(parameters)
+        self._remappings = [
+            (normalize_to_list_of_substitutions(source), normalize_to_list_of_substitutions(target))
+            for source, target in (remappings or ())
+        ]
+        self._ros_arguments = [normalize_to_list_of_substitutions(part) for part in (ros_arguments or ())]
+        self._node_name: str | None = None
+        self._node_namespace: str | None = None
+        self._prepared = False
+
+    @property
+    def node_package(self) -> Any:
+        """The package as given."""
+        return self._package
+
+    @property
+    def node_executable(self) -> Any:
+        """The executable as given."""
+        return self._executable
+
+    @property
+    def node_name(self) -> str:
+        """The full name, namespace included. Raises RuntimeError before the action was visited."""
+        if not self._prepared:
+            raise RuntimeError("cannot access 'node_name' before executing action")
+        namespace = (self._node_namespace or self.UNSPECIFIED_NODE_NAMESPACE).rstrip("/")
+        return f"{namespace}/{self._node_name or self.UNSPECIFIED_NODE_NAME}"
+
+    def is_node_name_fully_specified(self) -> bool:
+        """Whether the launch file chose the name."""
+        return self._node_name is not None
+
+    def describe(self) -> str:
+        return f"Node(package={self._package!r}, executable={self._executable!r})"
+
+    def prepare(self, context: LaunchContext) -> None:
+        """Perform the substitutions and complete the command with `--ros-args`."""
+        if self._name_given is not None:
+            self._node_name = perform_substitutions(context, self._name_given)
+        given = None
+        if self._namespace_given is not None:
+            given = perform_substitutions(context, self._namespace_given)
+        namespace = prefix_namespace(context.launch_configurations.get("ros_namespace"), given)
+        self._node_namespace = make_namespace_absolute(namespace) if namespace else None
+        self._prepared = True
+        super().prepare(context)
+        ros_args = self._ros_args(context)
+        if ros_args:
+            self.process_description.final_cmd.extend(["--ros-args", *ros_args])
+
+    def _ros_args(self, context: LaunchContext) -> list[str]:
+        args = [perform_substitutions(context, part) for part in self._ros_arguments]
+        if self._node_name is not None:
+            args += ["-r", f"__node:={self._node_name}"]
+        if self._node_namespace is not None:
+            args += ["-r", f"__ns:={self._node_namespace}"]
+        parameters = [
+            *global_parameters(context, self._node_name),
+            *evaluate_parameters(context, self._parameters),
+        ]
+        for item in parameters:
+            path = self._write_parameters(item) if isinstance(item, dict) else Path(item)
+            if not path.is_file():
+                raise FileNotFoundError(f"parameter file '{path}' of {self.describe()} does not exist")
+            args += ["--params-file", str(path)]
+        own = [
+            (perform_substitutions(context, source), perform_substitutions(context, target))
+            for source, target in self._remappings
+        ]
+        for source, target in [*context.launch_configurations.get("ros_remaps", ()), *own]:
+            args += ["-r", f"{source}:={target}"]
+        return args
+
+    def _write_parameters(self, parameters: dict[str, Any]) -> Path:
+        owner = self.node_name if self.is_node_name_fully_specified() else "/**"
+        folder = Path(_parameter_folder().name)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=folder, prefix="launch_params_", suffix=".yaml", delete=False
+        ) as stream:
+            yaml.safe_dump({owner: {"ros__parameters": parameters}}, stream, default_flow_style=False)
+        return Path(stream.name)
+
+    @property
+    def expanded_node_namespace(self) -> str:
+        """The namespace, empty where there is none. Raises RuntimeError before the action was visited."""
+        if not self._prepared:
+            raise RuntimeError("cannot access 'expanded_node_namespace' before executing action")
+        return self._node_namespace or self.UNSPECIFIED_NODE_NAMESPACE
+
+    @property
+    def ros_arguments(self) -> Sequence[Any]:
+        """ROS arguments as given, as substitutions."""
+        return self._ros_arguments
+
+
+@lru_cache(maxsize=1)
+def _parameter_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for this process's parameter files, removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="launch_ros_")

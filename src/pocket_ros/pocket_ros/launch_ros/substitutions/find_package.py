@@ -1,0 +1,58 @@
+"""Where a package is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...ament_index_python import PackageNotFoundError, get_package_prefix, get_package_share_directory
+from ...launch.some_substitutions_type import SomeSubstitutionsType
+from ...launch.substitution import Substitution
+from ...launch.substitutions import PathJoinSubstitution, SubstitutionFailure
+from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+
+if TYPE_CHECKING:
+    from ...launch.launch_context import LaunchContext
+
+
+class FindPackage(Substitution):
+    """Base of both; `substitution / "more"` is a path below. Raises SubstitutionFailure for an unknown package."""
+
+    def __init__(self, package: SomeSubstitutionsType) -> None:
+        self._package = normalize_to_list_of_substitutions(package)
+
+    @property
+    def package(self) -> list[Substitution]:
+        """The package's name, as substitutions."""
+        return self._package
+
+    def __truediv__(self, other: SomeSubstitutionsType) -> PathJoinSubstitution:
+        return PathJoinSubstitution([self, other])
+
+    def find(self, package_name: str) -> str:
+        """The folder of a package."""
+        raise NotImplementedError(
+            f"use FindPackageShare or FindPackagePrefix instead of {type(self).__name__}"
+        )
+
+    def describe(self) -> str:
+        return f"{type(self).__name__}(pkg={' + '.join(part.describe() for part in self._package)})"
+
+    def perform(self, context: LaunchContext) -> str:
+        try:
+            return self.find(perform_substitutions(context, self._package))
+        except PackageNotFoundError as error:
+            raise SubstitutionFailure(str(error)) from error
+
+
+class FindPackagePrefix(FindPackage):
+    """The prefix a package is installed in."""
+
+    def find(self, package_name: str) -> str:
+        return get_package_prefix(package_name)
+
+
+class FindPackageShare(FindPackage):
+    """The share directory of a package."""
+
+    def find(self, package_name: str) -> str:
+        return get_package_share_directory(package_name)

@@ -1,0 +1,94 @@
+"""Values of parameters: what ROS can hold, from what a launch file wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import yaml
+
+from ...launch.substitution import Substitution
+from ...launch.utilities import perform_substitutions
+
+if TYPE_CHECKING:
+    from ...launch.launch_context import LaunchContext
+
+SCALARS = (bool, int, float, str)
+
+
+def text_to_value(text: str, value_type: Any = None) -> Any:
+    """The value a text stands for: what YAML makes of it, or of the type asked for. Raises ValueError."""
+    if value_type is str:
+        return text
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        if value_type is None:
+            raise ValueError(
+                f"Unable to parse the value of parameter as yaml: {text!r}; if it is text, wrap it in "
+                "launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
+            ) from error
+        raise ValueError(f"cannot read {text!r} as {value_type}: {error}") from error
+    return checked("" if value is None and value_type is None else value, value_type)
+
+
+def checked(value: Any, value_type: Any) -> Any:
+    """The value if it is of the type (int serves as float). Raises ValueError naming both."""
+    if value_type is None:
+        return value
+    if value_type is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    origin = get_origin(value_type)
+    if value_type is list or origin is list or (origin is not None and isinstance(value, list)):
+        item = (get_args(value_type) or (None,))[0]
+        if isinstance(value, list | tuple):
+            return [checked(v, item) for v in value]
+    elif isinstance(value, value_type) and not (isinstance(value, bool) and value_type is not bool):
+        return value
+    raise ValueError(f"Allowed value type is '{value_type}', got {value!r} of type {type(value).__name__}")
+
+
+def evaluate_value(context: LaunchContext, value: Any) -> Any:
+    """A value of a parameter dictionary in a context.
+
+    A substitution, alone or among text in a sequence, becomes text that is read as YAML; text given as such stays text;
+    sequences hold items of one type. Raises TypeError for what no parameter can be.
+    """
+    from ..parameter_descriptions import ParameterValue
+
+    if isinstance(value, ParameterValue):
+        return value.evaluate(context)
+    if isinstance(value, Substitution):
+        return text_to_value(value.perform(context))
+    if isinstance(value, SCALARS):
+        return value
+    if isinstance(value, bytes):
+        return list(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+        return evaluate_value(context, value)
+    if isinstance(value, list | tuple | set):
+        return _evaluate_sequence(context, list(value))
+    raise TypeError(f"a parameter cannot be {value!r} of type {type(value).__name__}")
+
+
+def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
+    from ..parameter_descriptions import ParameterValue
+
+    if items and all(isinstance(item, Substitution | str) for item in items):
+        if any(isinstance(item, Substitution) for item in items):
+            parts = [
+                item if isinstance(item, str) else perform_substitutions(context, [item]) for item in items
+            ]
+            return text_to_value("".join(parts))
+        return items
+    if items and all(isinstance(item, list | tuple) for item in items):
+        return [perform_substitutions(context, [s for s in item]) for item in items]
+    values = [item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items]
+    kinds = {type(v) for v in values}
+    if kinds == {int, float}:
+        return [float(v) for v in values]
+    if len(kinds) > 1 or not kinds <= set(SCALARS):
+        raise TypeError(
+            f"a parameter's list must hold items of one type out of bool, int, float and str: {values!r}"
+        )
+    return values
