@@ -1,0 +1,157 @@
+"""From a test module to launches with their tests."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import unittest
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from ..launch import LaunchDescription
+from ..launch.actions import GroupAction
+from ..launch.launch_description_entity import LaunchDescriptionEntity
+from .actions import ReadyToTest
+from .ready_aggregator import ReadyAggregator
+from .ready_to_test_action_timeout import DEFAULT_SECONDS
+
+ENTRY_POINT = "generate_test_description"
+_FIXTURES = ("setUp", "tearDown", "setUpClass", "tearDownClass")
+
+
+class TestRun:
+    """One launch: a description, the tests while it runs and the tests after its end."""
+
+    __test__ = False
+
+    def __init__(
+        self,
+        name: str,
+        test_description_function: Callable[..., Any],
+        param_args: dict[str, Any],
+        pre_shutdown_tests: unittest.TestSuite,
+        post_shutdown_tests: unittest.TestSuite,
+    ) -> None:
+        self.name = name
+        self.param_args = param_args
+        self.pre_shutdown_tests = pre_shutdown_tests
+        self.post_shutdown_tests = post_shutdown_tests
+        self._function = test_description_function
+        base = inspect.unwrap(getattr(test_description_function, "func", test_description_function))
+        self.markers: dict[str, Any] = getattr(base, "__markers__", {})
+        self.timeout: float = getattr(base, "__ready_to_test_action_timeout__", DEFAULT_SECONDS)
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name}={value}" for name, value in self.param_args.items())
+        return f"{self.name}[{values}]" if values else self.name
+
+    def all_cases(self) -> Iterator[unittest.TestCase]:
+        """Every test."""
+        yield from _cases(self.pre_shutdown_tests)
+        yield from _cases(self.post_shutdown_tests)
+
+    def describe(self, ready_fn: Callable[[], None]) -> tuple[LaunchDescription, dict[str, Any]]:
+        """The launch description and the names it gives its tests; `ready_fn` is called when it is ready.
+
+        Raises TypeError for a function of the wrong form, ValueError when the description can never become
+        ready.
+        """
+        takes_ready = "ready_fn" in inspect.signature(self._function).parameters
+        result = self._function(ready_fn=ready_fn) if takes_ready else self._function()
+        description, context = result if isinstance(result, tuple) else (result, {})
+        if not isinstance(description, LaunchDescription):
+            raise TypeError(
+                f"{ENTRY_POINT} must return a LaunchDescription, got {type(description).__name__}"
+            )
+        actions = list(_ready_actions(description.entities))
+        if not takes_ready and not actions:
+            raise ValueError(
+                f"the launch description of {ENTRY_POINT} needs launch_testing.actions.ReadyToTest() in it"
+            )
+        aggregator = ReadyAggregator(ready_fn, len(actions))
+        for action in actions:
+            action.add_callback(aggregator.ready_fn)
+        return description, dict(context)
+
+    def bind(self, tests: unittest.TestSuite, names: dict[str, Any], arguments: dict[str, Any]) -> None:
+        """Give tests attributes, and arguments to every test and fixture that names them."""
+        classes = {type(case) for case in _cases(tests)}
+        for test_class in classes:
+            for name, value in names.items():
+                setattr(test_class, name, value)
+            for name in _FIXTURES:
+                function = getattr(test_class, name)
+                bound = _bind(function, arguments)
+                if bound is not function:
+                    setattr(test_class, name, staticmethod(bound) if inspect.ismethod(function) else bound)
+        for case in _cases(tests):
+            method = case._testMethodName
+            setattr(case, method, _bind(getattr(case, method), arguments))
+
+
+def _bind(function: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
+    wanted = {name: arguments[name] for name in inspect.signature(function).parameters if name in arguments}
+    if not wanted:
+        return function
+
+    @functools.wraps(function)
+    def bound(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{**wanted, **kwargs})
+
+    return bound
+
+
+def _cases(suite: Iterable[Any]) -> Iterator[unittest.TestCase]:
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from _cases(item)
+        else:
+            yield item
+
+
+def _ready_actions(entities: Iterable[LaunchDescriptionEntity]) -> Iterator[ReadyToTest]:
+    for entity in entities:
+        if isinstance(entity, ReadyToTest):
+            yield entity
+            continue
+        held = (
+            entity.get_sub_entities() if isinstance(entity, GroupAction) else entity.describe_sub_entities()
+        )
+        yield from _ready_actions(held)
+        for _, conditional in entity.describe_conditional_sub_entities():
+            yield from _ready_actions(conditional)
+
+
+def LoadTestsFromPythonModule(module: ModuleType, *, name: str = "launch_tests") -> list[TestRun]:
+    """The launches of a module: one, or one for each set of parameters.
+
+    Raises AttributeError without an entry point.
+    """
+    function = getattr(module, ENTRY_POINT, None)
+    if function is None:
+        raise AttributeError(f"{module.__name__} has no function {ENTRY_POINT}(), which a launch test needs")
+    variants = function.__parametrized__() if hasattr(function, "__parametrized__") else [(function, {})]
+    return [
+        TestRun(name, variant, arguments, _load(module, False), _load(module, True))
+        for variant, arguments in variants
+    ]
+
+
+def _load(module: ModuleType, post_shutdown: bool) -> unittest.TestSuite:
+    """The tests of a module, on classes of their own: what one launch binds does not reach the next."""
+    loader = unittest.TestLoader()
+    suite = unittest.TestSuite()
+    for value in list(vars(module).values()):
+        if not (isinstance(value, type) and issubclass(value, unittest.TestCase)):
+            continue
+        if (
+            value.__module__ != module.__name__
+            or getattr(value, "__post_shutdown_test__", False) != post_shutdown
+        ):
+            continue
+        copy = type(
+            value.__name__, (value,), {"__module__": value.__module__, "__qualname__": value.__qualname__}
+        )
+        suite.addTests(loader.loadTestsFromTestCase(copy))
+    return suite

@@ -1,0 +1,88 @@
+"""The pytest plugin: a module whose `generate_test_description` is marked `launch_test` is run as a launch
+test.
+
+It is imported at every start of pytest, so the launch machinery is imported only for a module that needs it.
+Where a full ROS 2 is present its own plugin does this, and this one does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _is_ours() -> bool:
+    import launch_testing  # type: ignore[import-not-found,unused-ignore]
+
+    return bool(launch_testing.__name__ == "pocket_ros.launch_testing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "launch_test: mark a generate_test_description function as a launch test"
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    try:
+        parser.addoption(
+            "--launch-args", action="append", default=[], help="One launch argument, as name:=value"
+        )
+    except ValueError:  # the real plugin has the same option
+        return
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
+    text = module_path.read_bytes()
+    if b"launch_test" not in text or b"generate_test_description" not in text or not _is_ours():
+        return None
+    module: LaunchTestModule = LaunchTestModule.from_parent(parent, path=module_path)
+    function = getattr(module.obj, "generate_test_description", None)
+    marks = getattr(function, "pytestmark", [])
+    return module if any(mark.name == "launch_test" for mark in marks) else None
+
+
+class LaunchTestModule(pytest.Module):
+    """A test module that is one item: a launch with its tests."""
+
+    def collect(self) -> Iterator[LaunchTestItem]:
+        yield LaunchTestItem.from_parent(self, name=self.path.name)
+
+
+class LaunchTestFailure(Exception):
+    """Tests of a launch failed; the text says which and why."""
+
+
+class LaunchTestItem(pytest.Item):
+    """Runs the launches of a module."""
+
+    def runtest(self) -> None:
+        from .loader import LoadTestsFromPythonModule
+        from .test_runner import LaunchTestRunner
+
+        module = self.getparent(LaunchTestModule)
+        assert module is not None
+        function = module.obj.generate_test_description
+        for mark in getattr(function, "pytestmark", []):
+            if mark.name == "skip":
+                pytest.skip(mark.kwargs.get("reason", "unconditional skip"))
+        runs = LoadTestsFromPythonModule(module.obj, name=self.name)
+        results = LaunchTestRunner(runs, self.config.getoption("--launch-args", [])).run()
+        failed = {name: text for result in results for name, text in result.failed().items()}
+        if failed:
+            raise LaunchTestFailure("\n\n".join(f"{name}\n{text}" for name, text in failed.items()))
+        outcomes = [outcome for result in results for outcome in result.outcomes.values()]
+        if outcomes and all(kind == "skipped" for kind, _, _ in outcomes):
+            pytest.skip(outcomes[0][1])
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, LaunchTestFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"launch tests: {self.name}"

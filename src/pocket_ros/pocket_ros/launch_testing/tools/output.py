@@ -1,0 +1,58 @@
+"""Filters and expectations on lines of output.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .text import build_text_match
+
+
+def basic_output_filter(
+    filtered_prefixes: Iterable[str] | None = None,
+    filtered_patterns: Iterable[str] | None = None,
+    filtered_rmw_implementation: str | None = None,
+) -> Callable[[str], str]:
+    """A filter that removes lines with one of the prefixes and lines that match one of the patterns."""
+    prefixes = tuple(filtered_prefixes or ())
+    patterns = [re.compile(pattern) for pattern in (filtered_patterns or ())]
+
+    def keep(line: str) -> bool:
+        return not line.startswith(prefixes) and not any(pattern.match(line) for pattern in patterns)
+
+    return lambda output: "".join(line for line in output.splitlines(keepends=True) if keep(line))
+
+
+def expected_output_from_file(path: str) -> Any:
+    """Expected output in a file: `<path>.regex` holds a pattern a line, `<path>.txt` plain lines.
+
+    Raises RuntimeError when there is neither.
+    """
+    if os.path.isfile(f"{path}.regex"):
+        with open(f"{path}.regex") as stream:
+            return [re.compile(line.rstrip("\n")) for line in stream]
+    if os.path.isfile(f"{path}.txt"):
+        with open(f"{path}.txt") as stream:
+            return stream.read().splitlines()
+    raise RuntimeError(f"could not find {path}.regex or {path}.txt")
+
+
+def expect_output(
+    *,
+    expected_text: Any = None,
+    expected_lines: list[Any] | None = None,
+    text: str | None = None,
+    lines: list[str] | None = None,
+    strict: bool = False,
+) -> bool:
+    """Whether output, given as text or lines, has what is expected, given as text or as lines in order."""
+    if (expected_text is None) == (expected_lines is None) or (text is None) == (lines is None):
+        raise ValueError("give one of expected_text and expected_lines, and one of text and lines")
+    output = text if text is not None else "\n".join(lines or [])
+    expected = expected_text if expected_text is not None else expected_lines
+    return build_text_match(expected, strict=strict)(output) is not None

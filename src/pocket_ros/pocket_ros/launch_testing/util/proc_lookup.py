@@ -1,0 +1,77 @@
+"""Which processes a test means.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ...launch.actions import ExecuteLocal
+
+NO_CMD_ARGS = object()
+"""Stands for a process without arguments."""
+
+
+class NoMatchingProcessException(Exception):
+    """No recorded process is the one asked for."""
+
+
+class Recorded(Protocol):
+    """Something that knows processes: the handlers of output and of exit codes."""
+
+    def processes(self) -> list[ExecuteLocal]:
+        """The actions of all processes something is known of."""
+        ...
+
+
+def name_of(action: ExecuteLocal) -> str:
+    """The name of a process, with its number."""
+    return str((action.process_details or {}).get("name", ""))
+
+
+def _arguments(action: ExecuteLocal) -> list[str]:
+    return [str(part) for part in (action.process_details or {}).get("cmd", [])][1:]
+
+
+def _matches(action: ExecuteLocal, process: str, cmd_args: Any) -> bool:
+    if process not in name_of(action):
+        return False
+    if cmd_args is None:
+        return True
+    found = _arguments(action)
+    return not found if cmd_args is NO_CMD_ARGS else cmd_args in " ".join(found)
+
+
+def resolveProcesses(
+    info_obj: Recorded, *, process: Any = None, cmd_args: Any = None, strict_proc_matching: bool = True
+) -> list[ExecuteLocal]:
+    """The recorded processes that `process` stands for: an action, part of a name, or None for all.
+
+    `cmd_args` chooses among equal names by part of the arguments. Raises NoMatchingProcessException without
+    a match, and Exception for several when `strict_proc_matching`.
+    """
+    known = list(info_obj.processes())
+    if process is None:
+        if not known:
+            raise NoMatchingProcessException("No data recorded for any process")
+        return known
+    if isinstance(process, ExecuteLocal):
+        if process not in known:
+            raise NoMatchingProcessException(f"No data recorded for process {process.describe()}")
+        return [process]
+    if not isinstance(process, str):
+        raise TypeError(f"process must be an action, a name or None, got {type(process).__name__}")
+    found = [action for action in known if _matches(action, process, cmd_args)]
+    names = ", ".join(sorted(name_of(action) for action in known)) or "(none)"
+    if not found:
+        raise NoMatchingProcessException(
+            f"Did not find any processes matching name '{process}' and args '{cmd_args}'. Procs: {names}"
+        )
+    if strict_proc_matching and len(found) > 1:
+        several = ", ".join(name_of(action) for action in found)
+        raise Exception(
+            f"Found multiple processes matching name '{process}' and cmd_args '{cmd_args}': {several}; "
+            "pass cmd_args, the action itself, or strict_proc_matching=False"
+        )
+    return found
