@@ -1,11 +1,13 @@
-"""The import finder that gives `rclpy`, `launch`, `std_msgs` and the rest to programs where no ROS 2 is installed.
+"""The import finder that gives `rclpy`, `launch`, `std_msgs` and the rest to programs where no ROS 2 is
+installed.
 
-Guarantees: a real module anywhere on the path wins, whichever is imported first; `rclpy.x` and `pocket_ros.rclpy.x`
-are one module object; nothing but this file is read at interpreter start.
+Guarantees: a real module anywhere on the path wins, whichever is imported first; `rclpy.x` and
+`pocket_ros.rclpy.x` are one module object; nothing but this file is read at interpreter start.
 
-`LastFinder` is last on `sys.meta_path` and decides who owns a top-level name. `PathGuard` is first, because the path
-finder would otherwise get two questions wrong: a plain folder called `launch` (most ROS packages have one) would become
-a namespace package, and a submodule of an aliased package would be loaded a second time under its public name.
+`LastFinder` is last on `sys.meta_path` and decides who owns a top-level name. `PathGuard` is first, because
+the path finder would otherwise get two questions wrong: a plain folder called `launch` (most ROS packages
+have one) would become a namespace package, and a submodule of an aliased package would be loaded a second
+time under its public name.
 """
 
 import sys
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
+    from typing import Any
 
 LIBRARIES = frozenset(
     {
@@ -76,7 +79,10 @@ class AliasLoader:
         from importlib.util import find_spec
 
         spec = find_spec(self.target)
-        return spec.loader.get_code(self.target) if spec and hasattr(spec.loader, "get_code") else None
+        loader = spec.loader if spec is not None else None
+        get_code: Any = getattr(loader, "get_code", None)
+        code: CodeType | None = None if get_code is None else get_code(self.target)
+        return code
 
 
 def _alias(fullname: str, target: str) -> "ModuleSpec | None":
@@ -123,25 +129,27 @@ def _target(name: str) -> str | None:
 def _is_installed_interface_package(name: str) -> bool:
     """Whether the ament index has a package of that name with interface definitions.
 
-    Source checkouts are searched only for names that end as interface packages do: this runs for every failed import
-    of a program, and the search for checkouts is not free.
+    Source checkouts are searched only for names that end as interface packages do: this runs for every
+    failed import of a program, and the search for checkouts is not free.
     """
     import os
 
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     folders = [os.path.join(prefix, "share", name) for prefix in [*prefixes, sys.prefix] if prefix]
     if name.endswith(("_msgs", "_interfaces", "_srvs", "_actions")):
+        from contextlib import suppress
+
         from pocket_ros.ament_index_python import PackageNotFoundError, get_package_share_directory
 
-        try:
+        with suppress(PackageNotFoundError):
             folders.append(get_package_share_directory(name, print_warning=False))
-        except PackageNotFoundError:
-            pass
     return any(os.path.isdir(os.path.join(f, kind)) for f in folders for kind in ("msg", "srv", "action"))
 
 
 class PathGuard:
-    """First on `sys.meta_path`; answers only for names that are ours and that the path finder would get wrong."""
+    """First on `sys.meta_path`; answers only for names that are ours and that the path finder would
+    get wrong.
+    """
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
@@ -180,5 +188,5 @@ GUARD = PathGuard()
 def register() -> None:
     """Put both finders in place; doing so twice changes nothing."""
     if LAST not in sys.meta_path:
-        sys.meta_path.append(LAST)  # type: ignore[arg-type]
-        sys.meta_path.insert(0, GUARD)  # type: ignore[arg-type]
+        sys.meta_path.append(LAST)
+        sys.meta_path.insert(0, GUARD)

@@ -1,7 +1,7 @@
 """The executables of a package.
 
-They are in `<prefix>/lib/<package>`, as ROS 2 installs them, or are the console scripts of the pip distribution that
-bears the package's name, which pip puts into the environment's `bin`.
+They are in `<prefix>/lib/<package>`, as ROS 2 installs them, or are the console scripts of the pip
+distribution that bears the package's name, which pip puts into the environment's `bin`.
 """
 
 import os

@@ -1,6 +1,7 @@
 """The ament index: installed packages and their resources.
 
-Beside `AMENT_PREFIX_PATH` it knows packages installed by pip (`search_paths`) and source checkouts (`checkouts`).
+Beside `AMENT_PREFIX_PATH` it knows packages installed by pip (`search_paths`) and source checkouts
+(`checkouts`).
 """
 
 from .constants import AMENT_PREFIX_PATH_ENV_VAR, RESOURCE_INDEX_SUBFOLDER

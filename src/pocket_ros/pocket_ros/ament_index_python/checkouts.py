@@ -5,8 +5,9 @@ A source tree has no resource index, so a package that no prefix knows is looked
 1. the source folder of every distribution installed with `pip install --editable`,
 2. the current directory and the directories above it,
 
-each time in the folder itself and one level below its `src`. Such a package's prefix and share directory are both
-the folder of its `package.xml`: `launch/`, `config/` and the like are where its `setup.py` would install them from.
+each time in the folder itself and one level below its `src`. Such a package's prefix and share directory are
+both the folder of its `package.xml`: `launch/`, `config/` and the like are where its `setup.py` would
+install them from.
 """
 
 import json
@@ -23,13 +24,18 @@ _NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 
 @lru_cache(maxsize=1)
 def _editable_sources() -> tuple[Path, ...]:
-    sources: list[Path] = []
+    sources: dict[Path, None] = {}
     for distribution in metadata.distributions():
         text = distribution.read_text("direct_url.json")
         if text:
             origin = json.loads(text)
             if origin.get("dir_info", {}).get("editable"):
-                sources.append(Path(unquote(urlparse(origin["url"]).path)))
+                sources[Path(unquote(urlparse(origin["url"]).path))] = None
+        else:
+            # `setup.py develop`, which pip uses for packages without a pyproject.toml, leaves only the
+            # metadata in the source folder, or in its `src`.
+            folder = Path(str(distribution.locate_file("")))
+            sources[folder.parent if folder.name == "src" else folder] = None
     return tuple(sources)
 
 

@@ -47,7 +47,8 @@ def get_package_prefix(package_name: str) -> str:
 def get_package_share_directory(package_name: str, print_warning: bool = True) -> str:
     """The share directory of a package; for a source checkout, the folder of its `package.xml`.
 
-    Warns when the directory does not exist, unless `print_warning` is False. Raises as `get_package_prefix` does.
+    Warns when the directory does not exist, unless `print_warning` is False. Raises as `get_package_prefix`
+    does.
     """
     path = _locate(package_name)[1]
     if print_warning and not os.path.exists(path):

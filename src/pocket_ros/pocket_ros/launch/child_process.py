@@ -8,9 +8,10 @@ import os
 import pty
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-# A grandchild that outlives its parent keeps the pipes open; the launch does not wait for it longer than this.
+# A grandchild that outlives its parent keeps the pipes open; the launch does not wait for it longer than
+# this.
 _DRAIN_SECONDS = 0.5
 
 
@@ -18,8 +19,11 @@ class _Pipe(asyncio.Protocol):
     """Reads a pseudo terminal, whose end is an error instead of an end of file."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
-        self.data_received = on_data  # type: ignore[method-assign]
+        self._on_data = on_data
         self._on_end = on_end
+
+    def data_received(self, data: bytes) -> None:
+        self._on_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._on_end()
@@ -57,12 +61,15 @@ class ChildProcess(asyncio.SubprocessProtocol):
         on_started: Callable[[ChildProcess], None],
         on_output: Callable[[int, bytes], None],
     ) -> ChildProcess:
-        """Start a process; `on_started` is called before any output. Raises OSError when it cannot be started."""
+        """Start a process; `on_started` is called before any output.
+
+        Raises OSError when it cannot be started.
+        """
         loop = asyncio.get_running_loop()
         child = cls(on_started, on_output)
         slaves = [await child._open_terminal(fd) for fd in (1, 2)] if emulate_tty else []
         streams = dict(zip(("stdout", "stderr"), slaves, strict=False))
-        options = {"cwd": cwd, "env": env, "start_new_session": True, **streams}
+        options: dict[str, Any] = {"cwd": cwd, "env": env, "start_new_session": True, **streams}
         try:
             if shell:
                 await loop.subprocess_shell(lambda: child, " ".join(cmd), **options)

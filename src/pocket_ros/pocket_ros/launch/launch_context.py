@@ -23,7 +23,8 @@ class _Locals:
             return self.__dict__["_names"][name]
         except KeyError:
             raise AttributeError(
-                f"the launch context has no local '{name}'; it has: {', '.join(sorted(self.__dict__['_names']))}"
+                f"the launch context has no local '{name}'; "
+                f"it has: {', '.join(sorted(self.__dict__['_names']))}"
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -33,7 +34,8 @@ class _Locals:
 class LaunchContext:
     """Launch configurations, environment, locals, event handlers and the queue of events.
 
-    `launch_configurations` maps names to text (`launch_ros` keeps lists in it, too). `environment` is `os.environ`, which children inherit.
+    `launch_configurations` maps names to text (`launch_ros` keeps lists in it, too). `environment` is
+    `os.environ`, which children inherit.
     """
 
     def __init__(self, *, argv: Iterable[str] | None = None, noninteractive: bool = False) -> None:

@@ -57,7 +57,9 @@ class LaunchDescription(LaunchDescriptionEntity):
         self._entities.append(action)
 
     def get_launch_arguments(self, conditional_inclusion: bool = False) -> list[DeclareLaunchArgument]:
-        """The arguments declared here and in whatever is included, each name once, in order of declaration."""
+        """The arguments declared here and in whatever is included, each name once, in order of
+        declaration.
+        """
         return [
             argument for argument, _ in self.get_launch_arguments_with_include_launch_description_actions()
         ]

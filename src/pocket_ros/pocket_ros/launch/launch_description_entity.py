@@ -31,7 +31,10 @@ class LaunchDescriptionEntity:
         return []
 
     def get_asyncio_future(self) -> asyncio.Future[Any] | None:
-        """A future that is done when the entity is; None where visiting was all. The service is idle without any."""
+        """A future that is done when the entity is; None where visiting was all.
+
+        The service is idle without any.
+        """
         return None
 
     @property

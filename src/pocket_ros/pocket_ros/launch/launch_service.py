@@ -28,8 +28,8 @@ class _NothingLeft(Event):
 class LaunchService:
     """Visits entities and handles events, on one event loop in one thread, until all is done.
 
-    A first SIGINT or a SIGTERM shuts the launch down: every process is told to end, and `run` returns when the last
-    one has. What a launch file raises ends the launch with return code 1.
+    A first SIGINT or a SIGTERM shuts the launch down: every process is told to end, and `run` returns when
+    the last one has. What a launch file raises ends the launch with return code 1.
     """
 
     def __init__(
@@ -43,7 +43,8 @@ class LaunchService:
         self._lock = threading.Lock()
         self._pending: set[asyncio.Future[Any]] = set()
         self._return_code = 0
-        self._interrupted = False
+        self.interrupted = False
+        """Whether a person ended the launch by Ctrl-C."""
         self._logger = get_logger("launch")
 
     @property
@@ -176,10 +177,10 @@ class LaunchService:
         return restore
 
     def _on_sigint(self) -> None:
-        again = " again, ignoring..." if self._interrupted else ""
+        again = " again, ignoring..." if self.interrupted else ""
         self._logger.warning(f"user interrupted with ctrl-c (SIGINT){again}")
-        if not self._interrupted:
-            self._interrupted = True
+        if not self.interrupted:
+            self.interrupted = True
             self._context.emit_event_sync(Shutdown(reason="ctrl-c (SIGINT)", due_to_sigint=True))
 
     def _on_sigterm(self) -> None:

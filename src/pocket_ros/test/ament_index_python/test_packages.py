@@ -113,28 +113,17 @@ def test_package_installed_by_pip(editable: bool, tmp_path: Path) -> None:
         (source / file).parent.mkdir()
         (source / file).write_text("def main() -> None: ...\n" if file.endswith("__init__.py") else "")
     environment = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", environment], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", environment], check=True
+    )
     python = environment / "bin" / "python"
     options = ["--editable"] if editable else []
     # The tools that built this environment serve the new one too: nothing is looked up anywhere.
-    for folder in {Path(p) for p in sys.path if p.endswith("site-packages")}:
-        site = next((environment / "lib").glob("python*/site-packages"))
-        (site / f"outer_{abs(hash(folder))}.pth").write_text(
-            f"import site; site.addsitedir({str(folder)!r})\n"
-        )
-    command = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-build-isolation",
-        "--no-deps",
-        "--no-index",
-        *options,
-        source,
-    ]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    site = next((environment / "lib").glob("python*/site-packages"))
+    outer = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "outer.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in outer))
+    install = ["install", "-q", "--no-build-isolation", "--no-deps", "--no-index", *options, str(source)]
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True, cwd=tmp_path)
     code = "import ament_index_python as a; print(a.get_package_share_directory('demo_pkg'))"
     output = subprocess.run(
         [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -89,13 +89,15 @@ class DeclareLaunchArgument(Action):
         if self._name not in configurations:
             if self._default is None:
                 raise RuntimeError(
-                    f"Required launch argument '{self._name}' (description: '{self._description}') was not provided"
+                    f"Required launch argument '{self._name}' (description: '{self._description}') "
+                    "was not provided"
                 )
             configurations[self._name] = perform_substitutions(context, self._default)
         value = configurations[self._name]
         if self._choices is not None and value not in self._choices:
             joined = ", ".join(f"'{choice}'" for choice in self._choices)
             raise RuntimeError(
-                f"Argument '{self._name}' provided value '{value}' is not valid. Valid options are: [{joined}]"
+                f"Argument '{self._name}' provided value '{value}' is not valid. "
+                f"Valid options are: [{joined}]"
             )
         return None

@@ -33,10 +33,11 @@ OnExit = SomeEntitiesType | Callable[[ProcessExited, "LaunchContext"], SomeEntit
 class ExecuteLocal(Action):
     """Runs a process, logs what it writes and ends it with the launch.
 
-    A shutdown sends SIGINT, after `sigterm_timeout` seconds SIGTERM, after `sigkill_timeout` more SIGKILL, each to the
-    process and all it started. `output` is as `launch.logging.get_output_loggers` has it; the environment variable
-    OVERRIDE_LAUNCH_PROCESS_OUTPUT wins over it. `on_exit` is visited when the process ends. With `respawn` the process
-    is started again whenever it ends by itself, at most `respawn_max_retries` times unless that is negative.
+    A shutdown sends SIGINT, after `sigterm_timeout` seconds SIGTERM, after `sigkill_timeout` more SIGKILL,
+    each to the process and all it started. `output` is as `launch.logging.get_output_loggers` has it; the
+    environment variable OVERRIDE_LAUNCH_PROCESS_OUTPUT wins over it. `on_exit` is visited when the process
+    ends. With `respawn` the process is started again whenever it ends by itself, at most
+    `respawn_max_retries` times unless that is negative.
     """
 
     def __init__(
@@ -255,11 +256,12 @@ class ExecuteLocal(Action):
 
     async def _escalate(self, child: ChildProcess, sigterm_timeout: float, sigkill_timeout: float) -> None:
         steps = ((signal.SIGINT, sigterm_timeout, "SIGTERM"), (signal.SIGTERM, sigkill_timeout, "SIGKILL"))
+        name = self.process_description.final_name
         for number, seconds, following in steps:
             if not self.send_signal(number) or await child.has_ended_within(seconds):
                 return
             self._logger.error(
-                f"process[{self.process_description.final_name}] failed to terminate '{seconds:g}' seconds after "
+                f"process[{name}] failed to terminate '{seconds:g}' seconds after "
                 f"receiving '{number.name}', escalating to '{following}'"
             )
         self.send_signal(signal.SIGKILL)
@@ -269,7 +271,10 @@ class ExecuteLocal(Action):
         return get_logger(self.process_description.final_name)
 
     def send_signal(self, number: signal.Signals) -> bool:
-        """Send a signal to the process; False when it does not run. Raises RuntimeError before it was started."""
+        """Send a signal to the process; False when it does not run.
+
+        Raises RuntimeError before it was started.
+        """
         if self._child is None:
             raise RuntimeError(f"signal '{number.name}' for '{self.describe()}', which has not been started")
         if self._child.returncode is not None:

@@ -33,7 +33,9 @@ class ExecuteProcess(ExecuteLocal):
 
     @property
     def name(self) -> Any:
-        """The name with its number once the action was visited, before that the name given, as substitutions."""
+        """The name with its number once the action was visited, before that the name given, as
+        substitutions.
+        """
         return self.process_description.final_name or self.process_description.name
 
     @property

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 class GroupAction(Action):
-    """Visits its actions. What they change in configurations and environment stays inside, unless `scoped` is False.
+    """Visits its actions. What they change in configurations and environment stays inside, unless `scoped`
+    is False.
 
-    `forwarding=False` begins the scope with nothing but `launch_configurations`, which are set inside it either way.
+    `forwarding=False` begins the scope with nothing but `launch_configurations`, which are set inside it
+    either way.
     """
 
     def __init__(

@@ -25,8 +25,8 @@ LaunchArguments = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 class IncludeLaunchDescription(Action):
     """Visits another description, with `launch_arguments` set as launch configurations before.
 
-    They stay set afterwards; put the action into a GroupAction to keep them inside. Raises RuntimeError when an
-    argument that the included description requires is given neither here nor before.
+    They stay set afterwards; put the action into a GroupAction to keep them inside. Raises RuntimeError when
+    an argument that the included description requires is given neither here nor before.
     """
 
     def __init__(

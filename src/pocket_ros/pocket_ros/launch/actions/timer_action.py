@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class TimerAction(Action):
-    """Visits its actions once `period` seconds have passed; `cancel` and, by default, a shutdown prevent it."""
+    """Visits its actions once `period` seconds have passed; `cancel` and, by default, a shutdown
+    prevent it.
+    """
 
     def __init__(
         self,

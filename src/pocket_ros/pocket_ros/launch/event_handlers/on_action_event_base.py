@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class OnActionEventBase(BaseEventHandler):
-    """Answers an event of the target action with entities, or with what a function of event and context returns.
+    """Answers an event of the target action with entities, or with what a function of event and context
+    returns.
 
     The target is an action, a predicate over actions, or None for any.
     """
@@ -40,7 +41,7 @@ class OnActionEventBase(BaseEventHandler):
                 )
         elif action_matcher is not None and not callable(action_matcher):
             raise ValueError(
-                f"{type(self).__name__} requires a target that is an action, a function of an action or None, "
+                f"{type(self).__name__} requires a target that is an action, a function of one or None, "
                 f"got {action_matcher!r}"
             )
         self._target = action_matcher

@@ -11,7 +11,8 @@ from .python_launch_file import get_launch_description_from_python_launch_file
 def get_launch_description_from_any_launch_file(launch_file_path: str) -> LaunchDescription:
     """The description in a file.
 
-    Raises FileNotFoundError, and NotImplementedError for a launch file in XML or YAML: those need a full ROS 2.
+    Raises FileNotFoundError, and NotImplementedError for a launch file in XML or YAML: those need a full ROS
+    2.
     """
     if not os.path.isfile(launch_file_path):
         raise FileNotFoundError(f"launch file '{launch_file_path}' does not exist")

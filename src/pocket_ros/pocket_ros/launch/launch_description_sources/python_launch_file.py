@@ -24,7 +24,10 @@ def load_python_launch_file_as_module(python_launch_file_path: str) -> ModuleTyp
 
 
 def get_launch_description_from_python_launch_file(python_launch_file_path: str) -> LaunchDescription:
-    """What the file's `generate_launch_description()` returns. Raises InvalidPythonLaunchFileError without one."""
+    """What the file's `generate_launch_description()` returns.
+
+    Raises InvalidPythonLaunchFileError without one.
+    """
     module = load_python_launch_file_as_module(python_launch_file_path)
     if not hasattr(module, "generate_launch_description"):
         raise InvalidPythonLaunchFileError(

@@ -26,7 +26,9 @@ def get_logging_directory() -> Path:
 
 
 class _Formatter(logging.Formatter):
-    """Lines of the launch in a format; output of processes as it came, with a time where the format has one."""
+    """Lines of the launch in a format; output of processes as it came, with a time where the format
+    has one.
+    """
 
     def __init__(self, line_format: str) -> None:
         super().__init__()
@@ -85,7 +87,9 @@ class LaunchConfig:
 
     @property
     def log_dir(self) -> str:
-        """This launch's folder, created when first asked for; below the temporary folder where home is read only."""
+        """This launch's folder, created when first asked for; below the temporary folder where home
+        is read only.
+        """
         if self._log_dir is None:
             name = f"{datetime.now():%Y-%m-%d-%H-%M-%S-%f}-{socket.gethostname()}-{os.getpid()}"
             self._log_dir = get_logging_directory() / name

@@ -35,8 +35,8 @@ def handlers_of(
 ) -> list[logging.Handler]:
     """Where a stream (`stdout` or `stderr`) of a process goes.
 
-    `output` is `screen`, `log`, `both`, `own_log` or `full`, or a mapping from `stdout`, `stderr` and `both` to sets of
-    `screen`, `log` and `own_log`. Raises ValueError for anything else.
+    `output` is `screen`, `log`, `both`, `own_log` or `full`, or a mapping from `stdout`, `stderr` and `both`
+    to sets of `screen`, `log` and `own_log`. Raises ValueError for anything else.
     """
     if isinstance(output, str):
         if output not in _PRESETS:
@@ -66,14 +66,17 @@ def _handler(sink: str, own_file: str) -> logging.Handler:
 class _OutputLogger(logging.LoggerAdapter[logging.Logger]):
     """Marks its lines as output, which are written as they come."""
 
-    def process(self, msg: object, kwargs: object) -> tuple[object, dict[str, object]]:  # type: ignore[override]
+    def process(self, msg: object, kwargs: object) -> tuple[object, dict[str, object]]:
         return msg, {"extra": {"is_output": True}}
 
 
 def get_output_loggers(
     process_name: str, output_config: str | Mapping[str, str | set[str]]
 ) -> tuple[_OutputLogger, _OutputLogger]:
-    """Loggers for standard output and standard error of a process. Raises ValueError as `handlers_of` does."""
+    """Loggers for standard output and standard error of a process.
+
+    Raises ValueError as `handlers_of` does.
+    """
     pair = []
     for stream in ("stdout", "stderr"):
         logger = logging.getLogger(f"launch.output.{process_name}-{stream}")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Command(Substitution):
     """What a command writes to standard output.
 
-    `on_stderr` says what text on standard error means: `fail`, `ignore`, `warn` or `capture` (it is added). Raises
-    SubstitutionFailure when the command cannot be started, when it fails, and by `fail`.
+    `on_stderr` says what text on standard error means: `fail`, `ignore`, `warn` or `capture` (it is added).
+    Raises SubstitutionFailure when the command cannot be started, when it fails, and by `fail`.
     """
 
     def __init__(self, command: SomeSubstitutionsType, *, on_stderr: SomeSubstitutionsType = "fail") -> None:
@@ -53,7 +53,8 @@ class Command(Substitution):
             )
         if done.stderr and on_stderr == "fail":
             raise SubstitutionFailure(
-                f"executed command showed stderr output. Command: {command}\nCaptured stderr output:\n{done.stderr}"
+                f"executed command showed stderr output. Command: {command}\n"
+                f"Captured stderr output:\n{done.stderr}"
             )
         if done.stderr and on_stderr == "warn":
             get_logger("launch").warning(

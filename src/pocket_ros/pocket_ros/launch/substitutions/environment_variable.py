@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class EnvironmentVariable(Substitution):
-    """The value of an environment variable. Raises SubstitutionFailure when it is not set and there is no default."""
+    """The value of an environment variable.
+
+    Raises SubstitutionFailure when it is not set and there is no default.
+    """
 
     def __init__(
         self, name: SomeSubstitutionsType, *, default_value: SomeSubstitutionsType | None = None

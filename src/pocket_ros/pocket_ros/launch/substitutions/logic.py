@@ -49,14 +49,14 @@ class AllSubstitution(_OfMany):
     """True when all are. Raises SubstitutionFailure for text that is no truth value."""
 
     def perform(self, context: LaunchContext) -> str:
-        return _text(all([_truth(context, value, self) for value in self._values]))
+        return _text(all(_truth(context, value, self) for value in self._values))
 
 
 class AnySubstitution(_OfMany):
     """True when one is. Raises SubstitutionFailure for text that is no truth value."""
 
     def perform(self, context: LaunchContext) -> str:
-        return _text(any([_truth(context, value, self) for value in self._values]))
+        return _text(any(_truth(context, value, self) for value in self._values))
 
 
 class AndSubstitution(AllSubstitution):

@@ -29,11 +29,14 @@ class AnonName(Substitution):
             host = socket.gethostname().replace(".", "_").replace("-", "_").replace(":", "_")
             suffix = f"{host}_{os.getpid()}_{random.randrange(2**63)}"
             context.launch_configurations[key] = f"{name}_{suffix}"
-        return context.launch_configurations[key]
+        return str(context.launch_configurations[key])
 
 
 class LocalSubstitution(Substitution):
-    """A local of the launch context, `event.reason` for instance. Raises SubstitutionFailure when there is none."""
+    """A local of the launch context, `event.reason` for instance.
+
+    Raises SubstitutionFailure when there is none.
+    """
 
     def __init__(self, expression: str, description: str | None = None) -> None:
         self._expression = expression

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class PythonExpression(Substitution):
     """The text of the value of a Python expression.
 
-    The names of `python_modules` (`math` unless given) are known, and those of `math` also without the module's name.
-    Raises SubstitutionFailure for an expression that fails.
+    The names of `python_modules` (`math` unless given) are known, and those of `math` also without the
+    module's name. Raises SubstitutionFailure for an expression that fails.
     """
 
     def __init__(

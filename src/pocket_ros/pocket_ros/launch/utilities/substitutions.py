@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def normalize_to_list_of_substitutions(subs: SomeSubstitutionsType) -> list[Substitution]:
-    """Text, a substitution or a sequence of both, as a list of substitutions. Raises TypeError for anything else."""
+    """Text, a substitution or a sequence of both, as a list of substitutions.
+
+    Raises TypeError for anything else.
+    """
     from ..substitutions.text_substitution import TextSubstitution
 
     def one(part: object) -> Substitution:

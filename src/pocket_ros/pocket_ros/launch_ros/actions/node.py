@@ -28,8 +28,8 @@ Remappings = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 class Node(ExecuteProcess):
     """Runs an executable of a package as a node, with name, namespace, parameters and remappings.
 
-    Without `package`, `executable` is a path or a name on `PATH`. Parameters are files and dictionaries, a later one
-    winning over an earlier; remappings are pairs. Further arguments are those of ExecuteProcess.
+    Without `package`, `executable` is a path or a name on `PATH`. Parameters are files and dictionaries, a
+    later one winning over an earlier; remappings are pairs. Further arguments are those of ExecuteProcess.
     """
 
     UNSPECIFIED_NODE_NAME = "<node_name_unspecified>"

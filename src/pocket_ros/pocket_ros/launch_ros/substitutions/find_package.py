@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class FindPackage(Substitution):
-    """Base of both; `substitution / "more"` is a path below. Raises SubstitutionFailure for an unknown package."""
+    """Base of both; `substitution / "more"` is a path below.
+
+    Raises SubstitutionFailure for an unknown package.
+    """
 
     def __init__(self, package: SomeSubstitutionsType) -> None:
         self._package = normalize_to_list_of_substitutions(package)

@@ -50,8 +50,8 @@ def checked(value: Any, value_type: Any) -> Any:
 def evaluate_value(context: LaunchContext, value: Any) -> Any:
     """A value of a parameter dictionary in a context.
 
-    A substitution, alone or among text in a sequence, becomes text that is read as YAML; text given as such stays text;
-    sequences hold items of one type. Raises TypeError for what no parameter can be.
+    A substitution, alone or among text in a sequence, becomes text that is read as YAML; text given as such
+    stays text; sequences hold items of one type. Raises TypeError for what no parameter can be.
     """
     from ..parameter_descriptions import ParameterValue
 
@@ -82,7 +82,7 @@ def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
             return text_to_value("".join(parts))
         return items
     if items and all(isinstance(item, list | tuple) for item in items):
-        return [perform_substitutions(context, [s for s in item]) for item in items]
+        return [perform_substitutions(context, list(item)) for item in items]
     values = [item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items]
     kinds = {type(v) for v in values}
     if kinds == {int, float}:

@@ -28,7 +28,7 @@ def normalize_parameters(parameters: Any) -> tuple[Any, ...]:
     for item in parameters:
         if isinstance(item, Mapping | Parameter | ParameterFile):
             normalized.append(item)
-        elif isinstance(item, str | Substitution | PathLike) or isinstance(item, Iterable):
+        elif isinstance(item, str | Substitution | PathLike | Iterable):
             normalized.append(ParameterFile(item))
         else:
             raise TypeError(f"expected a parameter file or a dictionary of parameters, got {item!r}")

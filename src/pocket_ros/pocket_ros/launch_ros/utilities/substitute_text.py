@@ -1,4 +1,6 @@
-"""Substitutions written inside text: `$(var name)`, `$(env NAME default)`, `$(find-pkg-share package)` and others."""
+"""Substitutions written inside text: `$(var name)`, `$(env NAME default)`, `$(find-pkg-share
+package)` and others.
+"""
 
 from __future__ import annotations
 
