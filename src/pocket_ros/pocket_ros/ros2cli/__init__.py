@@ -1,0 +1,1 @@
+"""The `ros2` command."""

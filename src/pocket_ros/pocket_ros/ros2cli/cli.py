@@ -1,0 +1,68 @@
+"""The command line: which command groups there are, and how one is run."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "action": "Various action related sub-commands",
+    "bag": "Various rosbag related sub-commands",
+    "daemon": "Various daemon related sub-commands",
+    "interface": "Show information about ROS interfaces",
+    "launch": "Run a launch file",
+    "node": "Various node related sub-commands",
+    "param": "Various param related sub-commands",
+    "pkg": "Various package related sub-commands",
+    "run": "Run a package specific executable",
+    "service": "Various service related sub-commands",
+    "topic": "Various topic related sub-commands",
+}
+NOT_COVERED = ("component", "control", "doctor", "lifecycle", "multicast", "security", "test", "wtf")
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(len(name) for name in COMMANDS)
+    listing = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return argparse.ArgumentParser(
+        prog="ros2",
+        description="ros2 is an extensible command-line tool for ROS 2.",
+        epilog=f"Commands:\n\n{listing}\n\n  Call `ros2 <command> -h` for more detailed usage.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="ros2 [-h] Call `ros2 <command> -h` for more detailed usage. ...",
+    )
+
+
+def main(*, argv: list[str] | None = None) -> int | str | None:
+    """Run a command line without the program's name; the exit code, or a message for standard error.
+
+    A group of verbs is imported only when it is called.
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] in ("-h", "--help"):
+        _top_parser().print_help()
+        return 0
+    name, *rest = words
+    if name in NOT_COVERED:
+        return f"'ros2 {name}' is not covered by pocket_ros; a full ROS 2 has it"
+    if name not in COMMANDS:
+        _top_parser().error(
+            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
+        )
+    command = importlib.import_module(f".command.{name}", __package__)
+    parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
+    command.add_arguments(parser)
+    args = parser.parse_args(rest)
+    try:
+        result: int | str | None = args.main(args)
+        sys.stdout.flush()
+        return result
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`ros2 topic echo … | head`): nothing more can be written, not even at exit.
+        sys.stdout = None  # type: ignore[assignment]
+        return 0
+    except (RuntimeError, NotImplementedError, LookupError, ValueError, OSError) as error:
+        return str(error)

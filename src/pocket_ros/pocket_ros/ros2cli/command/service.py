@@ -1,0 +1,123 @@
+"""`ros2 service`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import yaml
+
+from ... import rclpy
+from ...rclpy.node import Node
+from ..interface_types import interface_class
+from ..message_text import set_message_fields
+from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
+from ..verbs import add_verb, add_verbs, positive_float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of `ros2 service`."""
+    hidden_text = "Consider hidden services as well"
+    parser.add_argument("--include-hidden-services", action="store_true", help=hidden_text)
+    verbs = add_verbs(parser)
+    call = add_verb(verbs, "call", _call, "Call a service")
+    call.add_argument("service_name", help="Name of the ROS service to call to (e.g. '/add_two_ints')")
+    call.add_argument("service_type", help="Type of the ROS service (e.g. 'std_srvs/srv/Empty')")
+    values = call.add_mutually_exclusive_group()
+    values.add_argument("values", nargs="?", default="{}", help="Values in YAML format (e.g. '{a: 1, b: 2}')")
+    values.add_argument("--stdin", action="store_true", help="Read values from standard input")
+    call.add_argument(
+        "-r", "--rate", metavar="N", type=positive_float, help="Repeat the call at a rate in Hz"
+    )
+    find = add_verb(verbs, "find", _find, "Output a list of available services of a given type")
+    find.add_argument("service_type", help="Name of the ROS service type (e.g. 'std_srvs/srv/Empty')")
+    add_node_arguments(find)
+    info = add_verb(verbs, "info", _info, "Print information about a service")
+    info.add_argument("service_name", help="Name of the ROS service (e.g. '/add_two_ints')")
+    add_node_arguments(info)
+    listing = add_verb(verbs, "list", _list, "Output a list of available services")
+    listing.add_argument("-t", "--show-types", action="store_true", help="Additionally show the service type")
+    listing.add_argument("-c", "--count-services", action="store_true", help="Only display their number")
+    listing.add_argument(
+        "--include-hidden-services", action="store_true", default=argparse.SUPPRESS, help=hidden_text
+    )
+    add_node_arguments(listing)
+    kind = add_verb(verbs, "type", _type, "Output a service's type")
+    kind.add_argument("service_name", help="Name of the ROS service (e.g. '/talker/list_parameters')")
+    add_node_arguments(kind)
+
+
+def _services(node: Node, args: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    found = sorted(node.get_service_names_and_types())
+    return [(name, types) for name, types in found if args.include_hidden_services or not is_hidden(name)]
+
+
+def _types(node: Node, name: str) -> list[str] | None:
+    return wait_until(node, lambda: dict(node.get_service_names_and_types()).get(name))
+
+
+def _list(args: argparse.Namespace) -> None:
+    with cli_node(args) as node:
+        look_around(node, args)
+        services = _services(node, args)
+    if args.count_services:
+        print(len(services))
+        return
+    for name, types in services:
+        print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+
+
+def _find(args: argparse.Namespace) -> None:
+    with cli_node(args) as node:
+        look_around(node, args)
+        for name, types in _services(node, args):
+            if args.service_type in types:
+                print(name)
+
+
+def _info(args: argparse.Namespace) -> str | None:
+    with cli_node(args) as node:
+        types = _types(node, args.service_name)
+        if types is None:
+            return f"Unknown service '{args.service_name}'"
+        look_around(node, args)
+        print(f"Type: {types[0] if len(types) == 1 else types}")
+        print(f"Clients count: {node.count_clients(args.service_name)}")
+        print(f"Services count: {node.count_services(args.service_name)}")
+    return None
+
+
+def _type(args: argparse.Namespace) -> int:
+    with cli_node(args) as node:
+        types = _types(node, args.service_name)
+    for name in types or []:
+        print(name)
+    return 0 if types else 1
+
+
+def _call(args: argparse.Namespace) -> str | None:
+    service_class = interface_class(args.service_type, "srv")
+    values = yaml.safe_load(sys.stdin.read() if args.stdin else args.values)
+    request = service_class.Request()
+    try:
+        set_message_fields(request, values or {})
+    except (AttributeError, AssertionError, TypeError, ValueError) as error:
+        return f"Failed to populate field: {error}"
+    with cli_node(args) as node:
+        client = node.create_client(service_class, args.service_name)
+        if not client.service_is_ready():
+            print("waiting for service to become available...", flush=True)
+            client.wait_for_service()
+        while rclpy.ok():
+            print(f"requester: making request: {request!r}\n", flush=True)
+            called = time.monotonic()
+            future = client.call_async(request)
+            rclpy.spin_until_future_complete(node, future)
+            if not future.done() or future.result() is None:
+                return f"Exception while calling service: {future.exception()!r}"
+            print(f"response:\n{future.result()!r}\n", flush=True)
+            if args.rate is None:
+                break
+            time.sleep(max(called + 1.0 / args.rate - time.monotonic(), 0.0))
+    return None

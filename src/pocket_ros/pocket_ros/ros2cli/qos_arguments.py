@@ -1,0 +1,87 @@
+"""Quality of service on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..rclpy import qos
+from ..rclpy.duration import Duration
+from .verbs import nonnegative_int
+
+
+def add_qos_arguments(parser: argparse.ArgumentParser, verb: str, default: str) -> None:
+    """The arguments that choose a profile and change it."""
+    profiles = qos.QoSPresetProfiles.short_keys()
+    parser.add_argument(
+        "--qos-profile", choices=profiles, help=f"Profile to {verb} with (default: {default})"
+    )
+    parser.add_argument("--qos-depth", metavar="N", type=nonnegative_int, help="Queue size setting")
+    for name, policy in (
+        ("history", qos.HistoryPolicy),
+        ("reliability", qos.ReliabilityPolicy),
+        ("durability", qos.DurabilityPolicy),
+        ("liveliness", qos.LivelinessPolicy),
+    ):
+        text = f"Quality of service {name} setting to {verb} with"
+        parser.add_argument(f"--qos-{name}", choices=policy.short_keys(), help=text)
+    parser.add_argument(
+        "--qos-liveliness-lease-duration-seconds", type=float, help="Liveliness lease duration in seconds"
+    )
+
+
+def chosen_profile(args: argparse.Namespace, default: str) -> qos.QoSProfile:
+    """The profile asked for, with the changes asked for."""
+    profile: Any = qos.QoSProfile(depth=10)
+    preset = qos.QoSPresetProfiles.get_from_short_key(args.qos_profile or default)
+    for name in ("history", "depth", "reliability", "durability", "liveliness", "liveliness_lease_duration"):
+        setattr(profile, name, getattr(preset, name))
+    for name, policy in (
+        ("history", qos.HistoryPolicy),
+        ("reliability", qos.ReliabilityPolicy),
+        ("durability", qos.DurabilityPolicy),
+        ("liveliness", qos.LivelinessPolicy),
+    ):
+        key = getattr(args, f"qos_{name}")
+        if key:
+            setattr(profile, name, policy(policy.get_from_short_key(key)))
+    if args.qos_depth is not None:
+        profile.depth = args.qos_depth
+    if args.qos_liveliness_lease_duration_seconds is not None:
+        profile.liveliness_lease_duration = Duration(seconds=args.qos_liveliness_lease_duration_seconds)
+    return profile  # type: ignore[no-any-return]
+
+
+def is_chosen(args: argparse.Namespace) -> bool:
+    """Whether anything was asked for."""
+    return any(
+        getattr(args, f"qos_{name}") is not None
+        for name in ("profile", "depth", "history", "reliability", "durability", "liveliness")
+    )
+
+
+def profile_for_publishers(profile: qos.QoSProfile, publishers: list[Any], topic: str) -> qos.QoSProfile:
+    """The profile changed so that it matches every publisher; says where that costs guarantees."""
+    if not publishers:
+        return profile
+    reliable = [p.qos_profile.reliability == qos.ReliabilityPolicy.RELIABLE for p in publishers]
+    transient = [p.qos_profile.durability == qos.DurabilityPolicy.TRANSIENT_LOCAL for p in publishers]
+    if all(reliable):
+        profile.reliability = qos.ReliabilityPolicy.RELIABLE
+    else:
+        profile.reliability = qos.ReliabilityPolicy.BEST_EFFORT
+        if any(reliable):
+            print(
+                "Some, but not all, publishers are offering QoSReliabilityPolicy.RELIABLE. Falling back to "
+                "QoSReliabilityPolicy.BEST_EFFORT as it will connect to all publishers"
+            )
+    if all(transient):
+        profile.durability = qos.DurabilityPolicy.TRANSIENT_LOCAL
+    else:
+        profile.durability = qos.DurabilityPolicy.VOLATILE
+        if any(transient):
+            print(
+                "Some, but not all, publishers are offering QoSDurabilityPolicy.TRANSIENT_LOCAL. Falling back "
+                "to QoSDurabilityPolicy.VOLATILE as it will connect to all publishers"
+            )
+    return profile
