@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import sys
@@ -45,7 +46,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a launch test; 0 when everything passed, 1 otherwise."""
+    """Run a launch test; 0 when everything passed, 1 otherwise.
+
+    Where a full ROS 2 is importable, its runner does.
+    """
+    found = importlib.import_module("launch_testing")
+    if found.__name__ != __package__:
+        code: int = importlib.import_module("launch_testing.launch_test").main()
+        return code
     parser = _parser()
     args = parser.parse_intermixed_args(argv)
     if not os.path.isfile(args.launch_test_file):

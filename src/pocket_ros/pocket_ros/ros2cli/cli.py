@@ -62,7 +62,7 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         return 130
     except BrokenPipeError:
         # The reader went away (`ros2 topic echo … | head`): nothing more can be written, not even at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except (RuntimeError, NotImplementedError, LookupError, ValueError, OSError) as error:
         return str(error)

@@ -72,8 +72,8 @@ def profile_for_publishers(profile: qos.QoSProfile, publishers: list[Any], topic
         profile.reliability = qos.ReliabilityPolicy.BEST_EFFORT
         if any(reliable):
             print(
-                "Some, but not all, publishers are offering QoSReliabilityPolicy.RELIABLE. Falling back to "
-                "QoSReliabilityPolicy.BEST_EFFORT as it will connect to all publishers"
+                "Some, but not all, publishers are offering QoSReliabilityPolicy.RELIABLE. Falling back "
+                "to QoSReliabilityPolicy.BEST_EFFORT as it will connect to all publishers"
             )
     if all(transient):
         profile.durability = qos.DurabilityPolicy.TRANSIENT_LOCAL
@@ -81,7 +81,7 @@ def profile_for_publishers(profile: qos.QoSProfile, publishers: list[Any], topic
         profile.durability = qos.DurabilityPolicy.VOLATILE
         if any(transient):
             print(
-                "Some, but not all, publishers are offering QoSDurabilityPolicy.TRANSIENT_LOCAL. Falling back "
-                "to QoSDurabilityPolicy.VOLATILE as it will connect to all publishers"
+                "Some, but not all, publishers are offering QoSDurabilityPolicy.TRANSIENT_LOCAL. Falling "
+                "back to QoSDurabilityPolicy.VOLATILE as it will connect to all publishers"
             )
     return profile

@@ -16,6 +16,7 @@ from ...rclpy.action.graph import (
     get_action_server_names_and_types_by_node,
 )
 from ...rclpy.node import Node
+from ...rclpy.signals import SignalHandlerOptions
 from ..interface_types import interface_class
 from ..message_text import message_to_yaml, set_message_fields
 from ..node import add_node_arguments, cli_node, look_around, wait_until
@@ -117,7 +118,7 @@ def _send_goal(args: argparse.Namespace) -> str | None:
         set_message_fields(goal, values or {})
     except (AttributeError, AssertionError, TypeError, ValueError) as error:
         return f"Failed to populate message fields: {error!r}"
-    with rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.SIGTERM):
+    with rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.SIGTERM):
         node = rclpy.create_node(f"_ros2cli_send_goal_{args.action_type.replace('/', '_')}")
         client = ActionClient(node, action_class, args.action_name)
         try:

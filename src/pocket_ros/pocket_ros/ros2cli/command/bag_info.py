@@ -1,0 +1,79 @@
+"""`ros2 bag info`."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+from rosbags.rosbag2 import Reader, ReaderError
+
+from ..verbs import Verbs, add_verb
+
+_INDENT = " " * 19
+
+
+def add_info(verbs: Verbs) -> None:
+    """The verb and its arguments."""
+    parser = add_verb(verbs, "info", _info, "Print information about a bag to the screen")
+    parser.add_argument("bag_path", help="Bag to open")
+    parser.add_argument("-s", "--storage", help="Accepted; the storage is found out")
+    parser.add_argument("-t", "--topic-name", action="store_true", help="Only display topic names")
+
+
+def _seconds(nanoseconds: int) -> str:
+    return f"{nanoseconds // 1_000_000_000}.{nanoseconds % 1_000_000_000:09d}"
+
+
+def _point(nanoseconds: int) -> str:
+    when = datetime.fromtimestamp(nanoseconds // 1_000_000_000)
+    return f"{when:%b %e %Y %H:%M:%S}.{nanoseconds % 1_000_000_000:09d} ({_seconds(nanoseconds)})"
+
+
+def _size(count: float) -> str:
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while count >= 1024 and len(units) > 1:
+        count /= 1024
+        units.pop(0)
+    return f"{count:.0f} B" if units[0] == "B" else f"{count:.1f} {units[0]}"
+
+
+def _info(args: argparse.Namespace) -> str | None:
+    path = Path(args.bag_path)
+    try:
+        with Reader(path) as reader:
+            _print(path, reader, args.topic_name)
+    except ReaderError as error:
+        return f"[ERROR] [ros2bag]: Could not open '{path}': {error}"
+    return None
+
+
+def _print(path: Path, reader: Reader, only_names: bool) -> None:
+    topics = sorted(reader.connections, key=lambda connection: connection.topic)
+    if only_names:
+        print(*(connection.topic for connection in topics), sep="\n")
+        return
+    metadata = yaml.safe_load((path / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    files: list[str] = metadata["relative_file_paths"]
+    # An empty recording has neither a first nor a last message.
+    duration = reader.duration if reader.message_count else 0
+    start = reader.start_time if reader.message_count else 0
+    print(f"\nFiles:             {files[0]}")
+    for name in files[1:]:
+        print(f"{_INDENT}{name}")
+    print(f"Bag size:          {_size(sum((path / name).stat().st_size for name in files))}")
+    print(f"Storage id:        {metadata['storage_identifier']}")
+    print(f"ROS Distro:        {metadata.get('ros_distro') or 'unknown'}")
+    print(f"Duration:          {_seconds(duration)}s")
+    print(f"Start:             {_point(start)}")
+    print(f"End:               {_point(start + duration)}")
+    print(f"Messages:          {reader.message_count}")
+    lines = [
+        f"Topic: {connection.topic} | Type: {connection.msgtype} | Count: {connection.msgcount} | "
+        "Serialization Format: cdr"
+        for connection in topics
+    ]
+    print("Topic information: " + f"\n{_INDENT}".join(lines))
+    print("Service:           0")
+    print("Service information: ")

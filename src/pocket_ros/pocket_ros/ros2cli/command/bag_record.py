@@ -1,0 +1,156 @@
+"""`ros2 bag record`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rosbags.rosbag2 import StoragePlugin, Writer
+
+from ... import rclpy
+from ...interfaces import catalog, hashing
+from ...interfaces.catalog import UnknownInterfaceError
+from ...rclpy.executors import ExternalShutdownException
+from ...rclpy.node import Node
+from ...rclpy.qos import QoSProfile
+from ..bag_qos import qos_to_bag
+from ..interface_types import interface_class
+from ..node import cli_node, is_hidden
+from ..qos_arguments import profile_for_publishers
+from ..subscribing import absolute_name
+from ..verbs import Verbs, add_verb, positive_int
+
+QUEUE_DEPTH = 1000
+
+
+def add_record(verbs: Verbs) -> None:
+    """The verb and its arguments."""
+    parser = add_verb(verbs, "record", _record, "Record ROS data to a bag")
+    flag = parser.add_argument
+    flag("topics_by_position", metavar="topic", nargs="*", help="Topics to record")
+    flag("--topics", nargs="+", default=[], help="Topics to record")
+    flag("-a", "--all", "--all-topics", action="store_true", help="Record all topics")
+    flag("-e", "--regex", help="Record only topics matching this regular expression")
+    flag("--exclude-regex", help="Exclude topics matching this regular expression")
+    flag("--exclude-topics", nargs="+", default=[], help="Topics not to record")
+    flag("--include-hidden-topics", action="store_true", help="Record also hidden topics")
+    flag("-o", "--output", help="Folder to write to (default: rosbag2_ and the date and time)")
+    flag("-s", "--storage", choices=("mcap", "sqlite3"), default="mcap", help="Storage (default: mcap)")
+    flag("--no-discovery", action="store_true", help="Record only topics present at the start")
+    flag("-p", "--polling-interval", type=positive_int, default=100, help="Milliseconds between searches")
+    flag("-d", "--max-bag-duration", type=int, default=0, help=argparse.SUPPRESS)
+    flag("-b", "--max-bag-size", type=int, default=0, help=argparse.SUPPRESS)
+    flag("--use-sim-time", action="store_true", help="Use simulation time for the times of messages")
+    flag("--node-name", default="rosbag2_recorder", help="Name of the recording node")
+
+
+class Recorder:
+    """Subscribes to topics as they appear and writes what they carry, undecoded."""
+
+    def __init__(self, node: Node, writer: Writer, args: argparse.Namespace) -> None:
+        self._node = node
+        self._writer = writer
+        self._args = args
+        self._topics = {absolute_name(topic) for topic in [*args.topics, *args.topics_by_position]}
+        self._refused: set[str] = set()
+        self._subscribed: set[str] = set()
+
+    def _is_wanted(self, topic: str) -> bool:
+        args = self._args
+        if topic in args.exclude_topics or (args.exclude_regex and re.search(args.exclude_regex, topic)):
+            return False
+        if is_hidden(topic) and not args.include_hidden_topics and topic not in self._topics:
+            return False
+        return args.all or topic in self._topics or bool(args.regex and re.search(args.regex, topic))
+
+    def discover(self) -> None:
+        """Subscribe to wanted topics that are published by now."""
+        for topic, types in self._node.get_topic_names_and_types():
+            if topic in self._subscribed or topic in self._refused or not self._is_wanted(topic):
+                continue
+            publishers = self._node.get_publishers_info_by_topic(topic)
+            if not publishers:
+                continue
+            try:
+                self._subscribe(topic, types[0], [info.qos_profile for info in publishers], publishers)
+            except UnknownInterfaceError as error:
+                self._refused.add(topic)
+                self._node.get_logger().warning(f"Not recording '{topic}': {error}")
+
+    def _subscribe(
+        self, topic: str, type_name: str, profiles: list[QoSProfile], publishers: list[Any]
+    ) -> None:
+        message_class = interface_class(type_name, "msg")
+        connection = self._writer.add_connection(
+            topic,
+            type_name,
+            msgdef=full_definition(type_name),
+            rihs01=hashing.type_hash(type_name),
+            offered_qos_profiles=[qos_to_bag(profile) for profile in profiles],
+        )
+
+        def write(data: bytes, info: dict[str, Any]) -> None:
+            simulated = self._args.use_sim_time
+            stamp = self._node.get_clock().now().nanoseconds if simulated else time.time_ns()
+            self._writer.write(connection, stamp, data)
+
+        profile = profile_for_publishers(QoSProfile(depth=QUEUE_DEPTH), publishers, topic)
+        self._node.create_subscription(message_class, topic, write, profile, raw=True)
+        self._subscribed.add(topic)
+        self._node.get_logger().info(f"Subscribed to topic '{topic}'")
+
+
+def full_definition(type_name: str) -> str:
+    """A message's definition followed by those of all it holds, as MCAP keeps them.
+
+    Raises UnknownInterfaceError.
+    """
+    parts: dict[str, str] = {}
+
+    def collect(name: str) -> None:
+        if name in parts:
+            return
+        found = catalog.message(name)
+        parts[name] = catalog.render(found)
+        for field in found.fields:
+            if not field.type.is_primitive:
+                collect(field.type.base)
+
+    collect(type_name)
+    first, *rest = parts.items()
+    separator = "=" * 80
+    nested = [f"\n{separator}\nMSG: {name.replace('/msg/', '/')}\n{text}" for name, text in rest]
+    return first[1] + "".join(nested)
+
+
+def _record(args: argparse.Namespace) -> str | int:
+    if not (args.all or args.topics or args.topics_by_position or args.regex):
+        return (
+            "[ERROR] [ros2bag]: Need to specify at least one option out of --all, --topics, --regex or topics"
+        )
+    if args.max_bag_duration or args.max_bag_size:
+        raise NotImplementedError("splitting recordings is not covered by pocket_ros; a full ROS 2 has it")
+    output = Path(args.output or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
+    if output.exists():
+        return f"[ERROR] [ros2bag]: Output folder '{output}' already exists."
+    plugin = StoragePlugin.MCAP if args.storage == "mcap" else StoragePlugin.SQLITE3
+    with (
+        Writer(output, version=9, storage_plugin=plugin) as writer,
+        cli_node(args, args.node_name) as node,
+        contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
+    ):
+        recorder = Recorder(node, writer, args)
+        logger = node.get_logger()
+        logger.info("Listening for topics...")
+        recorder.discover()
+        if not args.no_discovery:
+            node.create_timer(args.polling_interval / 1000.0, recorder.discover)
+        logger.info("Recording...")
+        rclpy.spin(node)
+    print(f"Recording stopped: {output}", flush=True)
+    return 0
