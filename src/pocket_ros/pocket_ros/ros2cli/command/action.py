@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from typing import Any
 
@@ -25,7 +26,6 @@ from ..verbs import add_verb, add_verbs
 from .node import split_name
 
 _STATUS_NAMES = ("UNKNOWN", "ACCEPTED", "EXECUTING", "CANCELING", "SUCCEEDED", "CANCELED", "ABORTED")
-_ACTIVE = (1, 2)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,15 +102,36 @@ def _print_feedback(feedback: Any) -> None:
     print(f"Feedback:\n    {message_to_yaml(feedback.feedback)}", flush=True)
 
 
-def _wait(node: Node, future: Any, doing: str) -> Any:
-    """The result of a future. Raises RuntimeError, saying what was being done, when there is none."""
-    rclpy.spin_until_future_complete(node, future)
+class _Interrupt:
+    """Remembers Ctrl-C instead of raising anywhere: a goal must be cancelled with the node still at work."""
+
+    def __init__(self) -> None:
+        self.happened = False
+        self._before: Any = None
+
+    def __enter__(self) -> _Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: object) -> None:
+        self.happened = True
+
+
+def _wait(node: Node, future: Any, doing: str, interrupt: _Interrupt | None = None) -> Any:
+    """The result of a future; None when interrupted. Raises RuntimeError when there is no result."""
+    while rclpy.ok() and not future.done():
+        if interrupt is not None and interrupt.happened:
+            return None
+        rclpy.spin_once(node, timeout_sec=0.1)
     if not future.done() or future.result() is None:
         raise RuntimeError(f"Exception while {doing}: {future.exception()!r}")
     return future.result()
 
 
-def _send_goal(args: argparse.Namespace) -> str | None:
+def _send_goal(args: argparse.Namespace) -> int | str:
     action_class = interface_class(args.action_type, "action")
     values = yaml.safe_load(sys.stdin.read() if args.stdin else args.goal)
     goal = action_class.Goal()
@@ -122,32 +143,31 @@ def _send_goal(args: argparse.Namespace) -> str | None:
         node = rclpy.create_node(f"_ros2cli_send_goal_{args.action_type.replace('/', '_')}")
         client = ActionClient(node, action_class, args.action_name)
         try:
-            return _run_goal(node, client, goal, _print_feedback if args.feedback else None)
+            print("Waiting for an action server to become available...", flush=True)
+            client.wait_for_server()
+            with _Interrupt() as interrupt:
+                return _run_goal(node, client, goal, _print_feedback if args.feedback else None, interrupt)
         finally:
             client.destroy()
             node.destroy_node()
 
 
-def _run_goal(node: Node, client: ActionClient, goal: Any, feedback: Any) -> str | None:
-    """Send a goal and wait for its result. Ctrl-C cancels it: SIGINT leaves the context as it is."""
-    print("Waiting for an action server to become available...", flush=True)
-    client.wait_for_server()
+def _run_goal(node: Node, client: ActionClient, goal: Any, feedback: Any, interrupt: _Interrupt) -> int:
+    """Send a goal and wait for its result; an interrupt cancels it."""
     print(f"Sending goal:\n     {message_to_yaml(goal)}", flush=True)
     handle = _wait(node, client.send_goal_async(goal, feedback), "sending goal")
     if not handle.accepted:
         print("Goal was rejected.")
-        return None
+        return 0
     print(f"Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n", flush=True)
-    try:
-        result = _wait(node, handle.get_result_async(), "getting result")
-    except KeyboardInterrupt:
-        if handle.status in _ACTIVE:
-            print("Canceling goal...", flush=True)
-            answer = _wait(node, handle.cancel_goal_async(), "canceling goal")
-            if not answer.goals_canceling:
-                raise RuntimeError("Failed to cancel goal") from None
-            print("Goal canceled.")
-        raise
+    result = _wait(node, handle.get_result_async(), "getting result", interrupt)
+    if result is None:
+        print("Canceling goal...", flush=True)
+        answer = _wait(node, handle.cancel_goal_async(), "canceling goal")
+        if not answer.goals_canceling:
+            raise RuntimeError("Failed to cancel goal")
+        print("Goal canceled.")
+        return 128 + signal.SIGINT
     print(f"Result:\n    {message_to_yaml(result.result)}")
     print(f"Goal finished with status: {_STATUS_NAMES[result.status]}")
-    return None
+    return 0

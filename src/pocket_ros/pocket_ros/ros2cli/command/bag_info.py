@@ -44,7 +44,7 @@ def _info(args: argparse.Namespace) -> str | None:
     try:
         with Reader(path) as reader:
             _print(path, reader, args.topic_name)
-    except ReaderError as error:
+    except (ReaderError, OSError) as error:
         return f"[ERROR] [ros2bag]: Could not open '{path}': {error}"
     return None
 

@@ -109,7 +109,7 @@ def _play(args: argparse.Namespace) -> str | None:
     try:
         reader = Reader(path)
         reader.open()
-    except ReaderError as error:
+    except (ReaderError, OSError) as error:
         return f"[ERROR] [ros2bag]: Could not open '{path}': {error}"
     try:
         with (

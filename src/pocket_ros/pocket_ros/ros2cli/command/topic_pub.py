@@ -6,13 +6,16 @@ import argparse
 import contextlib
 import sys
 import time
+from typing import Any
 
 import yaml
 
 from ... import rclpy
 from ...rclpy.executors import ExternalShutdownException
+from ...rclpy.node import Node
+from ...rclpy.publisher import Publisher
 from ..interface_types import interface_class
-from ..message_text import set_message_fields
+from ..message_text import Setter, set_message_fields
 from ..node import add_node_arguments, cli_node
 from ..qos_arguments import add_qos_arguments, chosen_profile
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_float
@@ -58,7 +61,10 @@ def _pub(args: argparse.Namespace) -> str | None:
     wanted = args.wait_matching_subscriptions
     wanted = int(times != 0) if wanted is None else wanted
     if wanted == 0 and args.max_wait_time_secs is not None:
-        return "--max-wait-time-secs option is only effective with --wait-matching-subscriptions, --once or --times"
+        return (
+            "--max-wait-time-secs option is only effective with --wait-matching-subscriptions, "
+            "--once or --times"
+        )
     message_class = interface_class(args.message_type, "msg")
     values = yaml.safe_load(sys.stdin.read() if args.stdin else args.values)
     if not isinstance(values, dict):
@@ -70,36 +76,53 @@ def _pub(args: argparse.Namespace) -> str | None:
         return f"Failed to populate field: {error}"
     with cli_node(args, args.node_name) as node, contextlib.suppress(ExternalShutdownException):
         publisher = node.create_publisher(message_class, args.topic_name, chosen_profile(args, "default"))
-        start = time.monotonic()
-        said = 0
-        while publisher.get_subscription_count() < wanted:
-            waited = time.monotonic() - start
-            if waited >= said:
-                said += 1
-                print(f"Waiting for at least {wanted} matching subscription(s)...", flush=True)
-            if args.max_wait_time_secs is not None and waited >= args.max_wait_time_secs:
-                return (
-                    f"Timed out waiting for subscribers: Expected {wanted} subcribers but only got "
-                    f"{publisher.get_subscription_count()} subscribers"
-                )
-            rclpy.spin_once(node, timeout_sec=0.02)
-        print("publisher: beginning loop", flush=True)
-        count = 0
-
-        def publish() -> None:
-            nonlocal count
-            stamp = node.get_clock().now().to_msg()
-            for setter in setters:
-                setter(stamp)
-            count += 1
-            if args.print and count % args.print == 0:
-                print(f"publishing #{count}: {message!r}\n", flush=True)
-            publisher.publish(message)
-
-        publish()
-        node.create_timer(1.0 / args.rate, publish)
-        while times == 0 or count < times:
-            rclpy.spin_once(node)
-        # The last message needs time to reach the wire.
-        time.sleep(args.keep_alive)
+        _wait_for_subscriptions(node, publisher, wanted, args.max_wait_time_secs)
+        _publish(node, publisher, message, setters, times, args)
     return None
+
+
+def _wait_for_subscriptions(node: Node, publisher: Publisher, wanted: int, limit: float | None) -> None:
+    """Wait until there are enough, saying so each second. Raises RuntimeError after `limit` seconds."""
+    begun = time.monotonic()
+    said = 0
+    while (count := publisher.get_subscription_count()) < wanted:
+        waited = time.monotonic() - begun
+        if waited >= said:
+            said += 1
+            print(f"Waiting for at least {wanted} matching subscription(s)...", flush=True)
+        if limit is not None and waited >= limit:
+            raise RuntimeError(
+                f"Timed out waiting for subscribers: Expected {wanted} subcribers but only got {count} "
+                "subscribers"
+            )
+        rclpy.spin_once(node, timeout_sec=0.02)
+
+
+def _publish(
+    node: Node,
+    publisher: Publisher,
+    message: Any,
+    setters: list[Setter],
+    times: int,
+    args: argparse.Namespace,
+) -> None:
+    """Publish at the rate asked for, so many times, 0 for ever."""
+    print("publisher: beginning loop", flush=True)
+    count = 0
+
+    def publish() -> None:
+        nonlocal count
+        stamp = node.get_clock().now().to_msg()
+        for setter in setters:
+            setter(stamp)
+        count += 1
+        if args.print and count % args.print == 0:
+            print(f"publishing #{count}: {message!r}\n", flush=True)
+        publisher.publish(message)
+
+    publish()
+    node.create_timer(1.0 / args.rate, publish)
+    while times == 0 or count < times:
+        rclpy.spin_once(node)
+    # The last message needs time to reach the wire.
+    time.sleep(args.keep_alive)

@@ -1,0 +1,64 @@
+"""`ros2 bag`: record in MCAP, look at it, play it."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+from rosbags.highlevel import AnyReader
+
+
+def record(ros2_process: Any, folder: Path, *words: str) -> None:
+    """Record until ten messages more than a first one have passed by."""
+    process = ros2_process("bag", "record", "-o", folder, *words)
+    missing = set(words)
+    while missing:
+        line = process.stderr.readline()
+        assert line, "the recorder ended before it had subscribed"
+        missing -= {topic for topic in missing if f"Subscribed to topic '{topic}'" in line}
+    heard = ros2_process("topic", "echo", "--csv", "--field", "point.x", "/fleet/point")
+    for _ in range(10):
+        assert heard.stdout.readline() == "1.5\n"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors and f"Recording stopped: {folder}" in output
+
+
+def test_record_info_and_play(robot: Any, ros2: Any, ros2_process: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    record(ros2_process, folder, "/fleet/point", "/fleet/description")
+    with AnyReader([folder]) as reader:
+        found = {c.topic: reader.deserialize(data, c.msgtype) for c, _, data in reader.messages()}
+        count = reader.topics["/fleet/point"].msgcount
+    assert count >= 5 and found["/fleet/point"].point.x == 1.5
+    assert found["/fleet/description"].data == "a robot"
+
+    info = ros2("bag", "info", folder).stdout
+    assert "\nFiles:             bag.mcap\nBag size:          " in info
+    assert "\nStorage id:        mcap\n" in info
+    assert f"Topic: /fleet/point | Type: geometry_msgs/msg/PointStamped | Count: {count} | " in info
+    assert ros2("bag", "info", "-t", folder).stdout == "/fleet/description\n/fleet/point\n"
+
+    echo = ros2_process("topic", "echo", "--once", "/replayed", "geometry_msgs/msg/PointStamped")
+    player = ros2_process(
+        "bag", "play", folder, "--loop", "--topics", "/fleet/point", "-m", "/fleet/point:=/replayed"
+    )
+    output, _ = echo.communicate(timeout=30)
+    assert "frame_id: map" in output and "x: 1.5" in output
+    player.send_signal(signal.SIGINT)
+    _, errors = player.communicate(timeout=30)
+    assert player.returncode == 0 and "Traceback" not in errors
+
+
+def test_existing_folder_is_not_overwritten(tmp_path: Path, ros2: Any) -> None:
+    done = ros2("bag", "record", "-a", "-o", tmp_path)
+    assert done.returncode == 1 and f"Output folder '{tmp_path}' already exists" in done.stderr
+
+
+def test_clock_is_published(robot: Any, ros2_process: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    record(ros2_process, folder, "/fleet/point")
+    echo = ros2_process("topic", "echo", "--once", "/clock", "rosgraph_msgs/msg/Clock")
+    ros2_process("bag", "play", folder, "--loop", "--clock", "100", "--topics", "/fleet/point", "-r", "0.5")
+    output, _ = echo.communicate(timeout=30)
+    assert output.startswith("clock:\n  sec: ")

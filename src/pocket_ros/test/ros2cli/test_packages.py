@@ -1,0 +1,129 @@
+"""`ros2 pkg`, `run` and `launch` with a package in a prefix, and stepping aside for a real `ros2cli`."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LAUNCH = """
+import sys
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+def generate_launch_description():
+    return LaunchDescription([
+        DeclareLaunchArgument('who', default_value='world', description='Whom to greet'),
+        LogInfo(msg=['hello ', LaunchConfiguration('who')]),
+        Node(package='demo_pkg', executable='spinner', name='spinner', output='screen'),
+    ])
+"""
+SPINNER = """#!{python}
+import sys
+import rclpy
+from rclpy.executors import ExternalShutdownException
+rclpy.init()
+node = rclpy.create_node('unnamed')
+print('spinning', node.get_name(), flush=True)
+try:
+    rclpy.spin(node)
+except (KeyboardInterrupt, ExternalShutdownException):
+    pass
+print('end', flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "prefix"
+    for path in ("share/ament_index/resource_index/packages", "share/demo_pkg/launch", "lib/demo_pkg"):
+        (folder / path).mkdir(parents=True)
+    (folder / "share/ament_index/resource_index/packages/demo_pkg").touch()
+    (folder / "share/demo_pkg/launch/demo.launch.py").write_text(LAUNCH)
+    (folder / "share/demo_pkg/package.xml").write_text("<package><name>demo_pkg</name></package>")
+    for name, text in (
+        ("spinner", SPINNER),
+        ("echo_args", "#!{python}\nimport sys; print(sys.argv[1:]); sys.exit(7)\n"),
+    ):
+        program = folder / "lib/demo_pkg" / name
+        program.write_text(text.format(python=sys.executable))
+        program.chmod(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder))
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
+    return folder
+
+
+def test_packages(prefix: Path, ros2: Any) -> None:
+    assert "demo_pkg" in ros2("pkg", "list").stdout.splitlines()
+    assert ros2("pkg", "prefix", "demo_pkg").stdout == f"{prefix}\n"
+    assert ros2("pkg", "prefix", "--share", "demo_pkg").stdout == f"{prefix}/share/demo_pkg\n"
+    assert ros2("pkg", "executables", "demo_pkg").stdout == "demo_pkg echo_args\ndemo_pkg spinner\n"
+    assert "<name>demo_pkg</name>" in ros2("pkg", "xml", "demo_pkg").stdout
+    missing = ros2("pkg", "prefix", "no_pkg")
+    assert missing.stderr == "Package not found\n" and missing.returncode == 1
+
+
+def test_run_passes_arguments_and_the_exit_code(ros2: Any) -> None:
+    done = ros2("run", "demo_pkg", "echo_args", "-x", "--ros-args", "-r", "a:=b")
+    assert done.stdout == "['-x', '--ros-args', '-r', 'a:=b']\n"
+    assert done.returncode == 7
+    assert "No executable found" in ros2("run", "demo_pkg", "nothing").stderr
+    assert ros2("run", "--prefix", "env", "demo_pkg", "echo_args").stdout == "[]\n"
+
+
+def test_interrupt_ends_a_launch_of_nodes(ros2_process: Any) -> None:
+    process = ros2_process("launch", "demo_pkg", "demo.launch.py", "who:=you")
+    seen = []
+    while not seen or "spinning" not in seen[-1]:
+        seen.append(process.stdout.readline())
+        assert seen[-1], process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert seen[0].startswith("[INFO] [launch]: All log files can be found below ")
+    assert "[INFO] [launch.user]: hello you\n" in seen
+    assert any(line.startswith("[spinner-1] spinning spinner") for line in seen)
+    assert "[spinner-1] end\n" in output
+    assert "[INFO] [spinner-1]: process has finished cleanly" in output
+    assert errors == ""
+
+
+def test_launch_arguments_are_shown(prefix: Path, ros2: Any) -> None:
+    shown = ros2("launch", "demo_pkg", "demo.launch.py", "--show-args").stdout
+    assert shown == (
+        "Arguments (pass arguments as '<name>:=<value>'):\n\n"
+        "    'who':\n        Whom to greet\n        (default: 'world')\n"
+    )
+    by_path = ros2("launch", prefix / "share/demo_pkg/launch/demo.launch.py", "-p").stdout
+    assert "DeclareLaunchArgument('who'" in by_path and "Node(package='demo_pkg'" in by_path
+
+
+def test_launch_names_what_is_wrong(ros2: Any) -> None:
+    missing = ros2("launch", "demo_pkg", "nothing.launch.py")
+    assert "file 'nothing.launch.py' was not found in the share directory" in missing.stderr
+    assert missing.returncode == 1
+    assert "malformed launch argument 'who=x'" in ros2("launch", "demo_pkg", "demo.launch.py", "who=x").stderr
+
+
+def test_real_command_is_run_where_there_is_one(tmp_path: Path, ros2: Any) -> None:
+    real = tmp_path / "site" / "ros2cli"
+    real.mkdir(parents=True)
+    (real / "__init__.py").write_text("")
+    (real / "cli.py").write_text(
+        "import sys\ndef main(*, script_name='ros2', argv=None):\n"
+        "    print('real', sys.argv[1:])\n    return 5\n"
+    )
+    done = ros2("topic", "list", env={**os.environ, "PYTHONPATH": str(real.parent)})
+    assert done.stdout == "real ['topic', 'list']\n" and done.returncode == 5
+
+
+def test_help_lists_the_commands(ros2: Any) -> None:
+    done = ros2()
+    assert done.returncode == 0
+    for name in ("run", "launch", "topic", "node", "service", "action", "param", "interface", "pkg", "bag"):
+        assert f"\n  {name} " in done.stdout
+    assert "invalid choice: 'nothing'" in ros2("nothing").stderr
