@@ -25,12 +25,36 @@ def stand_in(root: Path, name: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("name", ["launch", "ament_index_python", "launch_ros", "launch_testing"])
+@pytest.mark.parametrize(
+    "name", ["launch", "ament_index_python", "launch_ros", "launch_testing", "ros2cli", "rclpy", "tf2_ros"]
+)
 def test_public_name_is_the_same_module(name: str, tmp_path: Path) -> None:
     code = f"import {name}, pocket_ros.{name} as inside; print({name} is inside)"
     assert run_python(code, tmp_path) == "True"
     code = f"import pocket_ros.{name} as inside, {name}; print({name} is inside)"
     assert run_python(code, tmp_path) == "True"
+
+
+def test_interface_packages_are_the_same_modules(tmp_path: Path) -> None:
+    code = """
+import pocket_ros.interfaces.packages.std_msgs.msg as inside
+import std_msgs.msg, geometry_msgs.msg
+from std_msgs.msg import Header, String
+from std_msgs.msg._string import String as same
+print(std_msgs.msg is inside, same is String, type(geometry_msgs.msg.PoseStamped().header) is Header)
+"""
+    assert run_python(code, tmp_path) == "True True True"
+
+
+def test_interface_package_of_a_source_checkout(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "demo_msgs"
+    (package / "msg").mkdir(parents=True)
+    (tmp_path / "package.xml").write_text("<package><name>demo</name></package>")
+    (package / "package.xml").write_text("<package><name>demo_msgs</name></package>")
+    (package / "msg" / "Speed.msg").write_text("std_msgs/Header header\nfloat64 value 1.5\n")
+    code = "from demo_msgs.msg import Speed; print(Speed(), Speed.__module__)"
+    output = run_python(code, tmp_path)
+    assert "value=1.5" in output and "demo_msgs" in output
 
 
 def test_submodules_are_the_same_modules(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class OpaqueCoroutine(Action):
         **left_over_kwargs: Any,
     ) -> None:
         super().__init__(**left_over_kwargs)
-        if not asyncio.iscoroutinefunction(coroutine):
+        if not inspect.iscoroutinefunction(coroutine):
             raise TypeError(
                 f"OpaqueCoroutine expected 'coroutine' to be a coroutine function, got {coroutine!r}"
             )

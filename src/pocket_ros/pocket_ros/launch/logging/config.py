@@ -9,7 +9,12 @@ import sys
 import tempfile
 from datetime import datetime
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    StreamHandler = logging.StreamHandler[TextIO]
+else:
+    StreamHandler = logging.StreamHandler  # takes no type arguments before Python 3.11
 
 _SCREEN_FORMATS = {
     "default": "[{levelname}] [{name}]: {msg}",
@@ -44,7 +49,7 @@ class _Formatter(logging.Formatter):
         )
 
 
-class _ScreenHandler(logging.StreamHandler[TextIO]):
+class _ScreenHandler(StreamHandler):
     """Writes to whatever `sys.stdout` is now, so that a redirection counts."""
 
     def __init__(self) -> None:

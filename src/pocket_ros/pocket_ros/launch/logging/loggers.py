@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .config import launch_config
+
+if TYPE_CHECKING:
+    LoggerAdapter = logging.LoggerAdapter[logging.Logger]
+else:
+    LoggerAdapter = logging.LoggerAdapter  # takes no type arguments before Python 3.11
 
 _PRESETS: dict[str, dict[str, set[str]]] = {
     "screen": {"both": {"screen"}},
@@ -63,7 +69,7 @@ def _handler(sink: str, own_file: str) -> logging.Handler:
     raise ValueError(f"'{sink}' is not a valid destination of output; choose one of screen, log, own_log")
 
 
-class _OutputLogger(logging.LoggerAdapter[logging.Logger]):
+class _OutputLogger(LoggerAdapter):
     """Marks its lines as output, which are written as they come."""
 
     def process(self, msg: object, kwargs: object) -> tuple[object, dict[str, object]]:
