@@ -28,8 +28,8 @@ class _NothingLeft(Event):
 class LaunchService:
     """Visits entities and handles events, on one event loop in one thread, until all is done.
 
-    A first SIGINT or a SIGTERM shuts the launch down: every process is told to end, and `run` returns when
-    the last one has. What a launch file raises ends the launch with return code 1.
+    A first SIGINT, and SIGTERM, SIGHUP and SIGQUIT shut the launch down: every process is told to end, and
+    `run` returns when the last one has. What a launch file raises ends the launch with return code 1.
     """
 
     def __init__(
@@ -165,9 +165,12 @@ class LaunchService:
         if threading.current_thread() is not threading.main_thread():
             return lambda: None
         loop = asyncio.get_running_loop()
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        # Children are in sessions of their own: a terminal that is closed tells only the launch.
+        others = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, *others)}
         loop.add_signal_handler(signal.SIGINT, self._on_sigint)
-        loop.add_signal_handler(signal.SIGTERM, self._on_sigterm)
+        for number in others:
+            loop.add_signal_handler(number, self._on_termination, number)
 
         def restore() -> None:
             for number, handler in before.items():
@@ -183,6 +186,6 @@ class LaunchService:
             self.interrupted = True
             self._context.emit_event_sync(Shutdown(reason="ctrl-c (SIGINT)", due_to_sigint=True))
 
-    def _on_sigterm(self) -> None:
-        self._logger.warning("asked to end by SIGTERM")
-        self._context.emit_event_sync(Shutdown(reason="SIGTERM"))
+    def _on_termination(self, number: signal.Signals) -> None:
+        self._logger.warning(f"asked to end by {number.name}")
+        self._context.emit_event_sync(Shutdown(reason=number.name))

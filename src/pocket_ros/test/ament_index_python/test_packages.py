@@ -124,9 +124,15 @@ def test_package_installed_by_pip(editable: bool, tmp_path: Path) -> None:
     (site / "outer.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in outer))
     install = ["install", "-q", "--no-build-isolation", "--no-deps", "--no-index", *options, str(source)]
     subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True, cwd=tmp_path)
-    code = "import ament_index_python as a; print(a.get_package_share_directory('demo_pkg'))"
-    output = subprocess.run(
-        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
-    share = Path(output.strip())
+    code = """
+import ament_index_python
+from launch import LaunchContext
+from launch_ros.substitutions import ExecutableInPackage
+print(ament_index_python.get_package_share_directory('demo_pkg'))
+print(ExecutableInPackage('demo_node', 'demo_pkg').perform(LaunchContext()))
+"""
+    words = [python, "-c", code]
+    output = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    share, executable = map(Path, output.split())
     assert (share / "launch" / "demo.launch.py").is_file()
+    assert executable == environment / "bin" / "demo_node"

@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 CHILD = """
 import signal
 try:
@@ -14,6 +16,8 @@ except KeyboardInterrupt:
 """
 LAUNCH = f"""
 import sys
+
+import pytest
 from launch import LaunchDescription, LaunchService
 from launch.actions import ExecuteProcess
 service = LaunchService()
@@ -47,9 +51,10 @@ def test_interrupt_ends_the_launch_cleanly() -> None:
     assert errors == ""
 
 
-def test_termination_ends_the_children_too() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_termination_ends_the_children_too(number: signal.Signals) -> None:
     process = start()
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     output, errors = process.communicate(timeout=30)
     assert process.returncode == 0 and errors == ""
     assert output.count("process has finished cleanly") == 2

@@ -28,7 +28,9 @@ def text_to_value(text: str, value_type: Any = None) -> Any:
                 "launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
             ) from error
         raise ValueError(f"cannot read {text!r} as {value_type}: {error}") from error
-    return checked("" if value is None and value_type is None else value, value_type)
+    if value_type is None and not isinstance(value, bool | int | float | str | list):
+        return "" if value is None else text  # a date or a mapping is no parameter: it was meant as text
+    return checked(value, value_type)
 
 
 def checked(value: Any, value_type: Any) -> Any:
