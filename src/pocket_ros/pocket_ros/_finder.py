@@ -65,6 +65,9 @@ INTERFACE_PACKAGES = frozenset(
 )
 
 
+_given_out: "dict[str, str]" = {}  # public top-level name to the module inside pocket_ros that it stands for
+
+
 class AliasLoader:
     """Loads a public name by importing its module inside pocket_ros; both names are then the same object."""
 
@@ -76,6 +79,8 @@ class AliasLoader:
         from importlib import import_module
 
         module = import_module(self.target)
+        if "." not in spec.name:
+            _given_out[spec.name] = self.target
         self._spec = module.__spec__
         return module
 
@@ -165,11 +170,10 @@ class PathGuard:
     ) -> "ModuleSpec | None":
         top, dot, rest = fullname.partition(".")
         if dot:
-            owner = sys.modules.get(top)
-            name = owner.__name__ if owner is not None else top
-            if name == top or not name.startswith("pocket_ros."):
+            inside = _given_out.get(top)
+            if inside is None or sys.modules.get(top) is not sys.modules.get(inside):
                 return None
-            return _alias(fullname, f"{name}.{rest}")
+            return _alias(fullname, f"{inside}.{rest}")
         if top in LIBRARIES or top in INTERFACE_PACKAGES:
             return _elsewhere(fullname, path) or LAST.find_spec(fullname, path)
         return None
