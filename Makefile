@@ -27,8 +27,8 @@ $(RUN)python:
 	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || { rm -rf $(VENV); \
 	  echo "cannot create $(VENV): install the venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
-$(READY): $(RUN)python setup.cfg setup.py
-	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+$(READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --editable src/pocket_ros
 	@touch $@
 
 lint: $(READY)  ## Check style, formatting and spelling
@@ -42,9 +42,11 @@ format: $(READY)  ## Rewrite the sources in the project's format
 
 types: $(READY)  ## Check the types (mypy, strict)
 	$(RUN)mypy
+	cd src/pocket_ros && $(abspath $(RUN))/mypy
 
-test: $(READY)  ## Run every test but the slow ones
+test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
 	$(RUN)python -m pytest -m "not slow" $(ARGS)
+	cd src/pocket_ros && $(abspath $(RUN))/python -m pytest $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
 	$(RUN)python -m pytest -m slow $(ARGS)

@@ -92,7 +92,7 @@ def _wait_for_subscriptions(node: Node, publisher: Publisher, wanted: int, limit
             print(f"Waiting for at least {wanted} matching subscription(s)...", flush=True)
         if limit is not None and waited >= limit:
             raise RuntimeError(
-                f"Timed out waiting for subscribers: Expected {wanted} subcribers but only got {count} "
+                f"Timed out waiting for subscribers: Expected {wanted} subscribers but only got {count} "
                 "subscribers"
             )
         rclpy.spin_once(node, timeout_sec=0.02)
