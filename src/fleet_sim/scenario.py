@@ -10,6 +10,7 @@ SECTIONS: Mapping[str, str] = {
     "simulation": "The settings of the simulation.",
     "robots": "Robots to spawn: single ones with a pose, or grids.",
     "objects": "Objects to spawn: single ones with a pose, or grids.",
+    "ros": "The interfaces of the simulation in ROS 2.",
 }
 
 

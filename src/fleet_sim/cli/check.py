@@ -9,6 +9,8 @@ from typing import Any
 from fleet_sim.errors import ConfigError
 from fleet_sim.params import SimulationParams
 from fleet_sim.paths import resolve_config
+from fleet_sim.ros_params import RosParams
+from fleet_sim.settings import load_mapping
 
 
 def add(commands: Any) -> None:
@@ -25,6 +27,7 @@ def execute(args: argparse.Namespace) -> int:
         path = resolve_config(name)
         try:
             SimulationParams.from_config(path)
+            RosParams.from_scenario(load_mapping(path), source=str(path))
         except ConfigError as error:
             failed = True
             print(f"fleet-sim: error: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.params import SimulationParams
+from fleet_sim.ros_params import RosParams
 from fleet_sim.scenario import SECTIONS
 from fleet_sim.settings import json_schema, object_schema
 
@@ -26,7 +27,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
-    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
+    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams), "ros": object_schema(RosParams)}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}

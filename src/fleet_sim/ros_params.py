@@ -1,0 +1,70 @@
+"""RosParams: which interfaces a simulation has in ROS 2, and at what rates. Read without ROS 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import Checked, read, setting
+
+Group = Literal["commands", "state", "description", "actions"]
+RATE = "Hz"
+
+
+def _read_per_robot(value: object) -> str | list[str]:
+    """Return "all", "none" or a list of names; raises InvalidValueError."""
+    if value in ("all", "none"):
+        return str(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return list(value)
+    raise InvalidValueError(f"must be 'all', 'none' or a list of robot names, got {value!r}")
+
+
+_PER_ROBOT_SCHEMA: Mapping[str, Any] = {
+    "anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}],
+}
+
+
+@dataclass
+class RateParams(Checked):
+    """How often something is published, per second of simulation time; null: at each step, 0: never."""
+
+    clock: float | None = setting(100.0, low=0, unit=RATE, doc="/clock.")
+    tf: float | None = setting(30.0, low=0, unit=RATE, doc="/tf.")
+    odom: float | None = setting(30.0, low=0, unit=RATE, doc="odom of each robot.")
+    plan: float | None = setting(2.0, low=0, unit=RATE, doc="plan of each robot: looked at, published when new.")
+    fleet_states: float | None = setting(10.0, low=0, unit=RATE, doc="/fleet/states.")
+    markers: float | None = setting(5.0, low=0, unit=RATE, doc="/fleet/markers.")
+    diagnostics: float | None = setting(1.0, low=0, unit=RATE, doc="/diagnostics.")
+    feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Feedback of running goals.")
+
+
+@dataclass
+class RosParams(Checked):
+    """The `ros:` section of a scenario."""
+
+    per_robot: Any = setting(
+        "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Which robots have interfaces of their own."
+    )
+    groups: list[Group] = setting(
+        factory=lambda: ["commands", "state", "description", "actions"], doc="Which of them such a robot has."
+    )
+    cmd_vel_type: Literal["twist", "twist_stamped"] = setting("twist", doc="Message type of cmd_vel.")
+    cmd_vel_timeout: float = setting(
+        0.5, low=0, unit="s", doc="Simulated time after which a velocity command ends; 0 = never."
+    )
+    map_frame: str = setting("map", doc="The fixed frame.")
+    rates: RateParams = setting(factory=RateParams, doc="How often each interface publishes.")
+
+    @classmethod
+    def from_scenario(cls, config: Mapping[str, Any], *, source: str = "") -> RosParams:
+        """Return the `ros:` section of a scenario, or the defaults; raises ConfigError."""
+        section = config.get("ros")
+        return read(cls, {} if section is None else section, source=source, path="ros")
+
+    def has_own(self, robot: str, group: str) -> bool:
+        """Return whether `robot` has the interfaces of `group`."""
+        chosen = self.per_robot == "all" or (self.per_robot != "none" and robot in self.per_robot)
+        return chosen and group in self.groups
