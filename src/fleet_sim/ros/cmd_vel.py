@@ -1,0 +1,66 @@
+"""<robot>/cmd_vel: velocity commands, which end after `cmd_vel_timeout`."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import Twist, TwistStamped
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.commands import SetVelocity
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import twists_from_msgs
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.polled import PolledTopic
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.templates import HEADER_SIZE
+
+LITTLE_ENDIAN = 1
+_TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
+
+
+class CmdVelTopic(Interface):
+    """Drives robots with the twists sent to them, in the frame of the base. All that arrived is one command."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._stamped = bridge.params.cmd_vel_type == "twist_stamped"
+        self._topic = PolledTopic(bridge, TwistStamped if self._stamped else Twist, "cmd_vel", qos.COMMAND)
+
+    def follow(self, roster: Roster) -> None:
+        self._topic.follow(roster)
+
+    def receive(self) -> None:
+        names, linear, angular = self._take_stamped() if self._stamped else self._take()
+        if not names:
+            return
+        command = SetVelocity(
+            names=tuple(names),
+            linear=linear,
+            angular=angular,
+            timeout=self.bridge.params.cmd_vel_timeout,
+            source="cmd_vel",
+        )
+        ack = self.bridge.sim.dispatcher.dispatch(command)
+        for name, reason in ack.rejected.items():
+            self.bridge.refuse(f"{name}/cmd_vel", reason)
+
+    def _take(self) -> tuple[list[str], Floats, Floats]:
+        """Take plain twists; all of them are decoded at once."""
+        arrived = self._topic.take(raw=True)
+        good = [(name, data) for name, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
+        if len(good) < len(arrived):
+            self.bridge.refuse("cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist")
+        numbers = np.frombuffer(b"".join([data for _, data in good]), _TWIST)["numbers"]
+        return [name for name, _ in good], numbers[:, :3], numbers[:, 3:]
+
+    def _take_stamped(self) -> tuple[list[str], Floats, Floats]:
+        names, twists = [], []
+        for name, message in self._topic.take():
+            frame = message.header.frame_id.removeprefix("/")
+            if frame not in ("", "base_link", self.bridge.frames.base(name)):
+                reason = f"frame {frame!r}; a velocity is in the frame {self.bridge.frames.base(name)!r}, or in none"
+                self.bridge.refuse(f"{name}/cmd_vel", reason)
+                continue
+            names.append(name)
+            twists.append(message.twist)
+        return names, *twists_from_msgs(twists)

@@ -1,0 +1,71 @@
+"""Values of the simulation as messages and back: `x_to_msg` and `x_from_msg` in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
+from geometry_msgs.msg import Pose as PoseMsg
+
+from fleet_sim.arrays import Floats
+from fleet_sim.geometry import Pose
+
+NS_PER_S = 1_000_000_000
+
+
+def time_to_msg(nanoseconds: int) -> Time:
+    """Return a time in ns as a message."""
+    sec, nanosec = divmod(nanoseconds, NS_PER_S)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def time_from_msg(msg: Time) -> int:
+    """Return the time of a message in ns."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def pose_to_msg(pose: Pose) -> PoseMsg:
+    """Return a pose as a message."""
+    return row_to_pose_msg(pose.position, pose.orientation)
+
+
+def pose_from_msg(msg: PoseMsg) -> Pose:
+    """Return the pose of a message; raises InvalidValueError for what is not finite and a zero quaternion."""
+    p, q = msg.position, msg.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+
+
+def row_to_pose_msg(position: Sequence[float] | Floats, orientation: Sequence[float] | Floats) -> PoseMsg:
+    """Return a pose given as (3,) and (4,) as a message."""
+    x, y, z = map(float, position)
+    qx, qy, qz, qw = map(float, orientation)
+    return PoseMsg(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+
+
+def poses_from_msgs(msgs: Sequence[PoseMsg]) -> tuple[Floats, Floats]:
+    """Return the poses of messages as they are, (N, 3) and (N, 4): not finite ones and zero quaternions included."""
+    points = [(m.position.x, m.position.y, m.position.z) for m in msgs]
+    turns = [(m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w) for m in msgs]
+    return np.array(points, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4)
+
+
+def poses_to_msgs(positions: Floats, orientations: Floats) -> list[PoseMsg]:
+    """Return poses (N, 3), (N, 4) as messages."""
+    return [row_to_pose_msg(p, q) for p, q in zip(positions.tolist(), orientations.tolist(), strict=True)]
+
+
+def twists_from_msgs(msgs: Sequence[Twist]) -> tuple[Floats, Floats]:
+    """Return the linear (N, 3) and angular (N, 3) parts of messages as they are."""
+    linear = [(m.linear.x, m.linear.y, m.linear.z) for m in msgs]
+    angular = [(m.angular.x, m.angular.y, m.angular.z) for m in msgs]
+    return np.array(linear, np.float64).reshape(-1, 3), np.array(angular, np.float64).reshape(-1, 3)
+
+
+def twists_to_msgs(linear: Floats, angular: Floats) -> list[Twist]:
+    """Return twists (N, 3), (N, 3) as messages."""
+    return [
+        Twist(linear=Vector3(x=v[0], y=v[1], z=v[2]), angular=Vector3(x=w[0], y=w[1], z=w[2]))
+        for v, w in zip(linear.tolist(), angular.tolist(), strict=True)
+    ]

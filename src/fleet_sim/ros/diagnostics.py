@@ -1,0 +1,54 @@
+"""/diagnostics: how the simulation keeps up."""
+
+from __future__ import annotations
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+
+SLOW = 0.95
+"""Share of the wanted real-time factor below which the simulation is said to fall behind."""
+
+
+class DiagnosticsTopic(Interface):
+    """Publishes real-time factor, step time, robots, collisions and faults."""
+
+    rate = "diagnostics"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+        self._since: tuple[float, int] | None = None
+
+    def publish(self, now: int) -> None:
+        sim, wall = self.bridge.sim, time.perf_counter()
+        since, self._since = self._since, (wall, now)
+        wanted = sim.params.target_rtf
+        factor = (now - since[1]) * 1e-9 / (wall - since[0]) if since and wall > since[0] else 0.0
+        late = since is not None and 0.0 < factor < SLOW * wanted
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if late else DiagnosticStatus.OK,
+            name="fleet_sim: simulation",
+            message=f"falls behind: {factor:.2f} of {wanted:g} times real time" if late else "running",
+            hardware_id="fleet_sim",
+            values=[
+                _value("real_time_factor", f"{factor:.3f}"),
+                _value("target_rtf", f"{wanted:g}"),
+                _value("step_ms", f"{sim.pipeline.total * 1e3:.3f}"),
+                _value("steps", sim.step_count),
+                _value("entities", len(sim.world)),
+                _value("collisions", sim.collision_count),
+                _value("faults", sim.guard.total),
+            ],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_to_msg(now)
+        self._publisher.publish(message)
+
+
+def _value(key: str, value: object) -> KeyValue:
+    return KeyValue(key=key, value=str(value))

@@ -1,0 +1,89 @@
+"""/fleet/command: one command to many robots, as a topic and as a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import Pose, Twist
+
+from fleet_sim.core.commands import CancelActions, Command, CommandAck, Navigate, SetPoses, SetVelocity, Stop
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import poses_from_msgs, time_to_msg, twists_from_msgs
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim_msgs.msg import CommandResult, FleetCommand
+from fleet_sim_msgs.srv import SendFleetCommand
+
+KINDS = ("NAVIGATE", "VELOCITY", "STOP", "SET_POSES", "CANCEL")
+
+
+class FleetCommandInterface(Interface):
+    """Applies fleet commands and answers who was accepted and why not: the service to its caller, the topic on
+    /fleet/command_result."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        node = bridge.node
+        self._results = node.create_publisher(CommandResult, "fleet/command_result", qos.FLEET_COMMAND)
+        node.create_subscription(FleetCommand, "fleet/command", self._on_message, qos.FLEET_COMMAND)
+        node.create_service(SendFleetCommand, "fleet/command", self._on_request)
+
+    async def _on_message(self, message: FleetCommand) -> None:
+        result = await self._apply(message)
+        self._results.publish(result)
+        for name, reason in zip(result.rejected, result.reasons, strict=True):
+            self.bridge.refuse(f"fleet/command {name}", reason)
+        if result.error:
+            self.bridge.refuse("fleet/command", result.error)
+
+    async def _on_request(self, request: Any, response: Any) -> Any:
+        response.result = await self._apply(request.command)
+        return response
+
+    async def _apply(self, message: FleetCommand) -> CommandResult:
+        gateway = self.bridge.gateway
+        try:
+            ack: CommandAck = await gateway.wait(gateway.dispatch(lambda: self._command(message)))
+        except FleetSimError as error:
+            return self._result(CommandAck(message.command_id, message.source), str(error))
+        return self._result(ack)
+
+    def _result(self, ack: CommandAck, error: str = "") -> CommandResult:
+        return CommandResult(
+            command_id=ack.command_id,
+            source=ack.source,
+            stamp=time_to_msg(self.bridge.time.last),
+            accepted=list(ack.accepted_names),
+            rejected=list(ack.rejected),
+            reasons=list(ack.rejected.values()),
+            error=error,
+        )
+
+    def _command(self, message: FleetCommand) -> Command:
+        """Return the command in `message`; raises FleetSimError for what is wrong as a whole."""
+        common = {"command_id": message.command_id, "source": message.source}
+        names = tuple(message.names)
+        if message.kind in (FleetCommand.NAVIGATE, FleetCommand.SET_POSES):
+            _check_length("poses", message.poses, names)
+            points, turns = self._poses(message.header.frame_id, message.poses)
+            kind = Navigate if message.kind == FleetCommand.NAVIGATE else SetPoses
+            return kind(names=names, positions=points, orientations=turns, **common)
+        if message.kind == FleetCommand.VELOCITY:
+            _check_length("twists", message.twists, names)
+            linear, angular = twists_from_msgs(message.twists)
+            timeout = message.timeout if message.timeout >= 0.0 else self.bridge.params.cmd_vel_timeout
+            return SetVelocity(names=names, linear=linear, angular=angular, timeout=timeout, **common)
+        if message.kind == FleetCommand.STOP:
+            return Stop(names=names, **common)
+        if message.kind == FleetCommand.CANCEL:
+            return CancelActions(names=names, **common)
+        allowed = ", ".join(f"{name} ({getattr(FleetCommand, name)})" for name in KINDS)
+        raise InvalidValueError(f"kind: expected one of {allowed}, got {message.kind}")
+
+    def _poses(self, frame: str, poses: list[Pose]) -> Any:
+        return self.bridge.transforms.to_map(frame, *poses_from_msgs(poses))
+
+
+def _check_length(what: str, values: list[Pose] | list[Twist], names: tuple[str, ...]) -> None:
+    if len(values) != len(names):
+        raise InvalidValueError(f"{what}: expected one for each of the {len(names)} names, got {len(values)}")

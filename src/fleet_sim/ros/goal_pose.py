@@ -1,0 +1,72 @@
+"""<robot>/goal_pose and <robot>/path: where to drive, in any frame the simulation knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+
+from fleet_sim.core.commands import Command, CommandAck, FollowPath, Navigate
+from fleet_sim.errors import FleetSimError
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import poses_from_msgs
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.polled import PolledTopic
+from fleet_sim.ros.roster import Roster
+
+
+class GoalPoseTopic(Interface):
+    """Drives a robot to the pose it was sent."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, PoseStamped, "goal_pose", qos.COMMAND)
+
+    def follow(self, roster: Roster) -> None:
+        self._topic.follow(roster)
+
+    def receive(self) -> None:
+        for name, message in self._topic.take():
+            apply(self.bridge, f"{name}/goal_pose", partial(self._command, name, message))
+
+    def _command(self, name: str, message: PoseStamped) -> Command:
+        points, turns = poses_from_msgs([message.pose])
+        points, turns = self.bridge.transforms.to_map(message.header.frame_id, points, turns)
+        return Navigate(names=(name,), positions=points, orientations=turns, source="goal_pose")
+
+
+class PathTopic(Interface):
+    """Lets a robot follow the path it was sent. Poses without a frame of their own are in the path's."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, Path, "path", qos.COMMAND)
+
+    def follow(self, roster: Roster) -> None:
+        self._topic.follow(roster)
+
+    def receive(self) -> None:
+        for name, message in self._topic.take():
+            apply(self.bridge, f"{name}/path", partial(self._command, name, message))
+
+    def _command(self, name: str, message: Path) -> Command:
+        points, turns = poses_from_msgs([stamped.pose for stamped in message.poses])
+        frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
+        for frame in dict.fromkeys(frames):
+            mask = [own == frame for own in frames]
+            points[mask], turns[mask] = self.bridge.transforms.to_map(frame, points[mask], turns[mask])
+        return FollowPath(name=name, positions=points, orientations=turns, source="path")
+
+
+def apply(bridge: Bridge, what: str, make: Callable[[], Command]) -> CommandAck | None:
+    """Dispatch the command `make` returns, in phase 1; what is wrong with it is logged."""
+    try:
+        ack: CommandAck = bridge.sim.dispatcher.dispatch(make())
+    except FleetSimError as error:
+        bridge.refuse(what, error)
+        return None
+    for reason in ack.rejected.values():
+        bridge.refuse(what, reason)
+    return ack

@@ -1,0 +1,65 @@
+"""What an interface is, and what all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.node import Node
+
+from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.mailbox import Mailbox
+from fleet_sim.ros.names import Frames
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.stamps import RosTime
+from fleet_sim.ros.throttle import Throttle
+from fleet_sim.ros.transforms import Transforms
+from fleet_sim.ros_params import RosParams
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """What interfaces are made with.
+
+    `node` is spun by the executor: services, actions and fleet topics. `robots` is never spun: publishers, and the
+    subscriptions of single robots, which the step polls.
+    """
+
+    sim: Any
+    node: Node
+    robots: Node
+    params: RosParams
+    frames: Frames
+    transforms: Transforms
+    time: RosTime
+    mailbox: Mailbox
+    gateway: CommandGateway
+    refusals: Throttle
+
+    def refuse(self, what: str, reason: object) -> None:
+        """Log that something sent to the simulation was refused; once in a while, however often it happens."""
+        self.refusals.tell(f"{what}: refused: {reason}")
+
+
+class Interface:
+    """One kind of topic, service or action. Its methods are called in the simulation's thread.
+
+    `rate` names the field of RateParams that says how often `publish` is called; "" for each step.
+    """
+
+    rate = ""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+
+    def follow(self, roster: Roster) -> None:
+        """Robots came or went."""
+
+    def receive(self) -> None:
+        """Apply what has arrived: called at the beginning of each step."""
+
+    def publish(self, now: int) -> None:
+        """Publish the state at `now` ns: called at the end of steps in which it is due."""
+
+    def restarted(self) -> None:
+        """The simulation went back to its initial state; `follow` and `publish` come next."""

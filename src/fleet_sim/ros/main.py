@@ -1,0 +1,91 @@
+"""The executable `fleet_sim_node`: threads, signals and an orderly end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from threading import Thread
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from fleet_sim.errors import FleetSimError
+from fleet_sim.ros.node import FleetSimNode
+
+PATIENCE = 1.5
+"""How long the end waits for a thread or for answers to be sent, in s."""
+
+
+class Worker(Thread):
+    """A thread whose end, good or bad, is put in a queue as its name. `error` is what it raised."""
+
+    def __init__(self, name: str, run: Callable[[], object], ended: SimpleQueue[str]) -> None:
+        super().__init__(name=name, daemon=True)
+        self.error: BaseException | None = None
+        self._run_function = run
+        self._ended = ended
+
+    def run(self) -> None:
+        """Do the work."""
+        try:
+            self._run_function()
+        except ExternalShutdownException:
+            pass
+        except BaseException as error:
+            self.error = error
+        self._ended.put(self.name)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until SIGINT, SIGTERM or the end of the scenario's duration.
+
+    Returns 0 then, and 1 where it could not start or a thread of it broke, having printed why.
+    """
+    ended: SimpleQueue[str] = SimpleQueue()
+    rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Putting in a SimpleQueue is all a handler may safely do while any thread may hold any lock.
+        signal.signal(number, lambda number, frame: ended.put("signal"))
+    try:
+        node = FleetSimNode()
+    except FleetSimError as error:
+        print(f"fleet_sim_node: error: {error}", file=sys.stderr)
+        rclpy.shutdown()
+        return 1
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    workers = [
+        Worker("simulation", node.simulation.run_simulation, ended),
+        Worker("executor", executor.spin, ended),
+    ]
+    for worker in workers:
+        worker.start()
+    node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
+    ended.get()
+    return shut_down(node, executor, workers)
+
+
+def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker]) -> int:
+    """End simulation, goals, executor and communication, in this order; return the exit code."""
+    simulation, spinning = workers
+    node.simulation.stop()
+    simulation.join(PATIENCE)
+    if spinning.is_alive():
+        node.end_goals(PATIENCE)
+    executor.shutdown(PATIENCE)
+    spinning.join(PATIENCE)
+    node.destroy_node()
+    rclpy.try_shutdown()
+    broken = [worker for worker in workers if worker.error is not None]
+    for worker in broken:
+        print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
+        traceback.print_exception(worker.error)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

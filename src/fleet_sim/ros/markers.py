@@ -1,0 +1,126 @@
+"""/fleet/markers: every robot and object as RViz shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from geometry_msgs.msg import Vector3
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from fleet_sim.arrays import NO_ROWS
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.world import World
+from fleet_sim.ros import qos
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, MessageTemplate, Part, under
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+PLANE_SIZE = 100.0
+"""Edge of the square that stands for an endless plane, in m."""
+
+
+def markers_template(markers: list[Marker]) -> MessageTemplate:
+    """Return the template of one MarkerArray; groups sec, nanosec, position (N, 3), orientation (N, 4)."""
+    numbers = {
+        **STAMP,
+        "position": ("f8", under("pose", POSITION)),
+        "orientation": ("f8", under("pose", ORIENTATION)),
+    }
+    return MessageTemplate([MarkerArray(markers=markers)], [Part(numbers, lambda message: message.markers)])
+
+
+class MarkersTopic(Interface):
+    """Publishes one marker for each visible entity: box, sphere, cylinder or mesh, in the map frame.
+
+    Entities that are gone are deleted by one message with DELETEALL before the next.
+    """
+
+    rate = "markers"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(MarkerArray, "fleet/markers", qos.STATE)
+        self._rows = NO_ROWS
+        self._behind = True
+
+    def follow(self, roster: Roster) -> None:
+        # The template is built when somebody looks.
+        self._behind = True
+
+    def publish(self, now: int) -> None:
+        if not self._publisher.get_subscription_count():
+            return
+        if self._behind:
+            self._rebuild()
+        world, rows = self.bridge.sim.world, self._rows
+        if not len(rows):
+            return
+        turns = world.orientation[rows]
+        self._template.write_stamp(now)
+        self._template.write("position", world.position[rows] + quaternions.rotate(turns, self._offsets))
+        self._template.write("orientation", quaternions.multiply(turns, self._turns))
+        self._publisher.publish(self._template.pieces()[0])
+
+    def _rebuild(self) -> None:
+        self._behind = False
+        world = self.bridge.sim.world
+        rows, markers, offsets, turns = [], [], [], []
+        for row in world.rows.tolist():
+            geometry = _visible(world, row)
+            if geometry is None:
+                continue
+            group = "robots" if world.kind[row] == KIND_AGENT else "objects"
+            rows.append(row)
+            markers.append(_marker(self.bridge.frames.map, group, int(world.object_id[row]), geometry))
+            offsets.append(geometry.position)
+            turns.append(geometry.orientation)
+        self._rows = np.array(rows, np.int64)
+        self._offsets = np.array(offsets, np.float64).reshape(-1, 3)
+        self._turns = np.array(turns, np.float64).reshape(-1, 4)
+        self._template = markers_template(markers)
+        clear = Marker(action=Marker.DELETEALL)
+        clear.header.frame_id = self.bridge.frames.map
+        self._publisher.publish(MarkerArray(markers=[clear]))
+
+
+def _visible(world: World, row: int) -> Geometry | None:
+    """Return what the entity in `row` looks like; a box of its size where only its description file knows better."""
+    shape_id = int(world.shape_id[row])
+    if shape_id < 0:
+        return None
+    shape = world.shapes[shape_id]
+    if shape.model_path:
+        half_extents = tuple(world.half_extents[row].tolist())
+        centre = tuple(world.shape_position[row].tolist())
+        return Geometry(int(ShapeKind.BOX), half_extents=half_extents, position=centre)
+    visible: Geometry | None = shape.visual or shape.collision
+    return visible
+
+
+def _marker(map_frame: str, group: str, number: int, geometry: Geometry) -> Marker:
+    kind = ShapeKind(geometry.kind)
+    red, green, blue, alpha = geometry.rgba
+    marker = Marker(ns=group, id=number, action=Marker.ADD, color=ColorRGBA(r=red, g=green, b=blue, a=alpha))
+    marker.header.frame_id = map_frame
+    across = 2.0 * geometry.radius
+    if kind is ShapeKind.MESH:
+        marker.type, size = Marker.MESH_RESOURCE, geometry.mesh_scale
+        marker.mesh_resource = Path(geometry.mesh_path).resolve().as_uri()
+    elif kind is ShapeKind.SPHERE:
+        marker.type, size = Marker.SPHERE, (across, across, across)
+    elif kind is ShapeKind.CYLINDER:
+        marker.type, size = Marker.CYLINDER, (across, across, geometry.height)
+    elif kind is ShapeKind.CAPSULE:
+        marker.type, size = Marker.CYLINDER, (across, across, geometry.height + across)
+    elif kind is ShapeKind.PLANE:
+        marker.type, size = Marker.CUBE, (PLANE_SIZE, PLANE_SIZE, 0.001)
+    else:
+        x, y, z = geometry.half_extents
+        marker.type, size = Marker.CUBE, (2.0 * x, 2.0 * y, 2.0 * z)
+    marker.scale = Vector3(x=float(size[0]), y=float(size[1]), z=float(size[2]))
+    return marker

@@ -1,0 +1,33 @@
+"""Names of topics and frames. A robot's own are below its name: /<robot>/cmd_vel, <robot>/base_link."""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def is_ros_name(robot: str) -> bool:
+    """Return whether a robot's name can be part of a topic: letters, digits and _, not beginning with a digit."""
+    return _TOKEN.fullmatch(robot) is not None
+
+
+class Frames:
+    """Names of TF frames, below the node's namespace so that two simulations do not meet."""
+
+    def __init__(self, map_frame: str, namespace: str = "/") -> None:
+        self.map = map_frame
+        self._prefix = namespace.strip("/") + "/" if namespace.strip("/") else ""
+
+    def odom(self, robot: str) -> str:
+        """Where a robot's odometry begins; equal to the map frame, since a simulated robot does not drift."""
+        return f"{self._prefix}{robot}/odom"
+
+    def base(self, robot: str) -> str:
+        """The body of a robot."""
+        return f"{self._prefix}{robot}/base_link"
+
+    def split(self, frame: str) -> tuple[str, str] | None:
+        """Return (robot, "odom" or "base_link") of a robot's frame, else None."""
+        robot, _, part = frame.removeprefix("/").removeprefix(self._prefix).rpartition("/")
+        return (robot, part) if robot and part in ("odom", "base_link") else None

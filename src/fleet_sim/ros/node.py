@@ -1,0 +1,147 @@
+"""FleetSimNode: a simulation and its interfaces. Read this file first.
+
+The simulation steps in a thread of its own. Two systems in its step belong to the node: `ros_receive` at the beginning
+of phase 1 and `ros_publish` at the end. Services, actions and parameters are served by an executor in another thread;
+they reach the simulation through its inbox, and it reaches them through a mailbox.
+"""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.ros.clock import ClockTopic
+from fleet_sim.ros.cmd_vel import CmdVelTopic
+from fleet_sim.ros.collisions import CollisionsTopic
+from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.diagnostics import DiagnosticsTopic
+from fleet_sim.ros.fleet_command import FleetCommandInterface
+from fleet_sim.ros.fleet_states import FleetStatesTopic
+from fleet_sim.ros.goal_pose import GoalPoseTopic, PathTopic
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.mailbox import Mailbox
+from fleet_sim.ros.markers import MarkersTopic
+from fleet_sim.ros.names import Frames
+from fleet_sim.ros.node_params import NodeParameters
+from fleet_sim.ros.odom import OdomTopic
+from fleet_sim.ros.plan import PlanTopic
+from fleet_sim.ros.population_services import PopulationServices
+from fleet_sim.ros.rates import Rates
+from fleet_sim.ros.robot_description import RobotDescriptionTopic
+from fleet_sim.ros.roster import take_roster
+from fleet_sim.ros.run_services import RunServices
+from fleet_sim.ros.stamps import RosTime
+from fleet_sim.ros.tf import TfTopic
+from fleet_sim.ros.throttle import Throttle
+from fleet_sim.ros.transforms import Transforms
+
+NAME = "fleet_sim"
+INTERFACES: tuple[type[Interface], ...] = (
+    ClockTopic,
+    TfTopic,
+    CmdVelTopic,
+    GoalPoseTopic,
+    PathTopic,
+    OdomTopic,
+    PlanTopic,
+    RobotDescriptionTopic,
+    FleetCommandInterface,
+    FleetStatesTopic,
+    MarkersTopic,
+    CollisionsTopic,
+    DiagnosticsTopic,
+    RunServices,
+    PopulationServices,
+)
+"""In the order in which they receive and publish; the clock comes before what is stamped with it."""
+
+
+class FleetSimNode(Node):
+    """The node `fleet_sim`: builds the simulation its parameters ask for, and connects it to ROS.
+
+    Raises ConfigError for a wrong scenario or parameter. Nothing moves before the simulation is run:
+    `simulation.run_simulation()` in a thread, and an executor that spins this node in another.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        self._parameters = NodeParameters(self)
+        self.simulation = sim = self._parameters.build_simulation()
+        # Not spun: an executor would look at every subscription of every robot at each of its wake-ups.
+        robots = Node(
+            f"{self.get_name()}_robots",
+            namespace=self.get_namespace(),
+            cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
+            start_parameter_services=False,
+            enable_rosout=False,
+        )
+        params = self._parameters.ros
+        frames = Frames(params.map_frame, self.get_namespace())
+        self._mailbox = Mailbox(self)
+        self._rates = Rates(sim.clock, params.rates)
+        self._bridge = Bridge(
+            sim=sim,
+            node=self,
+            robots=robots,
+            params=params,
+            frames=frames,
+            transforms=Transforms(sim.world, frames),
+            time=RosTime(sim.clock),
+            mailbox=self._mailbox,
+            gateway=CommandGateway(sim, self._mailbox),
+            refusals=Throttle(self.get_logger().warning),
+        )
+        self._interfaces = [interface(self._bridge) for interface in INTERFACES]
+        self._version = -1
+        self._follow_fleet()
+        self._publish_everything()
+        sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="inbox")
+        sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
+        sim.events.on("reset", self._on_reset)
+        self._parameters.follow_changes(self._bridge.gateway, self._rates)
+
+    def end_goals(self, patience: float) -> None:
+        """Give every running goal its result; wait at most `patience` s for that."""
+
+    def destroy_node(self) -> None:
+        """Close the simulation and leave ROS."""
+        self._mailbox.close()
+        self.simulation.close()
+        self._bridge.robots.destroy_node()
+        super().destroy_node()
+
+    # ---- in the simulation's thread ----------------------------------------------------------------------------------
+
+    def _receive(self, dt: float) -> None:
+        for interface in self._interfaces:
+            interface.receive()
+
+    def _publish(self, dt: float) -> None:
+        self._follow_fleet()
+        now = self._bridge.time.now(ticks_ahead=1)
+        due = self._rates.due()
+        for interface in self._interfaces:
+            if not interface.rate or interface.rate in due:
+                interface.publish(now)
+
+    def _publish_everything(self) -> None:
+        now = self._bridge.time.now()
+        for interface in self._interfaces:
+            interface.publish(now)
+
+    def _follow_fleet(self) -> None:
+        world = self.simulation.world
+        if world.version != self._version:
+            self._version = world.version
+            roster = take_roster(world)
+            for interface in self._interfaces:
+                interface.follow(roster)
+
+    def _on_reset(self) -> None:
+        self._bridge.time.restarted()
+        self._rates.restart()
+        for interface in self._interfaces:
+            interface.restarted()
+        self._version = -1
+        self._follow_fleet()
+        self._publish_everything()

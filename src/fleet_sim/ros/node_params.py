@@ -1,0 +1,142 @@
+"""The parameters of the node: what one changes on the command line. Everything else is in the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.entries import spawn_entries, spawn_scenario
+from fleet_sim.errors import ConfigError
+from fleet_sim.params import SimulationParams
+from fleet_sim.paths import resolve_config
+from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.rates import Rates
+from fleet_sim.ros_params import RateParams, RosParams
+from fleet_sim.scenario import is_scenario
+from fleet_sim.settings import load_mapping
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+RATE_PREFIX = "rates."
+SIMPLE_ROBOT: dict[str, Any] = {
+    "name": "robot",
+    "pose": [0.0, 0.0, 0.15],
+    "shape": {"shape_type": "box", "half_extents": [0.35, 0.25, 0.15], "rgba_color": [0.1, 0.45, 0.8, 1.0]},
+}
+"""What the parameter `robots` spawns."""
+
+SPACING = 2.0
+"""Between the robots of the parameter `robots`, in m."""
+
+
+class NodeParameters:
+    """Declares the parameters, builds the simulation they describe, and applies changes.
+
+    `config`, `robots`, `gui` and `paused` are read once; `target_rtf` and `rates.*` may be set at any time. A value
+    that is not allowed is refused with the reason.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Raises ConfigError for a wrong scenario or parameter."""
+        self._node = node
+        config = self._once("config", "", "Scenario: a YAML file, or the name of a shipped one; empty: an empty world.")
+        self._source = str(resolve_config(config)) if config else ""
+        self._scenario: dict[str, Any] = load_mapping(self._source) if config else {}
+        section = self._scenario
+        if is_scenario(self._scenario):
+            section = dict(self._scenario.get("simulation") or {})
+        self.simulation = SimulationParams.from_dict({"simulation": {"gui": False, **section}}, source=self._source)
+        self.ros = RosParams.from_scenario(self._scenario, source=self._source)
+        self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
+        self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
+        self._paused = self._once("paused", False, "Begin paused.")
+        self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
+        self._declare_changeable()
+
+    def build_simulation(self) -> MultiRobotSimulationCore:
+        """Return the simulation, not yet running; raises ConfigError."""
+        sim = MultiRobotSimulationCore(self.simulation)
+        try:
+            if is_scenario(self._scenario):
+                spawn_scenario(sim.world, self._scenario, source=self._source)
+            if self._robots:
+                grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
+                spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
+        except BaseException:
+            sim.close()
+            raise
+        if self._paused:
+            sim.pause()
+        return sim
+
+    def follow_changes(self, gateway: CommandGateway, rates: Rates) -> None:
+        """Check and apply what is set from now on."""
+        self._gateway, self._rates = gateway, rates
+        self._node.add_on_set_parameters_callback(self._on_set)
+
+    # ---- declaring ---------------------------------------------------------------------------------------------------
+
+    def _once(self, name: str, default: Any, text: str) -> Any:
+        descriptor = ParameterDescriptor(description=text, read_only=True)
+        return self._node.declare_parameter(name, default, descriptor).value
+
+    def _check(self, name: str, good: bool, message: str) -> None:
+        if not good:
+            raise ConfigError(message, source="parameter", path=name)
+
+    def _declare_changeable(self) -> None:
+        text = "Simulated seconds per real second; 0 = as fast as possible."
+        self.simulation.target_rtf = self._changeable("target_rtf", self.simulation.target_rtf, text)
+        for field in fields(RateParams):
+            text = f"{field.metadata['setting'].doc} Per simulated second; 0 = never."
+            rate = getattr(self.ros.rates, field.name)
+            shown = rate if rate is not None else 1.0 / self.simulation.timestep
+            value = self._changeable(RATE_PREFIX + field.name, shown, text)
+            if value != shown:
+                setattr(self.ros.rates, field.name, value)
+
+    def _changeable(self, name: str, default: float, text: str) -> float:
+        # Any type may be given, so that 2 is as good as 2.0; the check says what is wrong with others.
+        descriptor = ParameterDescriptor(description=text, dynamic_typing=True)
+        value = self._node.declare_parameter(name, float(default), descriptor).value
+        try:
+            self._checked(name, value)
+        except ConfigError as error:
+            raise ConfigError(str(error), source="parameter") from error
+        return float(value)
+
+    # ---- changing ----------------------------------------------------------------------------------------------------
+
+    def _checked(self, name: str, value: object) -> None:
+        """Raise ConfigError where `value` is not allowed for the changeable parameter `name`."""
+        owner: type[Any] = RateParams if name.startswith(RATE_PREFIX) else SimulationParams
+        if value is None:
+            raise ConfigError("must be a number, got nothing", path=name)
+        owner(**{name.removeprefix(RATE_PREFIX): value})
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        changes: dict[str, float] = {}
+        for parameter in parameters:
+            if parameter.name != "target_rtf" and not parameter.name.startswith(RATE_PREFIX):
+                continue
+            try:
+                self._checked(parameter.name, parameter.value)
+            except ConfigError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            changes[parameter.name] = float(parameter.value)
+        if changes:
+            self._gateway.call(lambda sim: self._apply(sim, changes))
+        return SetParametersResult(successful=True)
+
+    def _apply(self, sim: MultiRobotSimulationCore, changes: Mapping[str, float]) -> None:
+        """Apply changes in the simulation's thread."""
+        for name, value in changes.items():
+            if name == "target_rtf":
+                sim.params.target_rtf = value
+            else:
+                self._rates.change(name.removeprefix(RATE_PREFIX), value)

@@ -1,0 +1,50 @@
+"""<robot>/plan: the path each robot follows, published when it changes."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.per_robot import publishers
+from fleet_sim.ros.roster import Roster
+
+
+class PlanTopic(Interface):
+    """Publishes the waypoints of a path in the map frame, none when it is over; latched."""
+
+    rate = "plan"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publishers = publishers(bridge, "state", Path, "plan", qos.LATCHED)
+        self._published: dict[str, bytes] = {}
+
+    def follow(self, roster: Roster) -> None:
+        self._publishers.follow(roster)
+        kept = set(self._publishers.names)
+        self._published = {name: points for name, points in self._published.items() if name in kept}
+
+    def publish(self, now: int) -> None:
+        world, publishers = self.bridge.sim.world, self._publishers
+        rows = publishers.rows
+        if not len(rows):
+            return
+        busy_mask = world.motion.path_length[rows] > 0
+        busy_mask |= np.array([bool(self._published.get(name)) for name in publishers.names], np.bool_)
+        for index in np.flatnonzero(busy_mask).tolist():
+            name = publishers.names[index]
+            span = world.waypoints.of(world.motion, int(rows[index]))
+            points, turns = world.waypoints.position[span], world.waypoints.orientation[span]
+            content = points.tobytes() + turns.tobytes()
+            if content == self._published.get(name, b""):
+                continue
+            self._published[name] = content
+            message = Path()
+            message.header.frame_id = self.bridge.frames.map
+            message.header.stamp = time_to_msg(now)
+            message.poses = [PoseStamped(header=message.header, pose=pose) for pose in poses_to_msgs(points, turns)]
+            publishers.items[index].publish(message)

@@ -1,0 +1,42 @@
+"""Subscriptions of single robots, polled at the beginning of each step instead of being spun.
+
+An executor would look at all of them at each of its wake-ups; polling keeps what arrives exactly in phase 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.qos import QoSProfile
+
+from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.per_robot import Endpoints
+from fleet_sim.ros.roster import Roster
+
+
+class PolledTopic:
+    """One subscription for each robot on <robot>/<topic>; of several messages the last counts."""
+
+    def __init__(self, bridge: Bridge, kind: Any, topic: str, profile: QoSProfile) -> None:
+        node = bridge.robots
+
+        def make(name: str) -> Any:
+            return node.create_subscription(kind, f"{name}/{topic}", _never_called, profile)
+
+        self.kind = kind
+        self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
+        self._takes: list[Any] = []
+
+    def follow(self, roster: Roster) -> None:
+        """Follow the fleet."""
+        self._endpoints.follow(roster)
+        self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
+
+    def take(self, *, raw: bool = False) -> list[tuple[str, Any]]:
+        """Return (robot, message) of those that got one; the message's bytes with `raw`."""
+        kind, names = self.kind, self._endpoints.names
+        return [(names[index], taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, raw))]
+
+
+def _never_called(message: object) -> None:
+    """A subscription must have a callback; these are never spun."""

@@ -1,0 +1,151 @@
+"""/sim/spawn, /sim/delete, /sim/attach and /sim/list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import yaml
+from shape_msgs.msg import SolidPrimitive
+
+from fleet_sim.core import commands as c
+from fleet_sim.core.commands import CommandAck
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.geometry import Pose
+from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim_msgs.msg import CommandResult
+from fleet_sim_msgs.srv import Attach, Delete, List, Spawn
+
+SHAPES: dict[int, tuple[str, tuple[str, ...]]] = {
+    SolidPrimitive.BOX: ("box", ("x", "y", "z")),
+    SolidPrimitive.SPHERE: ("sphere", ("radius",)),
+    SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius")),
+}
+"""What Spawn takes: the shape's name and what its dimensions are."""
+
+
+class PopulationServices(Interface):
+    """Spawns, removes, attaches and lists robots and objects. Answers when it is done."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        node = bridge.node
+        node.create_service(Spawn, "sim/spawn", self._on_spawn)
+        node.create_service(Delete, "sim/delete", self._on_delete)
+        node.create_service(Attach, "sim/attach", self._on_attach)
+        node.create_service(List, "sim/list", self._on_list)
+
+    async def _on_spawn(self, request: Any, response: Any) -> Any:
+        gateway = self.bridge.gateway
+        try:
+            await gateway.wait(gateway.call(lambda sim: self._spawn(sim, request)))
+            response.success = True
+        except FleetSimError as error:
+            response.message = str(error)
+        return response
+
+    async def _on_delete(self, request: Any, response: Any) -> Any:
+        command = c.Remove(names=tuple(request.names), source="sim/delete")
+        ack = await self._dispatch(command)
+        response.result = CommandResult(
+            source=ack.source,
+            stamp=time_to_msg(self.bridge.time.last),
+            accepted=list(ack.accepted_names),
+            rejected=list(ack.rejected),
+            reasons=list(ack.rejected.values()),
+        )
+        return response
+
+    async def _on_attach(self, request: Any, response: Any) -> Any:
+        command = c.Attach(
+            name=request.robot,
+            object_name=request.object,
+            attach=request.attach,
+            search_radius=request.search_radius,
+            source="sim/attach",
+        )
+        try:
+            ack = await self._dispatch(command)
+            response.success, response.message = ack.ok, "".join(ack.rejected.values())
+        except FleetSimError as error:
+            response.message = str(error)
+        return response
+
+    async def _on_list(self, request: Any, response: Any) -> Any:
+        gateway = self.bridge.gateway
+        names, robots, poses = await gateway.wait(gateway.call(lambda sim: _list(sim, request.kind)))
+        response.names, response.robots, response.poses = names, robots, poses
+        response.stamp = time_to_msg(self.bridge.time.last)
+        return response
+
+    async def _dispatch(self, command: c.Command) -> CommandAck:
+        gateway = self.bridge.gateway
+        ack: CommandAck = await gateway.wait(gateway.dispatch(lambda: command))
+        return ack
+
+    def _spawn(self, sim: Any, request: Any) -> None:
+        """Spawn what is asked for, in the simulation's thread; raises FleetSimError."""
+        cls = {Spawn.Request.ROBOT: Agent, Spawn.Request.OBJECT: SimObject}.get(request.kind)
+        if cls is None:
+            raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
+        entry = _options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
+        if request.model:
+            if cls is not Agent:
+                raise InvalidValueError("model: only robots are made from description files; give a shape or a mesh")
+            entry["urdf_path"] = request.model
+        elif request.mesh:
+            entry["shape"] = {"shape_type": "mesh", "mesh_path": request.mesh, **_colour(request.color)}
+        elif "shape" not in entry:
+            entry["shape"] = {**_shape(request.shape), **_colour(request.color)}
+        spawn_entries(sim.world, cls, [entry], path="spawn")
+
+    def _pose(self, stamped: Any) -> Pose:
+        p, q = stamped.pose.position, stamped.pose.orientation
+        turn = (q.x, q.y, q.z, q.w)
+        pose = Pose((p.x, p.y, p.z), turn if any(turn) else (0.0, 0.0, 0.0, 1.0))
+        return self.bridge.transforms.pose_to_map(stamped.header.frame_id, pose)
+
+
+def _options(text: str) -> dict[str, Any]:
+    try:
+        options = yaml.safe_load(text or "{}")
+    except yaml.YAMLError as error:
+        raise InvalidValueError(f"options: not valid YAML: {error}") from error
+    if not isinstance(options, dict):
+        raise InvalidValueError(f"options: expected a YAML mapping of keys of a scenario entry, got {text!r}")
+    return options
+
+
+def _shape(primitive: Any) -> dict[str, Any]:
+    known = SHAPES.get(primitive.type)
+    if known is None:
+        raise InvalidValueError(f"shape.type: expected BOX (1), SPHERE (2) or CYLINDER (3), got {primitive.type}")
+    name, meanings = known
+    numbers = [float(number) for number in primitive.dimensions]
+    if len(numbers) != len(meanings) or not all(np.isfinite(numbers)) or min(numbers) <= 0.0:
+        wanted = ", ".join(meanings)
+        raise InvalidValueError(f"shape.dimensions: a {name} has {wanted}, each above 0 m, got {numbers}")
+    if name == "box":
+        return {"shape_type": "box", "half_extents": [0.5 * number for number in numbers]}
+    return {"shape_type": name, **dict(zip(meanings, numbers, strict=True))}
+
+
+def _colour(colour: Any) -> dict[str, Any]:
+    rgba = [colour.r, colour.g, colour.b, colour.a]
+    return {"rgba_color": rgba} if any(rgba) else {}
+
+
+def _list(sim: Any, kind: int) -> tuple[list[str], list[bool], Any]:
+    world = sim.world
+    rows = world.rows
+    robot_mask = world.kind[rows] == KIND_AGENT
+    if kind != List.Request.ALL:
+        rows = rows[robot_mask == (kind == List.Request.ROBOTS)]
+    names = [world.label(row) for row in rows.tolist()]
+    robots = (world.kind[rows] == KIND_AGENT).tolist()
+    return names, robots, poses_to_msgs(world.position[rows], world.orientation[rows])

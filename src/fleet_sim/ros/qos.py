@@ -1,0 +1,23 @@
+"""Quality of service of each kind of topic."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+COMMAND = QoSProfile(depth=1)
+"""Commands to one robot: reliable, and only the last one counts."""
+
+FLEET_COMMAND = QoSProfile(depth=100)
+"""Commands to the fleet: reliable, each one counts."""
+
+STATE = QoSProfile(depth=10)
+"""State of one robot or of the fleet."""
+
+TF = QoSProfile(depth=100)
+"""As tf2 has it."""
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""What late joiners get at once."""
+
+CLOCK = QoSProfile(depth=1)
+"""Only the newest time counts; reliable, so that subscribers of either kind get it."""

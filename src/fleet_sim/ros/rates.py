@@ -1,0 +1,34 @@
+"""When interfaces are due."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from fleet_sim.core.clock import Clock, Schedule
+from fleet_sim.ros_params import RateParams
+
+
+class Rates:
+    """Schedules of all rates, in simulation time. Changed and asked in the simulation's thread."""
+
+    def __init__(self, clock: Clock, params: RateParams) -> None:
+        self._clock = clock
+        self._schedules: dict[str, Schedule | None] = {}
+        for field in fields(RateParams):
+            self.change(field.name, getattr(params, field.name))
+
+    def change(self, name: str, rate: float | None) -> None:
+        """Change one rate, in Hz; None is each step, 0 never."""
+        self._schedules[name] = None if rate == 0.0 else self._clock.schedule(rate)
+
+    def due(self) -> set[str]:
+        """Return the names of what is due; to be asked once per step."""
+        return {
+            name for name, schedule in self._schedules.items() if schedule is not None and schedule.poll() is not None
+        }
+
+    def restart(self) -> None:
+        """Begin anew: the clock was set back."""
+        for schedule in self._schedules.values():
+            if schedule is not None:
+                schedule.restart()

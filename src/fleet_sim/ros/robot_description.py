@@ -1,0 +1,71 @@
+"""<robot>/robot_description: what a robot looks like, as URDF, for RViz and the like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+import numpy as np
+from std_msgs.msg import String
+
+from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.ros import qos
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.per_robot import publishers
+from fleet_sim.ros.roster import Roster
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+
+def describe(name: str, shape: BodyShape) -> str:
+    """Return the robot's own description file, or a URDF with its shapes in the link base_link."""
+    if shape.model_path:
+        return Path(shape.model_path).read_text(encoding="utf-8")
+    robot = Element("robot", name=name)
+    link = SubElement(robot, "link", name="base_link")
+    for kind, geometry in (("visual", shape.visual), ("collision", shape.collision)):
+        if geometry is not None:
+            _add(SubElement(link, kind), geometry, coloured=kind == "visual")
+    return tostring(robot, encoding="unicode")
+
+
+def _add(part: Element, geometry: Geometry, *, coloured: bool) -> None:
+    rpy = quaternions.to_eulers(np.array([geometry.orientation]))[0]
+    SubElement(part, "origin", xyz=_text(*geometry.position), rpy=_text(*rpy))
+    form = SubElement(part, "geometry")
+    kind = ShapeKind(geometry.kind)
+    if kind is ShapeKind.BOX:
+        SubElement(form, "box", size=_text(*(2.0 * half for half in geometry.half_extents)))
+    elif kind is ShapeKind.SPHERE:
+        SubElement(form, "sphere", radius=_text(geometry.radius))
+    elif kind in (ShapeKind.CYLINDER, ShapeKind.CAPSULE):
+        # URDF has no capsule; a cylinder of its whole length comes near.
+        length = geometry.height + (2.0 * geometry.radius if kind is ShapeKind.CAPSULE else 0.0)
+        SubElement(form, "cylinder", radius=_text(geometry.radius), length=_text(length))
+    elif kind is ShapeKind.MESH:
+        path = Path(geometry.mesh_path).resolve().as_uri()
+        SubElement(form, "mesh", filename=path, scale=_text(*geometry.mesh_scale))
+    else:
+        SubElement(form, "box", size=_text(100.0, 100.0, 0.001))
+    if coloured:
+        material = SubElement(part, "material", name="colour")
+        SubElement(material, "color", rgba=_text(*geometry.rgba))
+
+
+def _text(*numbers: float) -> str:
+    return " ".join(f"{number:.9g}" for number in numbers)
+
+
+class RobotDescriptionTopic(Interface):
+    """Publishes each robot's description once, latched."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publishers = publishers(bridge, "description", String, "robot_description", qos.LATCHED)
+
+    def follow(self, roster: Roster) -> None:
+        world = self.bridge.sim.world
+        for name in self._publishers.follow(roster):
+            shape_id = int(world.shape_id[world.row_named(name)])
+            shape = world.shapes[shape_id] if shape_id >= 0 else BodyShape()
+            self._publishers[name].publish(String(data=describe(name, shape)))

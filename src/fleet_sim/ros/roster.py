@@ -1,0 +1,33 @@
+"""Who is in the fleet: a frozen picture that is replaced when robots come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The robots, in order of spawning. May be read from any thread."""
+
+    version: int
+    rows: Rows
+    names: tuple[str, ...]
+    known: frozenset[str]
+
+    def rows_of(self, names: list[str]) -> Rows:
+        """Return the rows of the robots called `names`."""
+        index = dict(zip(self.names, self.rows.tolist(), strict=True))
+        return np.array([index[name] for name in names], np.int64)
+
+
+def take_roster(world: World) -> Roster:
+    """Return the robots of `world` as they are now."""
+    rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+    names = tuple(world.label(row) for row in rows.tolist())
+    return Roster(world.version, rows, names, frozenset(names))

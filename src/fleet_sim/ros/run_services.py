@@ -1,0 +1,59 @@
+"""/sim/pause, /sim/resume, /sim/step and /sim/reset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from std_srvs.srv import Trigger
+
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim_msgs.srv import Step
+
+MOST_STEPS = 1_000_000
+
+
+class RunServices(Interface):
+    """Pauses, resumes, steps and resets the simulation. Answers when it is done."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        node = bridge.node
+        node.create_service(Trigger, "sim/pause", self._pause)
+        node.create_service(Trigger, "sim/resume", self._resume)
+        node.create_service(Trigger, "sim/reset", self._reset)
+        node.create_service(Step, "sim/step", self._step)
+
+    def _pause(self, request: Any, response: Any) -> Any:
+        sim = self.bridge.sim
+        response.success, response.message = True, "was paused already" if sim.is_paused else "paused"
+        sim.pause()
+        return response
+
+    def _resume(self, request: Any, response: Any) -> Any:
+        sim = self.bridge.sim
+        response.success, response.message = True, "runs" if sim.is_paused else "was running already"
+        sim.resume()
+        return response
+
+    async def _reset(self, request: Any, response: Any) -> Any:
+        await self.bridge.gateway.between_steps(lambda sim: sim.reset())
+        response.success, response.message = True, "back at the initial state"
+        return response
+
+    async def _step(self, request: Any, response: Any) -> Any:
+        try:
+            await self._make_steps(int(request.steps))
+            response.success = True
+        except FleetSimError as error:
+            response.message = str(error)
+        response.stamp = time_to_msg(self.bridge.time.last)
+        return response
+
+    async def _make_steps(self, count: int) -> None:
+        if not 1 <= count <= MOST_STEPS:
+            raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
+        if not self.bridge.sim.is_paused:
+            raise StateError("the simulation runs; call /sim/pause first")
+        await self.bridge.gateway.between_steps(lambda sim: sim.single_step(count))

@@ -1,0 +1,37 @@
+"""ROS time: simulation time that never goes back, not even at a reset."""
+
+from __future__ import annotations
+
+from fleet_sim.core.clock import Clock, exact
+from fleet_sim.ros.conversions import NS_PER_S
+
+
+class RosTime:
+    """Simulation time in ns for stamps and /clock. After a reset it goes on from where it was.
+
+    Time that jumps back makes TF buffers, filters and timers of other nodes drop what they have or stop.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._dt = exact(clock.dt)
+        self._offset = 0
+        self._last = 0
+
+    def now(self, *, ticks_ahead: int = 0) -> int:
+        """Return the time in ns: of the present step's begin, or `ticks_ahead` steps later."""
+        tick = self._clock.tick + ticks_ahead
+        self._last = int(tick * NS_PER_S * self._dt) + self._offset
+        return self._last
+
+    @property
+    def last(self) -> int:
+        """The newest time given out, in ns."""
+        return self._last
+
+    def restarted(self) -> None:
+        """Go on from the last time given out: the simulation's clock was set back."""
+        last = self._last
+        self._offset = 0
+        self._offset = last - self.now()
+        self._last = last

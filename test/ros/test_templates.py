@@ -1,0 +1,127 @@
+"""The bytes of a template are those the message class serialises to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+from fleet_sim.ros.clock import clock_template
+from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg, twists_to_msgs
+from fleet_sim.ros.fleet_states import states_template
+from fleet_sim.ros.markers import markers_template
+from fleet_sim.ros.names import Frames
+from fleet_sim.ros.odom import odom_template
+from fleet_sim.ros.tf import tf_template
+from fleet_sim_msgs.msg import FleetState, RobotState
+
+# Names of every length modulo the alignment of what follows them.
+NAMES = ["a", "bb", "ccc", "dddd", "robot_5", "robot_66", "robot_777", "robot_8888"]
+NOW = 12_345_678_901
+FRAMES = Frames("map", "/fleet")
+
+
+@pytest.fixture
+def numbers() -> dict[str, Any]:
+    random = np.random.default_rng(1)
+    count = len(NAMES)
+    orientation = random.normal(size=(count, 4))
+    return {
+        "position": random.normal(size=(count, 3)),
+        "orientation": orientation / np.linalg.norm(orientation, axis=1)[:, None],
+        "twist": random.normal(size=(count, 6)),
+        "distance_left": random.uniform(size=(count, 1)),
+        "mode": random.integers(0, 3, (count, 1)),
+        "flags": random.integers(0, 2, (count, 4)).astype(bool),
+    }
+
+
+def poses(numbers: dict[str, Any]) -> list[Any]:
+    return [row_to_pose_msg(p, q) for p, q in zip(numbers["position"], numbers["orientation"], strict=True)]
+
+
+def test_clock() -> None:
+    template = clock_template()
+    template.write_stamp(NOW)
+    assert template.pieces() == [serialize_message(Clock(clock=time_to_msg(NOW)))]
+
+
+def test_odometry(numbers: dict[str, Any]) -> None:
+    template = odom_template(FRAMES, NAMES)
+    template.write_stamp(NOW)
+    for group in ("position", "orientation", "twist"):
+        template.write(group, numbers[group])
+    twists = twists_to_msgs(numbers["twist"][:, :3], numbers["twist"][:, 3:])
+    for name, pose, twist, piece in zip(NAMES, poses(numbers), twists, template.pieces(), strict=True):
+        message = Odometry(child_frame_id=f"fleet/{name}/base_link")
+        message.header.frame_id = f"fleet/{name}/odom"
+        message.header.stamp = time_to_msg(NOW)
+        message.pose.pose, message.twist.twist = pose, twist
+        assert piece == serialize_message(message)
+
+
+def test_tf(numbers: dict[str, Any]) -> None:
+    message = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in NAMES])
+    template = tf_template([TransformStamped(child_frame_id=name) for name in NAMES])
+    template.write_stamp(NOW)
+    template.write("translation", numbers["position"])
+    template.write("rotation", numbers["orientation"])
+    for transform, pose in zip(message.transforms, poses(numbers), strict=True):
+        transform.header.stamp = time_to_msg(NOW)
+        point = pose.position
+        translation = transform.transform.translation
+        translation.x, translation.y, translation.z = point.x, point.y, point.z
+        transform.transform.rotation = pose.orientation
+    assert template.pieces() == [serialize_message(message)]
+
+
+def test_fleet_state(numbers: dict[str, Any]) -> None:
+    template = states_template("map", NAMES)
+    template.write_stamp(NOW)
+    for group, values in numbers.items():
+        template.write(group, values)
+    message = FleetState()
+    message.header.frame_id = "map"
+    message.header.stamp = time_to_msg(NOW)
+    twists = twists_to_msgs(numbers["twist"][:, :3], numbers["twist"][:, 3:])
+    for index, name in enumerate(NAMES):
+        moving, busy, blocked, carrying = numbers["flags"][index].tolist()
+        state = RobotState(name=name, pose=poses(numbers)[index], twist=twists[index])
+        state.distance_left = float(numbers["distance_left"][index, 0])
+        state.mode = int(numbers["mode"][index, 0])
+        state.moving, state.busy, state.blocked, state.carrying = moving, busy, blocked, carrying
+        message.robots.append(state)
+    assert template.pieces() == [serialize_message(message)]
+
+
+def test_markers(numbers: dict[str, Any]) -> None:
+    def markers() -> list[Marker]:
+        return [Marker(ns=name, id=index, type=Marker.CUBE, text=name) for index, name in enumerate(NAMES)]
+
+    template = markers_template(markers())
+    template.write_stamp(NOW)
+    template.write("position", numbers["position"])
+    template.write("orientation", numbers["orientation"])
+    message = MarkerArray(markers=markers())
+    for marker, pose in zip(message.markers, poses(numbers), strict=True):
+        marker.header.stamp, marker.pose = time_to_msg(NOW), pose
+    assert template.pieces() == [serialize_message(message)]
+
+
+def test_numbers_can_be_written_again_and_again(numbers: dict[str, Any]) -> None:
+    template = odom_template(FRAMES, NAMES)
+    first = template.pieces()
+    template.write("twist", numbers["twist"])
+    assert template.pieces() != first
+    template.write("twist", np.zeros((len(NAMES), 6)))
+    assert template.pieces() == first

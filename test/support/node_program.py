@@ -1,0 +1,116 @@
+"""The node as a process of its own, and a client to talk to it: what the system tests share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+PATIENCE = 20.0
+"""The longest any event is waited for, in s."""
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class NodeProcess:
+    """A running fleet_sim_node; its output is in `log`."""
+
+    def __init__(self, log: Path, *arguments: str) -> None:
+        self.log = log
+        command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *arguments]
+        with log.open("w") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
+
+    def send_signal(self, number: int = signal.SIGINT) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, float]:
+        """Stop it with a signal; returns its exit code and how long that took in s."""
+        begin = time.monotonic()
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        return code, time.monotonic() - begin
+
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text()
+
+
+class Client:
+    """A ROS node that waits for events instead of sleeping."""
+
+    def __init__(self, name: str = "test_client") -> None:
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = Node(name, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def close(self) -> None:
+        """Leave ROS."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def until(self, condition: Callable[[], Any], what: str = "the event") -> Any:
+        """Spin until `condition()` is true; returns it. Raises TimeoutError."""
+        deadline = time.monotonic() + PATIENCE
+        while not (value := condition()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what} did not happen within {PATIENCE:g} s")
+            self.executor.spin_once(timeout_sec=0.05)
+        return value
+
+    def listen(self, kind: Any, topic: str, qos: QoSProfile | int = 100) -> list[Any]:
+        """Return a list that grows with the messages on `topic`, once there is a publisher."""
+        messages: list[Any] = []
+        subscription = self.node.create_subscription(kind, topic, messages.append, qos)
+        self.until(subscription.get_publisher_count if hasattr(subscription, "get_publisher_count") else lambda: True)
+        return messages
+
+    def publisher(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> Any:
+        """Return a publisher that has a subscriber."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self.until(publisher.get_subscription_count, f"a subscription to {topic}")
+        return publisher
+
+    def call(self, kind: Any, name: str, request: Any = None) -> Any:
+        """Return the response of a service."""
+        client = self.node.create_client(kind, name)
+        self.until(client.service_is_ready, f"service {name}")
+        future = client.call_async(request if request is not None else kind.Request())
+        self.until(future.done, f"a response of {name}")
+        self.node.destroy_client(client)
+        return future.result()
+
+
+@contextmanager
+def running(log: Path, *arguments: str) -> Iterator[tuple[NodeProcess, Client]]:
+    """Run the node with ROS arguments, and a client that has found it."""
+    client = Client()
+    process = NodeProcess(log, *arguments)
+    try:
+        yield process, client
+    finally:
+        client.close()
+        if process.process.poll() is None:
+            process.end()
+        print(process.output())

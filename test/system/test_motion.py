@@ -1,0 +1,92 @@
+"""Robots driven by topics: they start, stop, arrive, and refuse what is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+import pytest
+from geometry_msgs.msg import PoseStamped, Twist
+from nav_msgs.msg import Odometry, Path
+from node_program import Client, NodeProcess, running
+from rosgraph_msgs.msg import Clock
+
+ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
+Running = tuple[NodeProcess, Client]
+
+
+@pytest.fixture
+def fleet(tmp_path: FilePath) -> Iterator[Running]:
+    with running(tmp_path / "node.log", *ARGUMENTS) as both:
+        yield both
+
+
+def seconds(stamp: object) -> float:
+    return stamp.sec + 1e-9 * stamp.nanosec  # type: ignore[attr-defined]
+
+
+def test_a_velocity_moves_a_robot_until_it_times_out(fleet: Running) -> None:
+    _, client = fleet
+    odoms = client.listen(Odometry, "/robot_0/odom")
+    commands = client.publisher(Twist, "/robot_0/cmd_vel")
+    command = Twist()
+    command.linear.x = 0.5
+    commands.publish(command)
+    client.until(lambda: odoms and odoms[-1].twist.twist.linear.x > 0.4, "motion")
+    assert odoms[-1].header.frame_id == "robot_0/odom"
+    assert odoms[-1].child_frame_id == "robot_0/base_link"
+    moving = seconds(next(odom for odom in odoms if odom.twist.twist.linear.x > 0.0).header.stamp)
+    client.until(lambda: odoms[-1].twist.twist.linear.x == 0.0, "the end of the motion")
+    assert seconds(odoms[-1].header.stamp) - moving == pytest.approx(0.5, abs=0.25)
+    assert 0.1 < odoms[-1].pose.pose.position.x < 0.4
+
+
+def test_a_goal_in_the_frame_of_the_robot_is_reached(fleet: Running) -> None:
+    _, client = fleet
+    odoms = client.listen(Odometry, "/robot_1/odom")
+    goals = client.publisher(PoseStamped, "/robot_1/goal_pose")
+    start = client.until(lambda: odoms and odoms[-1].pose.pose.position)
+    goal = PoseStamped()
+    goal.header.frame_id = "robot_1/base_link"
+    goal.pose.position.x = 1.0
+    goals.publish(goal)
+    client.until(lambda: math.isclose(odoms[-1].pose.pose.position.x, start.x + 1.0, abs_tol=1e-6), "arrival")
+
+
+def test_a_path_is_followed_and_shown(fleet: Running) -> None:
+    _, client = fleet
+    odoms = client.listen(Odometry, "/robot_2/odom")
+    plans = client.listen(Path, "/robot_2/plan", 10)
+    paths = client.publisher(Path, "/robot_2/path")
+    path = Path()
+    path.header.frame_id = "map"
+    for x, y in ((1.0, 3.0), (2.0, 3.0)):
+        pose = PoseStamped()
+        pose.pose.position.x, pose.pose.position.y = x, y
+        path.poses.append(pose)
+    paths.publish(path)
+    client.until(lambda: plans and len(plans[-1].poses) == 2, "the plan")
+    client.until(lambda: odoms and math.isclose(odoms[-1].pose.pose.position.y, 3.0, abs_tol=1e-6), "arrival")
+    client.until(lambda: len(plans[-1].poses) == 0, "the end of the plan")
+
+
+def test_what_is_wrong_moves_nothing_and_says_why(fleet: Running) -> None:
+    process, client = fleet
+    odoms = client.listen(Odometry, "/robot_0/odom")
+    clocks = client.listen(Clock, "/clock", 1)
+    commands = client.publisher(Twist, "/robot_0/cmd_vel")
+    goals = client.publisher(PoseStamped, "/robot_0/goal_pose")
+    start = client.until(lambda: odoms and odoms[-1].pose.pose.position)
+    command = Twist()
+    command.linear.x = math.nan
+    commands.publish(command)
+    client.until(lambda: "velocity is not finite" in process.output(), "a reason")
+    goal = PoseStamped()
+    goal.header.frame_id = "mapp"
+    goal.pose.position.x = 5.0
+    goals.publish(goal)
+    client.until(lambda: "unknown frame 'mapp'. Did you mean 'map'" in process.output(), "a reason")
+    now = seconds(clocks[-1].clock)
+    client.until(lambda: seconds(odoms[-1].header.stamp) > now + 1.0)
+    assert odoms[-1].pose.pose.position == start
