@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-PATIENCE = 20.0
+PATIENCE = 10.0
 """The longest any event is waited for, in s."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -63,9 +64,12 @@ class Client:
         self.node = Node(name, context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
+        self._action_clients: dict[str, Any] = {}
 
     def close(self) -> None:
         """Leave ROS."""
+        for client in self._action_clients.values():
+            client.destroy()
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
@@ -99,6 +103,42 @@ class Client:
         future = client.call_async(request if request is not None else kind.Request())
         self.until(future.done, f"a response of {name}")
         self.node.destroy_client(client)
+        return future.result()
+
+    def send_goal(self, kind: Any, name: str, goal: Any) -> Goal:
+        """Send a goal and return it once it was accepted or rejected."""
+        client = self._action_clients.get(name)
+        if client is None:
+            client = self._action_clients[name] = ActionClient(self.node, kind, name)
+            self.until(client.server_is_ready, f"action {name}")
+        sent = Goal(self)
+        future = client.send_goal_async(goal, feedback_callback=lambda message: sent.feedback.append(message.feedback))
+        self.until(future.done, f"an answer of {name}")
+        sent.handle = future.result()
+        if sent.handle.accepted:
+            sent.future = sent.handle.get_result_async()
+        return sent
+
+
+class Goal:
+    """A goal that was sent."""
+
+    def __init__(self, client: Client) -> None:
+        self.handle: Any = None
+        self.feedback: list[Any] = []
+        self.future: Any = None
+        self._client = client
+
+    def result(self) -> tuple[int, Any]:
+        """Wait for the end; return (status, result)."""
+        self._client.until(self.future.done, "the result")
+        response = self.future.result()
+        return response.status, response.result
+
+    def cancel(self) -> Any:
+        """Ask for the goal to be cancelled; return the answer."""
+        future = self.handle.cancel_goal_async()
+        self._client.until(future.done, "the answer to a cancellation")
         return future.result()
 
 

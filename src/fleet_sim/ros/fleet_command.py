@@ -18,15 +18,19 @@ KINDS = ("NAVIGATE", "VELOCITY", "STOP", "SET_POSES", "CANCEL")
 
 
 class FleetCommandInterface(Interface):
-    """Applies fleet commands and answers who was accepted and why not: the service to its caller, the topic on
-    /fleet/command_result."""
+    """Applies fleet commands and answers who was accepted and why not.
+
+    The service answers its caller, the topic on /fleet/command_result.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         node = bridge.node
         self._results = node.create_publisher(CommandResult, "fleet/command_result", qos.FLEET_COMMAND)
-        node.create_subscription(FleetCommand, "fleet/command", self._on_message, qos.FLEET_COMMAND)
-        node.create_service(SendFleetCommand, "fleet/command", self._on_request)
+        node.create_subscription(
+            FleetCommand, "fleet/command", self._on_message, qos.FLEET_COMMAND, callback_group=bridge.group
+        )
+        node.create_service(SendFleetCommand, "fleet/command", self._on_request, callback_group=bridge.group)
 
     async def _on_message(self, message: FleetCommand) -> None:
         result = await self._apply(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from fleet_sim.ros.commands import CommandGateway
@@ -21,8 +22,9 @@ from fleet_sim.ros_params import RosParams
 class Bridge:
     """What interfaces are made with.
 
-    `node` is spun by the executor: services, actions and fleet topics. `robots` is never spun: publishers, and the
-    subscriptions of single robots, which the step polls.
+    `node` is spun by the executor: services, actions and fleet topics, all in `group`, so that one that waits for the
+    simulation does not keep the others waiting. `robots` is never spun: publishers, and the subscriptions of single
+    robots, which the step polls.
     """
 
     sim: Any
@@ -32,6 +34,7 @@ class Bridge:
     frames: Frames
     transforms: Transforms
     time: RosTime
+    group: CallbackGroup
     mailbox: Mailbox
     gateway: CommandGateway
     refusals: Throttle
@@ -60,6 +63,9 @@ class Interface:
 
     def publish(self, now: int) -> None:
         """Publish the state at `now` ns: called at the end of steps in which it is due."""
+
+    def end_step(self) -> None:
+        """Called at the end of each step, after `publish`."""
 
     def restarted(self) -> None:
         """The simulation went back to its initial state; `follow` and `publish` come next."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
 
@@ -16,7 +17,8 @@ class Mailbox:
 
     def __init__(self, node: Node) -> None:
         self._waiting: deque[Callable[[], object]] = deque()
-        self._guard = node.create_guard_condition(self._run)
+        # In a group of its own: callbacks of the default group that wait for the simulation must not keep it waiting.
+        self._guard = node.create_guard_condition(self._run, callback_group=MutuallyExclusiveCallbackGroup())
         self._closed = False
 
     def post(self, function: Callable[[], object]) -> None:

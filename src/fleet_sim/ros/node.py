@@ -7,9 +7,13 @@ they reach the simulation through its inbox, and it reaches them through a mailb
 
 from __future__ import annotations
 
+from threading import Event
+
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.ros.actions.interface import ActionInterface
 from fleet_sim.ros.clock import ClockTopic
 from fleet_sim.ros.cmd_vel import CmdVelTopic
 from fleet_sim.ros.collisions import CollisionsTopic
@@ -65,8 +69,8 @@ class FleetSimNode(Node):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        self._parameters = NodeParameters(self)
-        self.simulation = sim = self._parameters.build_simulation()
+        self._settings = NodeParameters(self)
+        self.simulation = sim = self._settings.build_simulation()
         # Not spun: an executor would look at every subscription of every robot at each of its wake-ups.
         robots = Node(
             f"{self.get_name()}_robots",
@@ -75,7 +79,7 @@ class FleetSimNode(Node):
             start_parameter_services=False,
             enable_rosout=False,
         )
-        params = self._parameters.ros
+        params = self._settings.ros
         frames = Frames(params.map_frame, self.get_namespace())
         self._mailbox = Mailbox(self)
         self._rates = Rates(sim.clock, params.rates)
@@ -87,21 +91,26 @@ class FleetSimNode(Node):
             frames=frames,
             transforms=Transforms(sim.world, frames),
             time=RosTime(sim.clock),
+            group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
             gateway=CommandGateway(sim, self._mailbox),
             refusals=Throttle(self.get_logger().warning),
         )
-        self._interfaces = [interface(self._bridge) for interface in INTERFACES]
+        self._actions = ActionInterface(self._bridge)
+        self._interfaces = [*(interface(self._bridge) for interface in INTERFACES), self._actions]
         self._version = -1
         self._follow_fleet()
         self._publish_everything()
         sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="inbox")
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
-        self._parameters.follow_changes(self._bridge.gateway, self._rates)
+        self._settings.follow_changes(self._bridge.gateway, self._rates)
 
     def end_goals(self, patience: float) -> None:
-        """Give every running goal its result; wait at most `patience` s for that."""
+        """Give every running goal its result; wait at most `patience` s for that. The executor must be spinning."""
+        ended = Event()
+        self._mailbox.post(lambda: self._actions.end_all(ended))
+        ended.wait(patience)
 
     def destroy_node(self) -> None:
         """Close the simulation and leave ROS."""
@@ -123,6 +132,7 @@ class FleetSimNode(Node):
         for interface in self._interfaces:
             if not interface.rate or interface.rate in due:
                 interface.publish(now)
+            interface.end_step()
 
     def _publish_everything(self) -> None:
         now = self._bridge.time.now()

@@ -20,10 +20,10 @@ class RunServices(Interface):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         node = bridge.node
-        node.create_service(Trigger, "sim/pause", self._pause)
-        node.create_service(Trigger, "sim/resume", self._resume)
-        node.create_service(Trigger, "sim/reset", self._reset)
-        node.create_service(Step, "sim/step", self._step)
+        node.create_service(Trigger, "sim/pause", self._pause, callback_group=bridge.group)
+        node.create_service(Trigger, "sim/resume", self._resume, callback_group=bridge.group)
+        node.create_service(Trigger, "sim/reset", self._reset, callback_group=bridge.group)
+        node.create_service(Step, "sim/step", self._step, callback_group=bridge.group)
 
     def _pause(self, request: Any, response: Any) -> Any:
         sim = self.bridge.sim

@@ -1,0 +1,26 @@
+"""drop: put an object down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.drop import DropAction
+from fleet_sim.ros.actions.kind import ActionKind, Place, timeout_of
+from fleet_sim_msgs.action import Drop
+
+
+def _build(goal: Any, place: Place) -> Action:
+    return DropAction(
+        place(goal.pose),
+        use_approach=goal.use_approach,
+        approach_offset=goal.approach_offset,
+        drop_offset=goal.drop_offset,
+        place_gently=not goal.fall,
+        drop_height=goal.drop_height,
+        target_object_id=goal.object or None,
+        timeout=timeout_of(goal),
+    )
+
+
+DROP = ActionKind("drop", Drop, _build)

@@ -1,0 +1,17 @@
+"""execute: any registered action by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.registry import parse_action_goal
+from fleet_sim.ros.actions.kind import ActionKind, Place
+from fleet_sim_msgs.action import Execute
+
+
+def _build(goal: Any, place: Place) -> Action:
+    return parse_action_goal(goal.action, goal.parameters)
+
+
+EXECUTE = ActionKind("execute", Execute, _build)

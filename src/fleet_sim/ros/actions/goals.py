@@ -1,0 +1,163 @@
+"""Goals: from acceptance to result. The simulation does the work and says when it is done; nothing polls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+
+from fleet_sim.actions.base import Action
+from fleet_sim.core.commands import ExecuteAction
+from fleet_sim.errors import FleetSimError
+from fleet_sim.geometry import Pose
+from fleet_sim.modes import ActionStatus
+from fleet_sim.ros.actions import causes
+from fleet_sim.ros.actions.server import SimulatedActionServer
+from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
+from fleet_sim.ros.interface import Bridge
+from fleet_sim_msgs.msg import Cause
+
+
+@dataclass
+class Goal:
+    """One accepted goal. `action` is what does it, once it was handed to the robot."""
+
+    server: SimulatedActionServer
+    handle: Any
+    robot: str
+    action: Action | None = None
+    farthest: float = 0.0
+
+
+class Goals:
+    """All goals of all robots.
+
+    `accept`, `cancel` and `end_all` belong to the executor's thread, the rest to the simulation's.
+    """
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._open: dict[bytes, Goal] = {}
+        self._running: dict[int, Goal] = {}
+        self._ending: Event | None = None
+        bridge.sim.events.on("action_completed", self._on_completed)
+
+    # ---- in the executor's thread ------------------------------------------------------------------------------------
+
+    def accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
+        """Hand an accepted goal to its robot, in phase 1 of the next step."""
+        goal = Goal(server, handle, robot)
+        self._open[_key(handle)] = goal
+        handle.execute()
+        if self._ending:
+            self._finish(goal, Cause.SHUTDOWN, causes.SHUTDOWN_REASON, 0.0)
+        else:
+            self._bridge.gateway.call(lambda sim: self._start(sim, goal))
+
+    def cancel(self, handle: Any) -> None:
+        """Have a goal cancelled in phase 1 of the next step; its robot stops then."""
+        goal = self._open.get(_key(handle))
+        if goal is not None:
+            self._bridge.gateway.call(lambda sim: self._cancel(goal))
+
+    def end_all(self, ended: Event) -> None:
+        """End every goal because the simulation has stopped; `ended` is set when all results are out."""
+        self._ending = ended
+        for goal in list(self._open.values()):
+            self._finish(goal, Cause.SHUTDOWN, causes.SHUTDOWN_REASON, 0.0)
+        self._tell_when_ended()
+
+    def _finish(self, goal: Goal, cause: int, text: str, duration: float) -> None:
+        if self._open.get(_key(goal.handle)) is goal:
+            goal.server.finish(goal.handle, partial(self._end, goal, cause, text, duration))
+
+    def _end(self, goal: Goal, cause: int, text: str, duration: float, handle: Any) -> Any:
+        """Set the goal's final state and return its result."""
+        success = cause == Cause.NONE
+        result = goal.server.kind.type.Result(success=success, cause=cause, text=text, duration=duration)
+        if self._open.pop(_key(handle), None) is None:
+            return result
+        if goal.action is not None:
+            goal.server.kind.describe(goal.action, result)
+        if success:
+            handle.succeed()
+        elif cause == Cause.CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        self._tell_when_ended()
+        return result
+
+    def _tell_when_ended(self) -> None:
+        if self._ending is not None and not self._open:
+            # The result of the last goal is sent when this function's caller has returned: tell one turn later.
+            self._bridge.mailbox.post(self._ending.set)
+
+    # ---- in the simulation's thread ----------------------------------------------------------------------------------
+
+    def end_step(self) -> None:
+        """End the goals whose actions were cancelled before they could begin: nothing is announced of those."""
+        for goal in [g for g in self._running.values() if g.action is not None and g.action.is_complete()]:
+            self._ended(goal)
+
+    def publish_feedback(self, now: int) -> None:
+        """Publish the feedback of all running goals."""
+        world = self._bridge.sim.world
+        for goal in list(self._running.values()):
+            action = goal.action
+            if action is None or action.status is not ActionStatus.IN_PROGRESS or not world.has_name(goal.robot):
+                continue
+            row = world.row_named(goal.robot)
+            progress = action.progress(world.handles[row])
+            left = float(progress.get("distance_left", 0.0))
+            goal.farthest = max(goal.farthest, left)
+            pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
+            pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
+            feedback = goal.server.kind.type.Feedback(
+                phase=str(progress["phase"]),
+                pose=pose,
+                distance_left=left,
+                progress=1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0,
+            )
+            goal.handle.publish_feedback(feedback)
+
+    def _start(self, sim: Any, goal: Goal) -> None:
+        try:
+            action = goal.server.kind.build(goal.handle.request, self._place)
+        except FleetSimError as error:
+            self._post(goal, causes.cause_of_error(error), str(error), 0.0)
+            return
+        ack = sim.dispatcher.dispatch(ExecuteAction(names=(goal.robot,), actions=(action,), source="action"))
+        for reason in ack.rejected.values():
+            self._post(goal, causes.cause_of_refusal(reason), reason, 0.0)
+            return
+        goal.action = action
+        self._running[id(action)] = goal
+
+    def _cancel(self, goal: Goal) -> None:
+        if goal.action is not None and not goal.action.is_complete():
+            goal.action.cancel(causes.CANCEL_REASON)
+
+    def _on_completed(self, action: Action, **details: object) -> None:
+        goal = self._running.get(id(action))
+        if goal is not None:
+            self._ended(goal)
+
+    def _ended(self, goal: Goal) -> None:
+        assert goal.action is not None
+        del self._running[id(goal.action)]
+        cause, text = causes.cause_of_action(goal.action)
+        self._post(goal, cause, text, goal.action.get_duration())
+
+    def _post(self, goal: Goal, cause: int, text: str, duration: float) -> None:
+        self._bridge.mailbox.post(lambda: self._finish(goal, cause, text, duration))
+
+    def _place(self, stamped: PoseStamped) -> Pose:
+        return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
+
+
+def _key(handle: Any) -> bytes:
+    return bytes(handle.goal_id.uuid)

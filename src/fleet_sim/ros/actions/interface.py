@@ -1,0 +1,95 @@
+"""The actions of each robot, /<robot>/move_to, and of the fleet, /fleet/move_to with the robot named in the goal."""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import Event
+from typing import Any
+
+from fleet_sim.errors import FleetSimError
+from fleet_sim.ros.actions.drop import DROP
+from fleet_sim.ros.actions.execute import EXECUTE
+from fleet_sim.ros.actions.goals import Goals
+from fleet_sim.ros.actions.kind import ActionKind
+from fleet_sim.ros.actions.move_to import MOVE_TO
+from fleet_sim.ros.actions.pick import PICK
+from fleet_sim.ros.actions.server import SimulatedActionServer
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.per_robot import Endpoints
+from fleet_sim.ros.roster import Roster
+
+KINDS = (MOVE_TO, PICK, DROP, EXECUTE)
+
+
+class ActionInterface(Interface):
+    """Serves all actions.
+
+    A goal that is wrong by itself, or for an unknown robot, is rejected with a log line; whatever else goes wrong ends
+    it with a cause in its result.
+    """
+
+    rate = "feedback"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._goals = Goals(bridge)
+        self._known: frozenset[str] = frozenset()
+        self._spinning = False
+        for kind in KINDS:
+            self._serve(kind, f"fleet/{kind.name}", "")
+        self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
+
+    def follow(self, roster: Roster) -> None:
+        self._known = roster.known
+        follow = partial(self._endpoints.follow, roster)
+        if self._spinning:
+            # Servers belong to the executor. As a task it comes after the results of goals that have just ended.
+            self.bridge.mailbox.post(lambda: self.bridge.node.executor.create_task(follow))
+        else:
+            follow()
+
+    def end_all(self, ended: Event) -> None:
+        """End every goal, in the executor's thread; `ended` is set when all results are out."""
+        self._goals.end_all(ended)
+
+    def receive(self) -> None:
+        self._spinning = True
+
+    def publish(self, now: int) -> None:
+        self._goals.publish_feedback(now)
+
+    def end_step(self) -> None:
+        self._goals.end_step()
+
+    def restarted(self) -> None:
+        self._goals.end_step()
+
+    def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
+        return [self._serve(kind, f"{robot}/{kind.name}", robot) for kind in KINDS]
+
+    def _destroy(self, servers: list[SimulatedActionServer]) -> None:
+        for server in servers:
+            server.destroy()
+
+    def _serve(self, kind: ActionKind, name: str, robot: str) -> SimulatedActionServer:
+        """Return a server for `robot`, or for the robots named in the goals where it is ""."""
+        return SimulatedActionServer(
+            self.bridge.node,
+            kind,
+            name,
+            wants=lambda goal: self._wants(kind, name, robot or goal.robot, goal),
+            accepted=lambda server, handle: self._goals.accept(robot or handle.request.robot, server, handle),
+            cancel=self._goals.cancel,
+            group=self.bridge.group,
+        )
+
+    def _wants(self, kind: ActionKind, name: str, robot: str, goal: Any) -> bool:
+        try:
+            kind.check(goal)
+        except FleetSimError as error:
+            self.bridge.refuse(f"goal of {name}", error)
+            return False
+        if robot not in self._known:
+            self.bridge.refuse(f"goal of {name}", f"unknown robot {robot!r}")
+            return False
+        return True

@@ -1,0 +1,35 @@
+"""move_to: drive to a pose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.geometry import Path
+from fleet_sim.modes import MovementDirection
+from fleet_sim.ros.actions.kind import ActionKind, Place, timeout_of
+from fleet_sim_msgs.action import MoveTo
+
+DIRECTIONS: dict[int, MovementDirection | None] = {
+    MoveTo.Goal.AS_CONFIGURED: None,
+    MoveTo.Goal.FORWARD: MovementDirection.FORWARD,
+    MoveTo.Goal.BACKWARD: MovementDirection.BACKWARD,
+    MoveTo.Goal.AUTO: MovementDirection.AUTO,
+}
+
+
+def _build(goal: Any, place: Place) -> Action:
+    if goal.direction not in DIRECTIONS:
+        raise InvalidValueError(f"direction: expected one of {sorted(DIRECTIONS)}, got {goal.direction}")
+    return MoveAction(
+        Path([place(stamped) for stamped in (*goal.via, goal.pose)]),
+        final_orientation_align=not goal.ignore_orientation,
+        direction=DIRECTIONS[goal.direction],
+        tolerance=goal.tolerance,
+        timeout=timeout_of(goal),
+    )
+
+
+MOVE_TO = ActionKind("move_to", MoveTo, _build)

@@ -1,0 +1,134 @@
+"""Goals: feedback, results with causes, cancellation, pre-emption, rejection, and the end of the node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry
+from node_program import Client, NodeProcess, running
+
+from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
+from fleet_sim_msgs.msg import Cause
+
+SCENARIO = """
+simulation: {timestep: 0.05, target_rtf: 10.0}
+robots:
+  - {name: amr, pose: [0, 0, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
+  - {name: other, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
+  - {name: fixed, pose: [0, 6, 0.15], use_fixed_base: true}
+objects:
+  - {name: pallet, pose: [4, 0, 0.05], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.05]}}
+ros: {per_robot: [amr]}
+"""
+Running = tuple[NodeProcess, Client]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Running]:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+        yield both
+
+
+def move_to(x: float, y: float = 0.0, **options: object) -> MoveTo.Goal:
+    goal = MoveTo.Goal(**options)
+    goal.pose.pose.position.x, goal.pose.pose.position.y = x, y
+    return goal
+
+
+def test_a_goal_succeeds_with_feedback(fleet: Running) -> None:
+    _, client = fleet
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(3.0))
+    status, result = sent.result()
+    assert (status, result.success, result.cause) == (GoalStatus.STATUS_SUCCEEDED, True, Cause.NONE)
+    assert result.duration == pytest.approx(1.9, abs=0.3)
+    assert [entry.phase for entry in sent.feedback] == ["moving"] * len(sent.feedback)
+    assert len(sent.feedback) >= 5
+    left = [entry.distance_left for entry in sent.feedback]
+    assert left == sorted(left, reverse=True)
+    assert 0.0 <= sent.feedback[0].progress < sent.feedback[-1].progress <= 1.0
+
+
+def test_cancelling_stops_the_robot(fleet: Running) -> None:
+    _, client = fleet
+    odoms = client.listen(Odometry, "/amr/odom")
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    client.until(lambda: sent.feedback and odoms and odoms[-1].twist.twist.linear.x > 1.0, "motion")
+    assert len(sent.cancel().goals_canceling) == 1
+    status, result = sent.result()
+    assert (status, result.success, result.cause) == (GoalStatus.STATUS_CANCELED, False, Cause.CANCELED)
+    client.until(lambda: odoms[-1].twist.twist.linear.x == 0.0, "the robot's stop")
+
+
+def test_a_newer_goal_or_command_pre_empts(fleet: Running) -> None:
+    _, client = fleet
+    first = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    second = client.send_goal(MoveTo, "/fleet/move_to", move_to(-1e3, robot="amr"))
+    status, result = first.result()
+    assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.PREEMPTED)
+    client.publisher(Twist, "/amr/cmd_vel").publish(Twist())
+    status, result = second.result()
+    assert (status, result.cause, result.text) == (
+        GoalStatus.STATUS_ABORTED,
+        Cause.PREEMPTED,
+        "a velocity was commanded",
+    )
+
+
+def test_what_is_wrong_with_a_goal_is_rejected_or_told(fleet: Running) -> None:
+    process, client = fleet
+    assert not client.send_goal(MoveTo, "/amr/move_to", move_to(math.nan)).handle.accepted
+    assert not client.send_goal(MoveTo, "/fleet/move_to", move_to(1.0, robot="nobody")).handle.accepted
+    client.until(lambda: "unknown robot 'nobody'" in process.output(), "a reason")
+    assert not client.send_goal(Execute, "/amr/execute", Execute.Goal(action="dance")).handle.accepted
+
+    unknown_frame = move_to(1.0)
+    unknown_frame.pose.header.frame_id = "moon"
+    for goal, cause in (
+        (unknown_frame, Cause.UNKNOWN_FRAME),
+        (move_to(1.0, robot="fixed"), Cause.UNREACHABLE),
+        (move_to(1e3, robot="other", timeout=0.5), Cause.TIMEOUT),
+    ):
+        goal.robot = goal.robot or "amr"
+        status, result = client.send_goal(MoveTo, "/fleet/move_to", goal).result()
+        assert (status, result.success, result.cause) == (GoalStatus.STATUS_ABORTED, False, cause)
+        assert result.text
+    status, result = client.send_goal(Pick, "/amr/pick", Pick.Goal(object="nothing")).result()
+    assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.UNKNOWN_OBJECT)
+
+
+def test_an_object_is_picked_and_dropped(fleet: Running) -> None:
+    _, client = fleet
+    picked = client.send_goal(Pick, "/amr/pick", Pick.Goal(object="pallet", approach_offset=0.8, pick_offset=0.4))
+    status, result = picked.result()
+    assert (status, result.object) == (GoalStatus.STATUS_SUCCEEDED, "pallet")
+    assert {"approaching", "moving_to_pick"} <= {entry.phase for entry in picked.feedback}
+    goal = Drop.Goal(approach_offset=0.8, drop_offset=0.4)
+    goal.pose.pose.position.y = 2.0
+    status, result = client.send_goal(Drop, "/amr/drop", goal).result()
+    assert (status, result.text) == (GoalStatus.STATUS_SUCCEEDED, "")
+
+
+def test_any_action_is_executed_by_name(fleet: Running) -> None:
+    _, client = fleet
+    goal = Execute.Goal(robot="other", action="wait", parameters='{"duration": 1.0}')
+    status, result = client.send_goal(Execute, "/fleet/execute", goal).result()
+    assert (status, result.duration) == (GoalStatus.STATUS_SUCCEEDED, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("number", [2, 15], ids=["SIGINT", "SIGTERM"])
+def test_the_end_of_the_node_ends_goals_with_a_result(fleet: Running, number: int) -> None:
+    process, client = fleet
+    goals = [client.send_goal(MoveTo, "/fleet/move_to", move_to(1e3, robot=robot)) for robot in ("amr", "other")]
+    client.until(lambda: all(sent.feedback for sent in goals), "motion")
+    process.send_signal(number)
+    for sent in goals:
+        status, result = sent.result()
+        assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.SHUTDOWN)
+    code, _ = process.end()
+    assert code == 0

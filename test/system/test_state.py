@@ -1,0 +1,168 @@
+"""What the node publishes: TF, time, latched topics, fleet states, markers, collisions, diagnostics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose, Twist
+from nav_msgs.msg import Odometry
+from node_program import LATCHED, Client, NodeProcess, running
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
+from fleet_sim_msgs.srv import SendFleetCommand
+
+SCENARIO = """
+simulation: {timestep: 0.05, target_rtf: 5.0}
+robots:
+  - name: amr
+    pose: [0, 0, 0.15]
+    shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}
+    grid: {count: 3, columns: 1, spacing: [0, 3, 0]}
+objects:
+  - {name: ball, pose: [9, 0, 0.25], shape: {shape_type: sphere, radius: 0.25}}
+"""
+Running = tuple[NodeProcess, Client]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Running]:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+        yield both
+
+
+def nanoseconds(stamp: object) -> int:
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)  # type: ignore[attr-defined]
+
+
+def drive(client: Client, name: str, x: float = 0.5, yaw_rate: float = 0.0, timeout: float = 0.0) -> None:
+    """Let a robot drive until told otherwise."""
+    twist = Twist()
+    twist.linear.x, twist.angular.z = x, yaw_rate
+    command = FleetCommand(kind=FleetCommand.VELOCITY, names=[name], twists=[twist], timeout=timeout)
+    response = client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command))
+    assert list(response.result.accepted) == [name]
+
+
+def test_the_tf_tree_is_complete_and_agrees_with_odometry(fleet: Running) -> None:
+    _, client = fleet
+    static = client.listen(TFMessage, "/tf_static", LATCHED)
+    transforms = client.listen(TFMessage, "/tf")
+    odoms = client.listen(Odometry, "/amr_1/odom")
+    tree = client.until(lambda: static and {t.child_frame_id: t.header.frame_id for t in static[-1].transforms})
+    assert tree == {f"amr_{index}/odom": "map" for index in range(3)}
+    drive(client, "amr_1", yaw_rate=0.4)
+    client.until(lambda: odoms and odoms[-1].pose.pose.position.x > 1.0, "motion")
+    stamps = {nanoseconds(odom.header.stamp): odom for odom in odoms}
+    compared = 0
+    for message in transforms:
+        assert {t.child_frame_id: t.header.frame_id for t in message.transforms} == {
+            f"amr_{index}/base_link": f"amr_{index}/odom" for index in range(3)
+        }
+        transform = next(t for t in message.transforms if t.child_frame_id == "amr_1/base_link")
+        odom = stamps.get(nanoseconds(transform.header.stamp))
+        if odom is not None:
+            assert transform.transform.translation.x == odom.pose.pose.position.x
+            assert transform.transform.rotation == odom.pose.pose.orientation
+            compared += 1
+    assert compared > 10
+
+
+def test_twists_are_in_the_frame_of_the_robot(fleet: Running) -> None:
+    _, client = fleet
+    odoms = client.listen(Odometry, "/amr_0/odom")
+    drive(client, "amr_0", yaw_rate=1.0)
+    client.until(lambda: odoms and odoms[-1].pose.pose.orientation.z > 0.9, "half a turn")
+    twist = odoms[-1].twist.twist
+    assert (twist.linear.x, twist.linear.y, twist.angular.z) == pytest.approx((0.5, 0.0, 1.0))
+
+
+def test_time_is_monotonic_and_rate_limited(tmp_path: Path) -> None:
+    arguments = ["-p", "robots:=1", "-p", "target_rtf:=2.0", "-p", "rates.clock:=10"]
+    with running(tmp_path / "node.log", *arguments) as (_, client):
+        clocks = client.listen(Clock, "/clock")
+        client.until(lambda: len(clocks) >= 10, "time to pass")
+        times = [nanoseconds(message.clock) for message in clocks]
+        assert times == sorted(set(times))
+        assert {round((b - a) / 1e9, 2) for a, b in pairwise(times[1:])} == {0.1}
+
+
+def test_late_joiners_get_what_is_latched(fleet: Running) -> None:
+    _, client = fleet
+    descriptions = client.listen(String, "/amr_2/robot_description", LATCHED)
+    collisions = client.listen(Collisions, "/fleet/collisions", LATCHED)
+    client.until(lambda: descriptions and collisions, "latched messages")
+    assert descriptions[0].data.startswith('<robot name="amr_2"><link name="base_link">')
+    assert 'box size="0.6 0.4 0.3"' in descriptions[0].data
+    assert list(collisions[0].active) == []
+
+
+def test_the_fleet_is_one_message(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(FleetState, "/fleet/states")
+    drive(client, "amr_0")
+    client.until(lambda: states and states[-1].robots[0].twist.linear.x == 0.5, "motion")
+    first, second, _ = states[-1].robots
+    assert [robot.name for robot in states[-1].robots] == ["amr_0", "amr_1", "amr_2"]
+    assert (first.mode, first.moving, first.busy) == (RobotState.VELOCITY, True, False)
+    assert (second.mode, second.moving, second.pose.position.y) == (RobotState.IDLE, False, 3.0)
+
+
+def test_markers_show_robots_and_objects(fleet: Running) -> None:
+    _, client = fleet
+    arrays = client.listen(MarkerArray, "/fleet/markers")
+    client.until(lambda: arrays and len(arrays[-1].markers) == 4, "markers")
+    shown = [(marker.ns, marker.type, marker.scale.x) for marker in arrays[-1].markers]
+    assert shown == [*[("robots", Marker.CUBE, 0.6)] * 3, ("objects", Marker.SPHERE, 0.5)]
+
+
+def test_collisions_begin_and_end(fleet: Running) -> None:
+    _, client = fleet
+    collisions = client.listen(Collisions, "/fleet/collisions", LATCHED)
+    for y, field in ((0.1, "started"), (20.0, "ended")):
+        pose = Pose()
+        pose.position.y, pose.position.z = y, 0.15
+        command = FleetCommand(kind=FleetCommand.SET_POSES, names=["amr_2"], poses=[pose])
+        client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command))
+        client.until(lambda field=field: collisions and getattr(collisions[-1], field), f"a collision that {field}")
+        pair = getattr(collisions[-1], field)[0]
+        assert (pair.first, pair.second) == ("amr_0", "amr_2")
+    assert list(collisions[-1].active) == []
+
+
+def test_diagnostics_say_how_it_keeps_up(fleet: Running) -> None:
+    _, client = fleet
+    arrays = client.listen(DiagnosticArray, "/diagnostics")
+    client.until(lambda: len(arrays) >= 3, "diagnostics")
+    values = {entry.key: entry.value for entry in arrays[-1].status[0].values}
+    assert float(values["real_time_factor"]) > 0.0
+    assert values["entities"] == "4"
+
+
+def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", "robots:=100") as (_, client):
+        states = client.listen(FleetState, "/fleet/states")
+        publishers = [client.node.create_publisher(Twist, f"/robot_{index}/cmd_vel", 1) for index in range(100)]
+        client.until(lambda: all(p.get_subscription_count() for p in publishers), "subscriptions")
+        command = Twist()
+        command.linear.x = 0.5
+        for publisher in publishers:
+            publisher.publish(command)
+        client.until(lambda: states and all(robot.moving for robot in states[-1].robots), "all to move")
+
+
+def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", "robots:=1", "-r", "__ns:=/left") as (_, client):
+        odoms = client.listen(Odometry, "/left/robot_0/odom")
+        client.until(lambda: odoms, "odometry")
+        assert odoms[0].header.frame_id == "left/robot_0/odom"
+        assert math.isclose(odoms[0].pose.pose.orientation.w, 1.0)
