@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 class NodeProcess:
     """A running fleet_sim_node; its output is in `log`."""
 
-    def __init__(self, log: Path, *arguments: str) -> None:
+    def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ("-m", "fleet_sim.ros.main")) -> None:
         self.log = log
-        command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *arguments]
+        command = [sys.executable, *program, "--ros-args", *arguments]
         with log.open("w") as output:
             self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
 
@@ -49,6 +49,15 @@ class NodeProcess:
             self.process.wait()
             raise
         return code, time.monotonic() - begin
+
+    def wait(self) -> int:
+        """Wait until it ends by itself; returns its exit code."""
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
 
     def output(self) -> str:
         """What it has printed so far."""

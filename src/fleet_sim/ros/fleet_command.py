@@ -25,12 +25,9 @@ class FleetCommandInterface(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        node = bridge.node
-        self._results = node.create_publisher(CommandResult, "fleet/command_result", qos.FLEET_COMMAND)
-        node.create_subscription(
-            FleetCommand, "fleet/command", self._on_message, qos.FLEET_COMMAND, callback_group=bridge.group
-        )
-        node.create_service(SendFleetCommand, "fleet/command", self._on_request, callback_group=bridge.group)
+        self._results = bridge.node.create_publisher(CommandResult, "fleet/command_result", qos.FLEET_COMMAND)
+        bridge.subscribe(FleetCommand, "fleet/command", self._on_message, qos.FLEET_COMMAND)
+        bridge.serve(SendFleetCommand, "fleet/command", self._on_request)
 
     async def _on_message(self, message: FleetCommand) -> None:
         result = await self._apply(message)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
@@ -38,6 +41,32 @@ class Bridge:
     mailbox: Mailbox
     gateway: CommandGateway
     refusals: Throttle
+
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> None:
+        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived."""
+
+        async def answer(request: Any, response: Any) -> Any:
+            try:
+                return await callback(request, response)
+            except Exception:
+                self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
+                response = kind.Response()
+                if hasattr(response, "message"):
+                    response.message = "internal error; see the log of the simulation"
+                return response
+
+        self.node.create_service(kind, name, answer, callback_group=self.group)
+
+    def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
+        """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
+
+        async def hear(message: Any) -> None:
+            try:
+                await callback(message)
+            except Exception:
+                self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
+
+        self.node.create_subscription(kind, name, hear, profile, callback_group=self.group)
 
     def refuse(self, what: str, reason: object) -> None:
         """Log that something sent to the simulation was refused; once in a while, however often it happens."""

@@ -87,7 +87,7 @@ class NodeParameters:
 
     def _check(self, name: str, good: bool, message: str) -> None:
         if not good:
-            raise ConfigError(message, source="parameter", path=name)
+            raise ConfigError(message, path=name)
 
     def _declare_changeable(self) -> None:
         text = "Simulated seconds per real second; 0 = as fast as possible."
@@ -104,10 +104,7 @@ class NodeParameters:
         # Any type may be given, so that 2 is as good as 2.0; the check says what is wrong with others.
         descriptor = ParameterDescriptor(description=text, dynamic_typing=True)
         value = self._node.declare_parameter(name, float(default), descriptor).value
-        try:
-            self._checked(name, value)
-        except ConfigError as error:
-            raise ConfigError(str(error), source="parameter") from error
+        self._checked(name, value)
         return float(value)
 
     # ---- changing ----------------------------------------------------------------------------------------------------
@@ -117,7 +114,10 @@ class NodeParameters:
         owner: type[Any] = RateParams if name.startswith(RATE_PREFIX) else SimulationParams
         if value is None:
             raise ConfigError("must be a number, got nothing", path=name)
-        owner(**{name.removeprefix(RATE_PREFIX): value})
+        try:
+            owner(**{name.removeprefix(RATE_PREFIX): value})
+        except ConfigError as error:
+            raise ConfigError(str(error).removeprefix(f"{error.path}: "), path=name) from error
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         changes: dict[str, float] = {}

@@ -34,11 +34,10 @@ class PopulationServices(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        node = bridge.node
-        node.create_service(Spawn, "sim/spawn", self._on_spawn, callback_group=bridge.group)
-        node.create_service(Delete, "sim/delete", self._on_delete, callback_group=bridge.group)
-        node.create_service(Attach, "sim/attach", self._on_attach, callback_group=bridge.group)
-        node.create_service(List, "sim/list", self._on_list, callback_group=bridge.group)
+        bridge.serve(Spawn, "sim/spawn", self._on_spawn)
+        bridge.serve(Delete, "sim/delete", self._on_delete)
+        bridge.serve(Attach, "sim/attach", self._on_attach)
+        bridge.serve(List, "sim/list", self._on_list)
 
     async def _on_spawn(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway

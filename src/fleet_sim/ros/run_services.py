@@ -19,19 +19,18 @@ class RunServices(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        node = bridge.node
-        node.create_service(Trigger, "sim/pause", self._pause, callback_group=bridge.group)
-        node.create_service(Trigger, "sim/resume", self._resume, callback_group=bridge.group)
-        node.create_service(Trigger, "sim/reset", self._reset, callback_group=bridge.group)
-        node.create_service(Step, "sim/step", self._step, callback_group=bridge.group)
+        bridge.serve(Trigger, "sim/pause", self._pause)
+        bridge.serve(Trigger, "sim/resume", self._resume)
+        bridge.serve(Trigger, "sim/reset", self._reset)
+        bridge.serve(Step, "sim/step", self._step)
 
-    def _pause(self, request: Any, response: Any) -> Any:
+    async def _pause(self, request: Any, response: Any) -> Any:
         sim = self.bridge.sim
         response.success, response.message = True, "was paused already" if sim.is_paused else "paused"
         sim.pause()
         return response
 
-    def _resume(self, request: Any, response: Any) -> Any:
+    async def _resume(self, request: Any, response: Any) -> Any:
         sim = self.bridge.sim
         response.success, response.message = True, "runs" if sim.is_paused else "was running already"
         sim.resume()

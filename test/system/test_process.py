@@ -1,0 +1,84 @@
+"""The node as a process: how it starts, ends, and breaks."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from node_program import Client, NodeProcess, running
+
+from fleet_sim_msgs.msg import FleetState
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
+    with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
+        states = client.listen(FleetState, "/fleet/states")
+        client.until(lambda: states, "the fleet")
+        code, _ = process.end(number)
+        assert code == 0
+        assert "Traceback" not in process.output()
+
+
+def test_it_ends_by_itself_after_the_duration(tmp_path: Path) -> None:
+    config = tmp_path / "short.yaml"
+    config.write_text("simulation: {timestep: 0.1, duration: 1.0, target_rtf: 0}\n")
+    process = NodeProcess(tmp_path / "node.log", "-p", f"config:={config}")
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["-p", "config:=nowhere.yaml"], "nowhere.yaml"),
+        (["-p", "target_rtf:=-2.0"], "target_rtf: must be a number at least 0"),
+        (["-p", "rates.tf:=fast"], "rates.tf: must be a number"),
+        (["-p", "robots:=-1"], "robots: must be at least 0"),
+        (["-p", "config:=CONFIG"], "ros.per_robots: unknown key. Did you mean 'per_robot'"),
+    ],
+)
+def test_a_wrong_start_is_refused_with_a_reason(tmp_path: Path, arguments: list[str], reason: str) -> None:
+    config = tmp_path / "wrong.yaml"
+    config.write_text("ros: {per_robots: all}\n")
+    process = NodeProcess(tmp_path / "node.log", *(text.replace("CONFIG", str(config)) for text in arguments))
+    assert process.wait() == 1
+    assert reason in process.output()
+    assert "Traceback" not in process.output()
+
+
+def test_a_fault_in_the_simulation_ends_it_with_its_traceback(tmp_path: Path) -> None:
+    program = tmp_path / "faulty.py"
+    program.write_text(
+        "import sys\n"
+        "from fleet_sim.core.pipeline import Phase, System\n"
+        "from fleet_sim.ros import main, node\n"
+        "class Faulty(node.FleetSimNode):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.simulation.pipeline.add(System('faulty', Phase.UPDATE, self.break_down))\n"
+        "    def break_down(self, dt):\n"
+        "        raise RuntimeError('this system is broken')\n"
+        "main.FleetSimNode = Faulty\n"
+        "sys.exit(main.main())\n"
+    )
+    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    assert process.wait() == 1
+    assert "the simulation thread broke" in process.output()
+    assert "RuntimeError: this system is broken" in process.output()
+
+
+def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
+    client = Client()
+    states: list[FleetState] = []
+    client.node.create_subscription(FleetState, "/fleet/states", states.append, 10)
+    try:
+        for turn in range(2):
+            process = NodeProcess(tmp_path / f"node_{turn}.log", "-p", "robots:=1")
+            states.clear()
+            try:
+                client.until(lambda: states, "the fleet")
+            finally:
+                assert process.end()[0] == 0
+    finally:
+        client.close()
