@@ -67,6 +67,8 @@ INTERFACE_PACKAGES = frozenset(
 
 _given_out: "dict[str, str]" = {}  # public top-level name to the module inside pocket_ros that it stands for
 
+_INTERFACE_ENDINGS = ("_msgs", "_interfaces", "_srvs", "_actions")
+
 
 class AliasLoader:
     """Loads a public name by importing its module inside pocket_ros; both names are then the same object."""
@@ -150,7 +152,7 @@ def _is_installed_interface_package(name: str) -> bool:
 
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     folders = [os.path.join(prefix, "share", name) for prefix in [*prefixes, sys.prefix] if prefix]
-    if name.endswith(("_msgs", "_interfaces", "_srvs", "_actions")):
+    if name.endswith(_INTERFACE_ENDINGS):
         from contextlib import suppress
 
         from pocket_ros.ament_index_python import PackageNotFoundError, get_package_share_directory
@@ -174,7 +176,7 @@ class PathGuard:
             if inside is None or sys.modules.get(top) is not sys.modules.get(inside):
                 return None
             return _alias(fullname, f"{inside}.{rest}")
-        if top in LIBRARIES or top in INTERFACE_PACKAGES:
+        if top in LIBRARIES or top in INTERFACE_PACKAGES or top.endswith(_INTERFACE_ENDINGS):
             return _elsewhere(fullname, path) or LAST.find_spec(fullname, path)
         return None
 
