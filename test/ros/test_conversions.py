@@ -34,10 +34,10 @@ def test_poses(position: tuple[float, float, float], yaw: float) -> None:
 def test_many_poses_and_twists() -> None:
     random = np.random.default_rng(2)
     points, turns, twists = random.normal(size=(5, 3)), random.normal(size=(5, 4)), random.normal(size=(5, 3))
-    for given, back in zip((points, turns), conv.poses_from_msgs(conv.poses_to_msgs(points, turns)), strict=True):
-        assert (given == back).all()
-    for given, back in zip((points, twists), conv.twists_from_msgs(conv.twists_to_msgs(points, twists)), strict=True):
-        assert (given == back).all()
+    for sent, back in zip((points, turns), conv.poses_from_msgs(conv.poses_to_msgs(points, turns)), strict=True):
+        assert (sent == back).all()
+    for sent, back in zip((points, twists), conv.twists_from_msgs(conv.twists_to_msgs(points, twists)), strict=True):
+        assert (sent == back).all()
 
 
 def test_no_messages_are_empty_arrays() -> None:

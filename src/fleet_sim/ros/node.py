@@ -149,7 +149,6 @@ class FleetSimNode(Node):
 
     def _on_reset(self) -> None:
         self._bridge.time.restarted()
-        self._rates.restart()
         for interface in self._interfaces:
             interface.restarted()
         self._version = -1

@@ -26,9 +26,3 @@ class Rates:
         return {
             name for name, schedule in self._schedules.items() if schedule is not None and schedule.poll() is not None
         }
-
-    def restart(self) -> None:
-        """Begin anew: the clock was set back."""
-        for schedule in self._schedules.values():
-            if schedule is not None:
-                schedule.restart()
