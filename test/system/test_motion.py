@@ -52,6 +52,7 @@ def test_a_goal_in_the_frame_of_the_robot_is_reached(fleet: Running) -> None:
     goal.pose.position.x = 1.0
     goals.publish(goal)
     client.until(lambda: math.isclose(odoms[-1].pose.pose.position.x, start.x + 1.0, abs_tol=1e-6), "arrival")
+    assert odoms[-1].pose.pose.position.z == start.z
 
 
 def test_a_path_is_followed_and_shown(fleet: Running) -> None:

@@ -12,6 +12,7 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
+from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError
 from fleet_sim.params import SimulationParams
 from fleet_sim.paths import resolve_config
@@ -27,6 +28,8 @@ SIMPLE_ROBOT: dict[str, Any] = {
     "name": "robot",
     "pose": [0.0, 0.0, 0.15],
     "shape": {"shape_type": "box", "half_extents": [0.35, 0.25, 0.15], "rgba_color": [0.1, 0.45, 0.8, 1.0]},
+    # A goal on the ground, as RViz gives it, must not sink it.
+    "controller": ControllerParams(navigation_2d=True),
 }
 """What the parameter `robots` spawns."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 COMMAND = QoSProfile(depth=1)
 """Commands to one robot: reliable, and only the last one counts."""
@@ -21,3 +21,6 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 CLOCK = QoSProfile(depth=1)
 """Only the newest time counts; reliable, so that subscribers of either kind get it."""
+
+REQUESTS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+"""Goals and requests for their results: a thousand may come at once, and none may be lost."""

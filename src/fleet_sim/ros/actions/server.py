@@ -7,6 +7,7 @@ from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
+from fleet_sim.ros import qos
 from fleet_sim.ros.actions.kind import ActionKind
 
 
@@ -35,6 +36,9 @@ class SimulatedActionServer(ActionServer):
             handle_accepted_callback=lambda handle: accepted(self, handle),
             cancel_callback=self._let_cancel,
             callback_group=group,
+            goal_service_qos_profile=qos.REQUESTS,
+            result_service_qos_profile=qos.REQUESTS,
+            cancel_service_qos_profile=qos.REQUESTS,
         )
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
