@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from ros_domain import use_own_domain
 
 pytest.importorskip("rclpy")
-
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ.setdefault("ROS_DOMAIN_ID", str(100 + os.getpid() % 100))
+use_own_domain()

@@ -1,0 +1,30 @@
+"""A ROS domain that no other test run on this machine uses at the same time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+_DOMAINS = range(60, 80)
+_held: list[IO[str]] = []
+
+
+def use_own_domain() -> None:
+    """Set ROS_DOMAIN_ID, unless it is set, to one that is held until this process ends; stay on this machine."""
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if _held or "ROS_DOMAIN_ID" in os.environ:
+        return
+    for domain in _DOMAINS:
+        lock = (Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        _held.append(lock)
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        return
+    raise RuntimeError(f"all ROS domains for tests ({_DOMAINS.start} to {_DOMAINS.stop - 1}) are in use")
