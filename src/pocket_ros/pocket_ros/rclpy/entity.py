@@ -21,6 +21,7 @@ class Entity:
         self.callback_group = callback_group
         if callback_group is not None:
             callback_group.add_entity(self)
+        self.node: Any = None  # set when an executor takes the node
         self.executor_key = 0
         # Work that was taken from the middleware and still waits for its turn.
         self.backlog: deque[Any] = deque()

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .context import Context
 from .entity import Entity
@@ -18,6 +18,7 @@ from .executor_exceptions import (
     ConditionReachedException,
     ExternalShutdownException,
     ShutdownException,
+    TimeoutException,
 )
 from .logging import get_logger
 from .task import Future, Task
@@ -33,6 +34,13 @@ _logger = get_logger("rclpy.executors")
 _GUARD_KEY = 0
 # The main thread runs Python's signal handlers only between waits.
 _MAIN_THREAD_WAIT_NS = 100_000_000
+
+
+class Job(NamedTuple):
+    """Something to run, and whose callback it is."""
+
+    run: Callable[[], None]
+    entity: Entity | None
 
 
 class Executor:
@@ -75,6 +83,7 @@ class Executor:
             self._nodes.add(node)
             node.executor = self
             for entity in node._ros_entities():
+                entity.node = node
                 self.attach(entity)
         self.wake()
         return True
@@ -156,6 +165,26 @@ class Executor:
 
     def _spin_once(self, timeout_sec: float | None, done: Callable[[], bool] | None) -> None:
         raise NotImplementedError("an executor defines how it runs what is ready")
+
+    def wait_for_ready_callbacks(
+        self,
+        timeout_sec: float | None = None,
+        nodes: list[Node] | None = None,
+        condition: Callable[[], bool] | None = None,
+    ) -> tuple[Callable[[], None], Entity | None, Node | None]:
+        """A callback that is ready, as something to call, with its entity and node: for own executors.
+
+        Raises TimeoutException, ShutdownException, ExternalShutdownException, ConditionReachedException.
+        """
+        if nodes is not None:
+            raise NotImplementedError(
+                "Executor.wait_for_ready_callbacks(nodes=...) is not covered; a full ROS 2 has it"
+            )
+        job = self._next(timeout_sec_to_nsec(timeout_sec), condition)
+        if job is None:
+            raise TimeoutException()
+        node = None if job.entity is None else job.entity.node
+        return job.run, job.entity, node
 
     def attach(self, entity: Entity) -> None:
         """Wait on an entity of a node here."""
@@ -243,7 +272,7 @@ class Executor:
         elif self._timers.add(timer):
             self.wake()
 
-    def _next(self, timeout_ns: int, done: Callable[[], bool] | None = None) -> Callable[[], None] | None:
+    def _next(self, timeout_ns: int, done: Callable[[], bool] | None = None) -> Job | None:
         """Something to run, or None when nothing was ready in time.
 
         Raises ShutdownException, ExternalShutdownException, ConditionReachedException.
@@ -287,12 +316,12 @@ class Executor:
             if entity is not None:
                 self._ready.append(entity)
 
-    def _next_ready(self) -> Callable[[], None] | None:
+    def _next_ready(self) -> Job | None:
         while self._tasks and self._task_turns > 0:
             self._task_turns -= 1
             task = self._tasks.popleft()
             if not task.done():
-                return lambda task=task: self._run_task(task)  # type: ignore[misc]
+                return Job(lambda task=task: self._run_task(task), task.entity)  # type: ignore[misc]
         while self._ready:
             entity = self._ready.popleft()
             if entity.executor_key not in self._entities:
@@ -315,7 +344,7 @@ class Executor:
             if entity.backlog:
                 self._ready.append(entity)
             if work is not None:
-                return lambda entity=entity, work=work: self._run(entity, work)  # type: ignore[misc]
+                return Job(lambda entity=entity, work=work: self._run(entity, work), entity)  # type: ignore[misc]
             self._ended(entity)
         return None
 

@@ -48,7 +48,7 @@ class SingleThreadedExecutor(Executor):
         with self._idle:
             self._running += 1
         try:
-            job()
+            job.run()
         finally:
             with self._idle:
                 self._running -= 1
@@ -82,7 +82,7 @@ class MultiThreadedExecutor(Executor):
         if job is not None:
             with self._idle:
                 self._running += 1
-            self._pool.submit(self._run_in_pool, job)
+            self._pool.submit(self._run_in_pool, job.run)
         if self._errors:
             raise self._errors.popleft()
 

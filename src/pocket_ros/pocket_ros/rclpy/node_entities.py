@@ -264,6 +264,7 @@ class NodeEntities(NodeEndpoints):
         executor = self.executor
         if executor is not None and entities:
             for entity in entities:
+                entity.node = self
                 executor.attach(entity)
             executor.wake()
 

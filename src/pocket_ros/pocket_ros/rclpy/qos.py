@@ -37,11 +37,14 @@ class InvalidQoSProfileException(Exception):
 
 
 class QoSPolicyEnum(IntEnum):
-    """What the policy enumerations share: short keys such as `keep_last`."""
+    """What the policy enumerations share: short keys such as `keep_last`.
+
+    The names that start with `RMW_QOS_POLICY_` are the older ones of the same values.
+    """
 
     @classmethod
     def short_keys(cls) -> list[str]:
-        return [k.lower() for k in cls.__members__ if k != "UNKNOWN"]
+        return [member.name.lower() for member in cls if member.name != "UNKNOWN"]
 
     @classmethod
     def get_from_short_key(cls, name: str) -> int:
@@ -59,6 +62,9 @@ class HistoryPolicy(QoSPolicyEnum):
     KEEP_LAST = 1
     KEEP_ALL = 2
     UNKNOWN = 3
+    RMW_QOS_POLICY_HISTORY_SYSTEM_DEFAULT = 0
+    RMW_QOS_POLICY_HISTORY_KEEP_LAST = 1
+    RMW_QOS_POLICY_HISTORY_KEEP_ALL = 2
 
 
 class ReliabilityPolicy(QoSPolicyEnum):
@@ -69,6 +75,9 @@ class ReliabilityPolicy(QoSPolicyEnum):
     BEST_EFFORT = 2
     UNKNOWN = 3
     BEST_AVAILABLE = 4
+    RMW_QOS_POLICY_RELIABILITY_SYSTEM_DEFAULT = 0
+    RMW_QOS_POLICY_RELIABILITY_RELIABLE = 1
+    RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT = 2
 
 
 class DurabilityPolicy(QoSPolicyEnum):
@@ -79,6 +88,9 @@ class DurabilityPolicy(QoSPolicyEnum):
     VOLATILE = 2
     UNKNOWN = 3
     BEST_AVAILABLE = 4
+    RMW_QOS_POLICY_DURABILITY_SYSTEM_DEFAULT = 0
+    RMW_QOS_POLICY_DURABILITY_TRANSIENT_LOCAL = 1
+    RMW_QOS_POLICY_DURABILITY_VOLATILE = 2
 
 
 class LivelinessPolicy(QoSPolicyEnum):
@@ -89,6 +101,9 @@ class LivelinessPolicy(QoSPolicyEnum):
     MANUAL_BY_TOPIC = 3
     UNKNOWN = 4
     BEST_AVAILABLE = 5
+    RMW_QOS_POLICY_LIVELINESS_SYSTEM_DEFAULT = 0
+    RMW_QOS_POLICY_LIVELINESS_AUTOMATIC = 1
+    RMW_QOS_POLICY_LIVELINESS_MANUAL_BY_TOPIC = 3
 
 
 QoSHistoryPolicy = HistoryPolicy

@@ -7,7 +7,13 @@ import pytest
 import rclpy
 from example_interfaces.srv import AddTwoInts
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import (
+    Executor,
+    ExternalShutdownException,
+    MultiThreadedExecutor,
+    SingleThreadedExecutor,
+    TimeoutException,
+)
 from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String
@@ -237,3 +243,32 @@ def test_two_contexts_live_side_by_side() -> None:
     first.destroy()
     assert second.ok()
     second.destroy()
+
+
+class _CountingExecutor(Executor):
+    """An executor of one's own, as the examples of ROS 2 have them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.run_for: list[tuple[str, str]] = []
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        try:
+            handler, entity, node = self.wait_for_ready_callbacks(timeout_sec=timeout_sec)
+        except TimeoutException:
+            return
+        self.run_for.append((type(entity).__name__, node.get_name()))
+        handler()
+
+
+def test_programs_can_have_executors_of_their_own(ros: None) -> None:
+    node, executor = Node("here"), _CountingExecutor()
+    executor.add_node(node)
+    executor.spin_once(timeout_sec=0)
+    received: list[str] = []
+    node.create_subscription(String, "topic", lambda m: received.append(m.data), 10)
+    node.create_publisher(String, "topic", 10).publish(String(data="x"))
+    while not received:
+        executor.spin_once(timeout_sec=1)
+    assert ("Subscription", "here") in executor.run_for
+    executor.shutdown()

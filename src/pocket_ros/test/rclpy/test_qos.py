@@ -30,6 +30,9 @@ def test_profiles() -> None:
     assert profile == QoSProfile(depth=3, reliability=ReliabilityPolicy.BEST_EFFORT) != QoSProfile(depth=3)
     assert QoSPresetProfiles.get_from_short_key("sensor_data") == qos_profile_sensor_data
     assert ReliabilityPolicy.get_from_short_key("reliable") == ReliabilityPolicy.RELIABLE
+    assert ReliabilityPolicy.RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT is ReliabilityPolicy.BEST_EFFORT
+    assert "reliable" in ReliabilityPolicy.short_keys()
+    assert not any("rmw" in key for key in ReliabilityPolicy.short_keys())
     with pytest.raises(InvalidQoSProfileException):
         QoSProfile()
     with pytest.raises(InvalidQoSProfileException):
