@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,25 @@ import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-os.environ["ROS_DOMAIN_ID"] = str(50 + os.getpid() % 100)
+_FIRST_DOMAIN, _LAST_DOMAIN, _FIRST_LOCK_PORT = 50, 200, 21000
+_locks: list[socket.socket] = []
+
+
+def reserve_domain() -> int:
+    """A domain that no other test run on this machine uses, until this one ends."""
+    for domain in range(_FIRST_DOMAIN, _LAST_DOMAIN):
+        lock = socket.socket()
+        try:
+            lock.bind(("127.0.0.1", _FIRST_LOCK_PORT + domain))
+        except OSError:
+            lock.close()
+            continue
+        _locks.append(lock)
+        return domain
+    raise RuntimeError(f"the domains {_FIRST_DOMAIN} to {_LAST_DOMAIN} are all in use")
+
+
+os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 
@@ -73,6 +92,12 @@ def start() -> Iterator[Callable[..., Program]]:
 def start_once() -> Iterator[Callable[..., Program]]:
     """Starts programs, and ends them after the last test of the module."""
     yield from running_programs()
+
+
+@pytest.fixture(scope="module")
+def other_domain() -> int:
+    """A domain in which nothing of this process is yet."""
+    return reserve_domain()
 
 
 @pytest.fixture

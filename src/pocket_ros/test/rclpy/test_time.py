@@ -12,6 +12,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time import Time
+from rclpy.time_source import TimeSource
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 
@@ -76,13 +77,20 @@ def test_rates_sleep_while_another_thread_spins(ros: None) -> None:
         rate.sleep()
 
 
-def test_jumps_of_a_ros_clock() -> None:
-    clock = ROSClock()
+def simulated_clock() -> tuple[ROSClock, TimeSource]:
+    """A clock, and what switches it to simulated time and back."""
+    clock, source = ROSClock(), TimeSource(node=Node("here"))
+    source.attach_clock(clock)
+    return clock, source
+
+
+def test_jumps_of_a_ros_clock(ros: None) -> None:
+    clock, source = simulated_clock()
     jumps: list[Any] = []
     threshold = JumpThreshold(min_forward=Duration(seconds=1), min_backward=Duration(seconds=-1))
     with clock.create_jump_callback(threshold, post_callback=jumps.append):
         clock.set_ros_time_override(Time(seconds=5, clock_type=ClockType.ROS_TIME))
-        clock._set_ros_time_is_active(True)
+        source.ros_time_is_active = True
         clock.set_ros_time_override(Time(seconds=5.5, clock_type=ClockType.ROS_TIME))
         clock.set_ros_time_override(Time(seconds=9, clock_type=ClockType.ROS_TIME))
         clock.set_ros_time_override(Time(seconds=1, clock_type=ClockType.ROS_TIME))
@@ -115,8 +123,8 @@ def test_simulated_time_drives_clock_and_timers(ros: None) -> None:
 
 
 def test_sleeping_until_a_simulated_time(ros: None) -> None:
-    clock = ROSClock()
-    clock._set_ros_time_is_active(True)
+    clock, source = simulated_clock()
+    source.ros_time_is_active = True
     slept: list[bool] = []
     until = Time(seconds=2, clock_type=ClockType.ROS_TIME)
     thread = threading.Thread(target=lambda: slept.append(clock.sleep_until(until)))

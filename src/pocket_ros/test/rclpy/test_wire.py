@@ -28,16 +28,16 @@ ID = re.compile(r"(serviceid|clientid)= ([0-9a-f.]+);")
 
 
 @pytest.fixture(scope="module")
-def announced(start_once: Callable[..., Any]) -> Iterator[dict[str, dict[str, Any]]]:
+def announced(start_once: Callable[..., Any], other_domain: int) -> Iterator[dict[str, dict[str, Any]]]:
     """What a plain DDS participant is told of `programs/oracle.py`, by topic."""
     # The domain of the tests is configured by their own participants; a listener needs another.
-    os.environ["ROS_DOMAIN_ID"], saved = "231", os.environ["ROS_DOMAIN_ID"]
+    os.environ["ROS_DOMAIN_ID"], saved = str(other_domain), os.environ["ROS_DOMAIN_ID"]
     try:
         start_once("oracle").wait_for("ready")
     finally:
         os.environ["ROS_DOMAIN_ID"] = saved
-    domain = Domain(231, LOCAL)
-    participant = DomainParticipant(231)
+    domain = Domain(other_domain, LOCAL)
+    participant = DomainParticipant(other_domain)
     sides = {"publications": BuiltinTopicDcpsPublication, "subscriptions": BuiltinTopicDcpsSubscription}
     found: dict[str, dict[str, Any]] = {side: {} for side in sides}
     readers = {side: BuiltinDataReader(participant, topic) for side, topic in sides.items()}
