@@ -26,6 +26,8 @@ LIBRARIES = frozenset(
         "launch_ros",
         "launch_testing",
         "launch_testing_ros",
+        "launch_xml",
+        "launch_yaml",
         "rclpy",
         "ros2cli",
         "tf2_ros",

@@ -34,7 +34,7 @@ from launch.event_handlers import (
 )
 from launch.events import matches_action
 from launch.events.process import ProcessStdin, ShutdownProcess, SignalProcess
-from launch.launch_description_sources import AnyLaunchDescriptionSource, PythonLaunchDescriptionSource
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import (
     LaunchConfiguration,
     LocalSubstitution,
@@ -287,13 +287,6 @@ def generate_launch_description():
     assert f"x in {tmp_path}" in capsys.readouterr().out
     assert run(IncludeLaunchDescription(PythonLaunchDescriptionSource(path))) == 1
     assert "missing required argument 'name' (description: 'whose')" in capsys.readouterr().out
-
-
-def test_xml_and_yaml_files_say_what_they_need(tmp_path: Path) -> None:
-    for name in ("a.launch.xml", "a.launch.yaml"):
-        (tmp_path / name).write_text("")
-        with pytest.raises(NotImplementedError, match="full ROS 2"):
-            AnyLaunchDescriptionSource(str(tmp_path / name)).get_launch_description(LaunchContext())
 
 
 def test_environment_of_children() -> None:

@@ -1,6 +1,10 @@
 """Launch files as sources of descriptions."""
 
-from .any_launch_description_source import AnyLaunchDescriptionSource
+from .any_launch_description_source import (
+    AnyLaunchDescriptionSource,
+    FrontendLaunchDescriptionSource,
+    get_launch_description_from_any_launch_file,
+)
 from .python_launch_description_source import PythonLaunchDescriptionSource
 from .python_launch_file import (
     InvalidPythonLaunchFileError,
@@ -10,11 +14,10 @@ from .python_launch_file import (
 
 __all__ = [
     "AnyLaunchDescriptionSource",
+    "FrontendLaunchDescriptionSource",
     "InvalidPythonLaunchFileError",
     "PythonLaunchDescriptionSource",
     "get_launch_description_from_any_launch_file",
     "get_launch_description_from_python_launch_file",
     "load_python_launch_file_as_module",
 ]
-
-from .any_launch_description_source import get_launch_description_from_any_launch_file

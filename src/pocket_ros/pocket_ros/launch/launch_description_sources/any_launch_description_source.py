@@ -9,19 +9,16 @@ from .python_launch_file import get_launch_description_from_python_launch_file
 
 
 def get_launch_description_from_any_launch_file(launch_file_path: str) -> LaunchDescription:
-    """The description in a file.
+    """The description in a file, which is XML, YAML or Python by its extension.
 
-    Raises FileNotFoundError, and NotImplementedError for a launch file in XML or YAML: those need a full ROS
-    2.
+    Raises FileNotFoundError, InvalidLaunchFileError and InvalidPythonLaunchFileError.
     """
     if not os.path.isfile(launch_file_path):
         raise FileNotFoundError(f"launch file '{launch_file_path}' does not exist")
-    extension = os.path.splitext(launch_file_path)[1]
-    if extension in (".xml", ".yaml", ".yml"):
-        raise NotImplementedError(
-            f"launch files in {extension[1:].upper()} are not covered by pocket_ros ({launch_file_path}); "
-            "write it in Python, or use a full ROS 2, which has them"
-        )
+    if launch_file_path.endswith((".xml", ".yaml", ".yml")):
+        from ..frontend import load_launch_file
+
+        return load_launch_file(launch_file_path)
     return get_launch_description_from_python_launch_file(launch_file_path)
 
 
@@ -33,3 +30,7 @@ class AnyLaunchDescriptionSource(LaunchDescriptionSource):
 
     def _get_launch_description(self, location: str) -> LaunchDescription:
         return get_launch_description_from_any_launch_file(location)
+
+
+class FrontendLaunchDescriptionSource(AnyLaunchDescriptionSource):
+    """Loads a launch file in XML or YAML by its extension."""
