@@ -184,7 +184,7 @@ def test_interrupt_cancels_the_goal(robot: Any, ros2_process: Any) -> None:
         assert line
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=30)
-    assert "Canceling goal...\nGoal canceled.\n" in output, errors
+    assert "Canceling goal...\n" in output and output.endswith("Goal canceled.\n"), errors
     assert "Traceback" not in errors
     assert robot.wait_for("cancelled") == "cancelled"
 
