@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def reserve_domain() -> int:
 
 os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+_log_folder = tempfile.TemporaryDirectory(prefix="pocket_ros_test_log_")
+os.environ["ROS_LOG_DIR"] = _log_folder.name
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import threading
 import traceback
@@ -152,9 +153,7 @@ class LaunchService:
 
     def _fail(self, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
-        self._logger.debug(text)
-        if self._debug:
-            self._logger.error(text)
+        self._logger.log(logging.ERROR if self._debug else logging.DEBUG, text)
         self._logger.error(f"Caught exception in launch (see debug for traceback): {error}")
         self._return_code = 1
         self._context.emit_event_sync(Shutdown(reason=f"Caught exception in launch: {error}"))

@@ -35,6 +35,7 @@ from launch.event_handlers import (
 from launch.events import matches_action
 from launch.events.process import ProcessStdin, ShutdownProcess, SignalProcess
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.logging import launch_config
 from launch.substitutions import (
     LaunchConfiguration,
     LocalSubstitution,
@@ -306,7 +307,10 @@ def test_error_in_a_launch_file_ends_the_launch_and_its_processes(capsys: pytest
     fail = OpaqueFunction(function=broken)
     up = OnProcessIO(target_action=waiting, on_stdout=lambda event: [fail])
     assert run(RegisterEventHandler(up), waiting) == 1
-    assert "Caught exception in launch (see debug for traceback): no such robot" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "Caught exception in launch (see debug for traceback): no such robot" in output
+    assert "Traceback" not in output
+    assert "Traceback" in Path(launch_config.get_log_file_path()).read_text()
     assert waiting.return_code == 0
 
 

@@ -50,10 +50,17 @@ class _Formatter(logging.Formatter):
 
 
 class _ScreenHandler(StreamHandler):
-    """Writes to whatever `sys.stdout` is now, so that a redirection counts."""
+    """Writes to whatever `sys.stdout` is now, so that a redirection counts; output of processes at
+    any level.
+    """
 
     def __init__(self) -> None:
         super().__init__(sys.stdout)
+        self.least = logging.INFO
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Files have everything; the screen has what the level asks for."""
+        return getattr(record, "is_output", False) or record.levelno >= self.least
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stdout
@@ -83,12 +90,13 @@ class LaunchConfig:
 
     @property
     def level(self) -> int:
-        """The level of new loggers."""
+        """The level from which on lines are on the screen; files have all."""
         return self._level
 
     @level.setter
     def level(self, level: int | str) -> None:
         self._level = logging.getLevelName(level) if isinstance(level, str) else level
+        self._screen.least = self._level
 
     @property
     def log_dir(self) -> str:

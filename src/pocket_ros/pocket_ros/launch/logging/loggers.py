@@ -30,7 +30,7 @@ def get_logger(name: str | None = None) -> logging.Logger:
     if full_name not in _made:
         _made.add(full_name)
         logger.propagate = False
-        logger.setLevel(launch_config.level)
+        logger.setLevel(logging.DEBUG)
         logger.addHandler(launch_config.get_screen_handler())
         logger.addHandler(launch_config.get_log_file_handler())
     return logger
