@@ -61,8 +61,8 @@ class LaunchTestItem(pytest.Item):
     """Runs the launches of a module."""
 
     def runtest(self) -> None:
-        from .loader import LoadTestsFromPythonModule
-        from .test_runner import LaunchTestRunner
+        from .launch_testing.loader import LoadTestsFromPythonModule
+        from .launch_testing.test_runner import LaunchTestRunner
 
         module = self.getparent(LaunchTestModule)
         assert module is not None
