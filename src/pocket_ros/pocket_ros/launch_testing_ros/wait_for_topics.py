@@ -88,7 +88,9 @@ class WaitForTopics:
         """End the subscriptions, the thread and the context."""
         self._context.try_shutdown()
         self._thread.join()
+        self._executor.shutdown()
         self._node.destroy_node()
+        self._context.destroy()
 
     def __enter__(self) -> WaitForTopics:
         if not self.wait():
