@@ -11,9 +11,11 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
 from node_program import Client, NodeProcess, running
+from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
 from fleet_sim_msgs.msg import Cause
+from fleet_sim_msgs.srv import Delete
 
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 10.0}
@@ -132,3 +134,44 @@ def test_the_end_of_the_node_ends_goals_with_a_result(fleet: Running, number: in
         assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.SHUTDOWN)
     code, _ = process.end()
     assert code == 0
+
+
+def test_a_reset_or_the_robots_removal_ends_its_goals(fleet: Running) -> None:
+    _, client = fleet
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    client.until(lambda: sent.feedback, "motion")
+    assert client.call(Trigger, "/sim/reset").success
+    status, result = sent.result()
+    assert (status, result.cause, result.text) == (
+        GoalStatus.STATUS_ABORTED,
+        Cause.SHUTDOWN,
+        "the simulation was reset",
+    )
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    client.until(lambda: sent.feedback, "motion")
+    client.call(Delete, "/sim/delete", Delete.Request(names=["amr"]))
+    status, result = sent.result()
+    assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.UNKNOWN_ROBOT)
+    assert not client.send_goal(MoveTo, "/fleet/move_to", move_to(1.0, robot="amr")).handle.accepted
+
+
+def test_goals_can_be_cancelled_while_paused(fleet: Running) -> None:
+    _, client = fleet
+    assert client.call(Trigger, "/sim/pause").success
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    sent.cancel()
+    status, result = sent.result()
+    assert (status, result.cause) == (GoalStatus.STATUS_CANCELED, Cause.CANCELED)
+
+
+def test_nav2_clients_can_drive_a_robot(fleet: Running) -> None:
+    nav2 = pytest.importorskip("nav2_msgs.action")
+    _, client = fleet
+    goal = nav2.NavigateToPose.Goal()
+    goal.pose.header.frame_id = "map"
+    goal.pose.pose.position.x = 3.0
+    sent = client.send_goal(nav2.NavigateToPose, "/amr/navigate_to_pose", goal)
+    status, _ = sent.result()
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    left = [entry.distance_remaining for entry in sent.feedback]
+    assert left == sorted(left, reverse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drop import DropAction
-from fleet_sim.ros.actions.kind import ActionKind, Place, timeout_of
+from fleet_sim.ros.actions.kind import Place, own_kind, timeout_of
 from fleet_sim_msgs.action import Drop
 
 
@@ -23,4 +23,4 @@ def _build(goal: Any, place: Place) -> Action:
     )
 
 
-DROP = ActionKind("drop", Drop, _build)
+DROP = own_kind("drop", Drop, _build)

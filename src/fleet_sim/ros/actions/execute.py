@@ -6,7 +6,7 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.registry import parse_action_goal
-from fleet_sim.ros.actions.kind import ActionKind, Place
+from fleet_sim.ros.actions.kind import Place, own_kind
 from fleet_sim_msgs.action import Execute
 
 
@@ -14,4 +14,4 @@ def _build(goal: Any, place: Place) -> Action:
     return parse_action_goal(goal.action, goal.parameters)
 
 
-EXECUTE = ActionKind("execute", Execute, _build)
+EXECUTE = own_kind("execute", Execute, _build)

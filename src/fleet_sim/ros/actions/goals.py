@@ -15,6 +15,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import ActionStatus
 from fleet_sim.ros.actions import causes
+from fleet_sim.ros.actions.kind import Outcome, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer
 from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
@@ -53,7 +54,7 @@ class Goals:
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
-            self._finish(goal, Cause.SHUTDOWN, causes.SHUTDOWN_REASON, 0.0)
+            self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         else:
             self._bridge.gateway.call(lambda sim: self._start(sim, goal))
 
@@ -67,29 +68,24 @@ class Goals:
         """End every goal because the simulation has stopped; `ended` is set when all results are out."""
         self._ending = ended
         for goal in list(self._open.values()):
-            self._finish(goal, Cause.SHUTDOWN, causes.SHUTDOWN_REASON, 0.0)
+            self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         self._tell_when_ended()
 
-    def _finish(self, goal: Goal, cause: int, text: str, duration: float) -> None:
+    def _finish(self, goal: Goal, outcome: Outcome) -> None:
         if self._open.get(_key(goal.handle)) is goal:
-            goal.server.finish(goal.handle, partial(self._end, goal, cause, text, duration))
+            goal.server.finish(goal.handle, partial(self._end, goal, outcome))
 
-    def _end(self, goal: Goal, cause: int, text: str, duration: float, handle: Any) -> Any:
+    def _end(self, goal: Goal, outcome: Outcome, handle: Any) -> Any:
         """Set the goal's final state and return its result."""
-        success = cause == Cause.NONE
-        result = goal.server.kind.type.Result(success=success, cause=cause, text=text, duration=duration)
-        if self._open.pop(_key(handle), None) is None:
-            return result
-        if goal.action is not None:
-            goal.server.kind.describe(goal.action, result)
-        if success:
-            handle.succeed()
-        elif cause == Cause.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
-        self._tell_when_ended()
-        return result
+        if self._open.pop(_key(handle), None) is not None:
+            if outcome.success:
+                handle.succeed()
+            elif outcome.cause == Cause.CANCELED and handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            self._tell_when_ended()
+        return goal.server.kind.result(outcome)
 
     def _tell_when_ended(self) -> None:
         if self._ending is not None and not self._open:
@@ -98,7 +94,7 @@ class Goals:
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
-    def end_step(self) -> None:
+    def end_unannounced(self) -> None:
         """End the goals whose actions were cancelled before they could begin: nothing is announced of those."""
         for goal in [g for g in self._running.values() if g.action is not None and g.action.is_complete()]:
             self._ended(goal)
@@ -116,23 +112,19 @@ class Goals:
             goal.farthest = max(goal.farthest, left)
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
-            feedback = goal.server.kind.type.Feedback(
-                phase=str(progress["phase"]),
-                pose=pose,
-                distance_left=left,
-                progress=1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0,
-            )
-            goal.handle.publish_feedback(feedback)
+            share = 1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0
+            told = Progress(str(progress["phase"]), pose, left, share, action.get_duration())
+            goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
     def _start(self, sim: Any, goal: Goal) -> None:
         try:
             action = goal.server.kind.build(goal.handle.request, self._place)
         except FleetSimError as error:
-            self._post(goal, causes.cause_of_error(error), str(error), 0.0)
+            self._post(goal, Outcome(causes.cause_of_error(error), str(error)))
             return
         ack = sim.dispatcher.dispatch(ExecuteAction(names=(goal.robot,), actions=(action,), source="action"))
         for reason in ack.rejected.values():
-            self._post(goal, causes.cause_of_refusal(reason), reason, 0.0)
+            self._post(goal, Outcome(causes.cause_of_refusal(reason), reason))
             return
         goal.action = action
         self._running[id(action)] = goal
@@ -140,6 +132,7 @@ class Goals:
     def _cancel(self, goal: Goal) -> None:
         if goal.action is not None and not goal.action.is_complete():
             goal.action.cancel(causes.CANCEL_REASON)
+        self.end_unannounced()
 
     def _on_completed(self, action: Action, **details: object) -> None:
         goal = self._running.get(id(action))
@@ -150,10 +143,10 @@ class Goals:
         assert goal.action is not None
         del self._running[id(goal.action)]
         cause, text = causes.cause_of_action(goal.action)
-        self._post(goal, cause, text, goal.action.get_duration())
+        self._post(goal, Outcome(cause, text, goal.action.get_duration(), goal.action))
 
-    def _post(self, goal: Goal, cause: int, text: str, duration: float) -> None:
-        self._bridge.mailbox.post(lambda: self._finish(goal, cause, text, duration))
+    def _post(self, goal: Goal, outcome: Outcome) -> None:
+        self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
 
     def _place(self, stamped: PoseStamped) -> Pose:
         return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))

@@ -18,7 +18,12 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
 
-KINDS = (MOVE_TO, PICK, DROP, EXECUTE)
+try:
+    from fleet_sim.ros.actions.navigate_to_pose import NAVIGATE_TO_POSE
+except ImportError:
+    KINDS: tuple[ActionKind, ...] = (MOVE_TO, PICK, DROP, EXECUTE)
+else:
+    KINDS = (MOVE_TO, PICK, DROP, EXECUTE, NAVIGATE_TO_POSE)
 
 
 class ActionInterface(Interface):
@@ -35,7 +40,7 @@ class ActionInterface(Interface):
         self._goals = Goals(bridge)
         self._known: frozenset[str] = frozenset()
         self._spinning = False
-        for kind in KINDS:
+        for kind in (kind for kind in KINDS if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
         self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
 
@@ -59,10 +64,10 @@ class ActionInterface(Interface):
         self._goals.publish_feedback(now)
 
     def end_step(self) -> None:
-        self._goals.end_step()
+        self._goals.end_unannounced()
 
     def restarted(self) -> None:
-        self._goals.end_step()
+        self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
         return [self._serve(kind, f"{robot}/{kind.name}", robot) for kind in KINDS]

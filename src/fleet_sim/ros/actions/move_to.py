@@ -9,7 +9,7 @@ from fleet_sim.actions.move_to import MoveAction
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path
 from fleet_sim.modes import MovementDirection
-from fleet_sim.ros.actions.kind import ActionKind, Place, timeout_of
+from fleet_sim.ros.actions.kind import Place, own_kind, timeout_of
 from fleet_sim_msgs.action import MoveTo
 
 DIRECTIONS: dict[int, MovementDirection | None] = {
@@ -32,4 +32,4 @@ def _build(goal: Any, place: Place) -> Action:
     )
 
 
-MOVE_TO = ActionKind("move_to", MoveTo, _build)
+MOVE_TO = own_kind("move_to", MoveTo, _build)

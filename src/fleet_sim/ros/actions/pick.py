@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.pick import PickAction
-from fleet_sim.ros.actions.kind import ActionKind, Place, timeout_of
+from fleet_sim.ros.actions.kind import Outcome, Place, own_kind, timeout_of
 from fleet_sim.ros.conversions import pose_from_msg
 from fleet_sim_msgs.action import Pick
 
@@ -28,10 +29,13 @@ def _build(goal: Any, place: Place) -> Action:
     )
 
 
-def _describe(action: Action, result: Any) -> None:
-    target = action.target if isinstance(action, PickAction) else None
-    if result.success and target is not None and target.is_alive:
+def _result(outcome: Outcome) -> Any:
+    result = _KIND.result(outcome)
+    target = outcome.action.target if isinstance(outcome.action, PickAction) else None
+    if outcome.success and target is not None and target.is_alive:
         result.object = target.name or f"#{target.object_id}"
+    return result
 
 
-PICK = ActionKind("pick", Pick, _build, _describe)
+_KIND = own_kind("pick", Pick, _build)
+PICK = replace(_KIND, result=_result)

@@ -1,0 +1,41 @@
+"""navigate_to_pose: as Nav2 has it, where its messages are present. Behaviour trees are not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from nav2_msgs.action import NavigateToPose
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.move_to import MoveTo
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.ros.actions.kind import ActionKind, Outcome, Place, Progress
+from fleet_sim.ros.conversions import time_to_msg
+
+
+def _build(goal: Any, place: Place) -> Action:
+    if goal.behavior_tree:
+        raise InvalidValueError(f"behavior_tree: none can be run here; leave it empty, got {goal.behavior_tree!r}")
+    return MoveTo(place(goal.pose))
+
+
+def _result(outcome: Outcome) -> Any:
+    result = NavigateToPose.Result()
+    # Fields came with later versions of Nav2.
+    for field, value in (("error_code", outcome.cause), ("error_msg", outcome.text)):
+        if hasattr(result, field):
+            setattr(result, field, value)
+    return result
+
+
+def _feedback(progress: Progress) -> Any:
+    passed = time_to_msg(int(progress.duration * 1e9))
+    return NavigateToPose.Feedback(
+        current_pose=progress.pose,
+        navigation_time=Duration(sec=passed.sec, nanosec=passed.nanosec),
+        distance_remaining=progress.distance_left,
+    )
+
+
+NAVIGATE_TO_POSE = ActionKind("navigate_to_pose", NavigateToPose, _build, _result, _feedback, per_fleet=False)
