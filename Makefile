@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PEER_READY := $(PEER_VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install lint format types test test-slow bench demo clean
+.PHONY: help venv install lint format types test test-slow bench bench-ros demo clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ $(PEER_READY): bench/requirements-peer.txt
 	@$(PYTHON) -m venv $(PEER_VENV) || $(PYTHON) -m virtualenv $(PEER_VENV)
 	$(PEER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements-peer.txt
 	@touch $@
+
+bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
+	$(RUN)python bench/ros.py $(ARGS)
 
 demo: $(READY)  ## Run a fleet scenario and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)

@@ -63,6 +63,8 @@ def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
     assert found == share / "fleet_sim" / "config" / "demo.yaml"
     assert (share / "fleet_sim" / "package.xml").is_file()
     assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim").is_file()
+    assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim_msgs").is_file()
+    assert (share / "fleet_sim_msgs" / "msg" / "FleetState.msg").is_file()
     script = "import fleet_sim, pathlib; print(pathlib.Path(fleet_sim.__file__).with_name('py.typed').is_file())"
     assert run(prefix / "bin" / "python", "-c", script) == "True\n"
     installed = {path.name for path in (share.parent / "lib").glob("python*/site-packages/*")}
