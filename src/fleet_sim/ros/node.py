@@ -7,6 +7,7 @@ they reach the simulation through its inbox, and it reaches them through a mailb
 
 from __future__ import annotations
 
+import contextlib
 from threading import Event
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -40,6 +41,12 @@ from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 
 NAME = "fleet_sim"
+STANDARD: tuple[type[Interface], ...] = ()
+with contextlib.suppress(ModuleNotFoundError):
+    from fleet_sim.ros.standard_services import StandardServices
+
+    STANDARD = (StandardServices,)
+
 INTERFACES: tuple[type[Interface], ...] = (
     ClockTopic,
     TfTopic,
@@ -56,6 +63,7 @@ INTERFACES: tuple[type[Interface], ...] = (
     DiagnosticsTopic,
     RunServices,
     PopulationServices,
+    *STANDARD,
 )
 """In the order in which they receive and publish; the clock comes before what is stamped with it."""
 

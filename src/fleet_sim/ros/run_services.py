@@ -43,16 +43,18 @@ class RunServices(Interface):
 
     async def _step(self, request: Any, response: Any) -> Any:
         try:
-            await self._make_steps(int(request.steps))
+            await make_steps(self.bridge, int(request.steps))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
         response.stamp = time_to_msg(self.bridge.time.last)
         return response
 
-    async def _make_steps(self, count: int) -> None:
-        if not 1 <= count <= MOST_STEPS:
-            raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
-        if not self.bridge.sim.is_paused:
-            raise StateError("the simulation runs; call /sim/pause first")
-        await self.bridge.gateway.between_steps(lambda sim: sim.single_step(count))
+
+async def make_steps(bridge: Bridge, count: int) -> None:
+    """Make `count` steps of a paused simulation; raises InvalidValueError and StateError."""
+    if not 1 <= count <= MOST_STEPS:
+        raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
+    if not bridge.sim.is_paused:
+        raise StateError("the simulation runs; call /sim/pause first")
+    await bridge.gateway.between_steps(lambda sim: sim.single_step(count))

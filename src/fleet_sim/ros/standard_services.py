@@ -1,0 +1,252 @@
+"""The services of simulation_interfaces, as other simulators have them; where that package is present.
+
+Advertised is what works. A reset goes back to the initial state and removes what was spawned since, but time goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Twist
+from simulation_interfaces.msg import EntityState, Result, SimulationState, SimulatorFeatures
+from simulation_interfaces.srv import (
+    DeleteEntity,
+    GetEntities,
+    GetEntitiesStates,
+    GetEntityState,
+    GetSimulationState,
+    GetSimulatorFeatures,
+    ResetSimulation,
+    SetEntityState,
+    SetSimulationState,
+    SpawnEntity,
+    StepSimulation,
+)
+
+from fleet_sim.core import commands as c
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, UnknownNameError
+from fleet_sim.ros.conversions import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.names import is_ros_name
+from fleet_sim.ros.odom import body_twists
+from fleet_sim.ros.run_services import make_steps
+from fleet_sim.spatial import quaternions
+
+FEATURES = (
+    SimulatorFeatures.SPAWNING,
+    SimulatorFeatures.DELETING,
+    SimulatorFeatures.ENTITY_STATE_GETTING,
+    SimulatorFeatures.ENTITY_STATE_SETTING,
+    SimulatorFeatures.SIMULATION_RESET,
+    SimulatorFeatures.SIMULATION_STATE_GETTING,
+    SimulatorFeatures.SIMULATION_STATE_SETTING,
+    SimulatorFeatures.SIMULATION_STATE_PAUSE,
+    SimulatorFeatures.STEP_SIMULATION_SINGLE,
+    SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
+)
+RESETS = (
+    ResetSimulation.Request.SCOPE_DEFAULT,
+    ResetSimulation.Request.SCOPE_STATE | ResetSimulation.Request.SCOPE_SPAWNED,
+)
+
+
+class Refusal(Exception):
+    """A request is refused with a result code and a reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class StandardServices(Interface):
+    """Serves simulation_interfaces below sim/, with the result codes its definitions name."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        for kind, name, work in (
+            (GetSimulatorFeatures, "get_simulator_features", self._features),
+            (SpawnEntity, "spawn_entity", self._spawn),
+            (DeleteEntity, "delete_entity", self._delete),
+            (GetEntities, "get_entities", self._entities),
+            (GetEntitiesStates, "get_entities_states", self._states),
+            (GetEntityState, "get_entity_state", self._state),
+            (SetEntityState, "set_entity_state", self._set_state),
+            (ResetSimulation, "reset_simulation", self._reset),
+            (StepSimulation, "step_simulation", self._step),
+            (GetSimulationState, "get_simulation_state", self._simulation_state),
+            (SetSimulationState, "set_simulation_state", self._set_simulation_state),
+        ):
+            bridge.serve(kind, f"sim/{name}", _answering(work))
+
+    # ---- entities ----------------------------------------------------------------------------------------------------
+
+    async def _features(self, request: Any, response: Any) -> None:
+        response.features.features = list(FEATURES)
+        response.features.spawn_formats = ["urdf"]
+        response.features.custom_info = "fleet_sim"
+
+    async def _spawn(self, request: Any, response: Any) -> None:
+        codes = SpawnEntity.Response
+        resource = getattr(request, "entity_resource", request)
+        path = resource.uri.removeprefix("file://")
+        if not path:
+            raise Refusal(codes.NO_RESOURCE, "uri: the path of a URDF file is needed")
+        if request.entity_namespace:
+            raise Refusal(codes.NAMESPACE_INVALID, "entity_namespace: a robot's name is its namespace; leave it empty")
+
+        def spawn(sim: Any) -> str:
+            name = _free_name(sim.world, request.name, rename=request.allow_renaming)
+            try:
+                pose = self.bridge.transforms.pose_to_map(
+                    request.initial_pose.header.frame_id, pose_from_msg(request.initial_pose.pose)
+                )
+            except FleetSimError as error:
+                raise Refusal(codes.INVALID_POSE, str(error)) from error
+            try:
+                spawn_entries(sim.world, Agent, [{"name": name, "pose": pose, "urdf_path": path}], path="spawn")
+            except ConfigError as error:
+                raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from error
+            return name
+
+        response.entity_name = await self._in_simulation(spawn)
+
+    async def _delete(self, request: Any, response: Any) -> None:
+        gateway = self.bridge.gateway
+        ack = await gateway.wait(gateway.dispatch(lambda: c.Remove(names=(request.entity,), source="delete_entity")))
+        if not ack.ok:
+            raise UnknownNameError(f"unknown entity {request.entity!r}")
+
+    async def _entities(self, request: Any, response: Any) -> None:
+        response.entities = await self._in_simulation(lambda sim: _matching(sim.world, request.filters))
+
+    async def _states(self, request: Any, response: Any) -> None:
+        def states(sim: Any) -> tuple[list[str], list[EntityState]]:
+            names = _matching(sim.world, request.filters)
+            return names, self._states_of(sim.world, names)
+
+        response.entities, response.states = await self._in_simulation(states)
+
+    async def _state(self, request: Any, response: Any) -> None:
+        response.state = (await self._in_simulation(lambda sim: self._states_of(sim.world, [request.entity])))[0]
+
+    async def _set_state(self, request: Any, response: Any) -> None:
+        if getattr(request, "set_twist", request.state.twist != Twist()) and request.state.twist != Twist():
+            raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "twist: robots are driven by cmd_vel; leave it zero")
+
+        def place(sim: Any) -> None:
+            row = sim.world.row_named(request.entity)
+            try:
+                frame, pose = request.state.header.frame_id, pose_from_msg(request.state.pose)
+                pose = self.bridge.transforms.pose_to_map(frame, pose)
+            except FleetSimError as error:
+                raise Refusal(SetEntityState.Response.INVALID_POSE, str(error)) from error
+            sim.world.handles[row].set_pose(pose, preserve_velocity=False)
+
+        if getattr(request, "set_pose", True):
+            await self._in_simulation(place)
+
+    def _states_of(self, world: Any, names: list[str]) -> list[EntityState]:
+        rows = np.array([world.row_named(name) for name in names], np.int64)
+        twists = body_twists(world, rows) if len(rows) else np.empty((0, 6))
+        # The state's twist is in the frame of its header, the map.
+        linear = quaternions.rotate(world.orientation[rows], twists[:, :3]) if len(rows) else twists[:, :3]
+        poses = poses_to_msgs(world.position[rows], world.orientation[rows])
+        states = []
+        for pose, twist in zip(poses, twists_to_msgs(linear, world.angular_velocity[rows]), strict=True):
+            state = EntityState(pose=pose, twist=twist)
+            state.header.frame_id = self.bridge.frames.map
+            state.header.stamp = time_to_msg(self.bridge.time.last)
+            states.append(state)
+        return states
+
+    # ---- the simulation ----------------------------------------------------------------------------------------------
+
+    async def _reset(self, request: Any, response: Any) -> None:
+        if request.scope not in RESETS:
+            reason = f"scope: {RESETS[0]} (default) or {RESETS[1]} (state and spawned) can be reset, time goes on"
+            raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, f"{reason}; got {request.scope}")
+        await self.bridge.gateway.between_steps(lambda sim: sim.reset())
+
+    async def _step(self, request: Any, response: Any) -> None:
+        await make_steps(self.bridge, int(request.steps))
+
+    async def _simulation_state(self, request: Any, response: Any) -> None:
+        paused = self.bridge.sim.is_paused
+        response.state.state = SimulationState.STATE_PAUSED if paused else SimulationState.STATE_PLAYING
+
+    async def _set_simulation_state(self, request: Any, response: Any) -> None:
+        sim, wanted = self.bridge.sim, request.state.state
+        if wanted not in (SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED):
+            raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, f"state: only PLAYING (1) and PAUSED (2), got {wanted}")
+        if sim.is_paused == (wanted == SimulationState.STATE_PAUSED):
+            raise Refusal(SetSimulationState.Response.ALREADY_IN_TARGET_STATE, "it is in that state already")
+        (sim.pause if wanted == SimulationState.STATE_PAUSED else sim.resume)()
+
+    async def _in_simulation(self, function: Callable[[Any], Any]) -> Any:
+        """Return `function(sim)`, called in phase 1; what it raises is raised here."""
+        gateway = self.bridge.gateway
+
+        def call(sim: Any) -> tuple[Any, Exception | None]:
+            try:
+                return function(sim), None
+            except (Refusal, FleetSimError) as error:
+                return None, error
+
+        value, error = await gateway.wait(gateway.call(call))
+        if error is not None:
+            raise error
+        return value
+
+
+def _answering(work: Callable[[Any, Any], Awaitable[None]]) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Return a service callback that fills in the response's result."""
+
+    async def answer(request: Any, response: Any) -> Any:
+        code, reason = Result.RESULT_OK, ""
+        try:
+            await work(request, response)
+        except Refusal as refusal:
+            code, reason = refusal.code, str(refusal)
+        except UnknownNameError as error:
+            code, reason = Result.RESULT_NOT_FOUND, str(error)
+        except StateError as error:
+            code, reason = Result.RESULT_INCORRECT_STATE, str(error)
+        except FleetSimError as error:
+            code, reason = Result.RESULT_OPERATION_FAILED, str(error)
+        if hasattr(response, "result"):
+            response.result = Result(result=code, error_message=reason)
+        return response
+
+    return answer
+
+
+def _matching(world: Any, filters: Any) -> list[str]:
+    """Return the names that match; raises Refusal for filters that are not supported and a wrong expression."""
+    if filters.categories or filters.tags.tags or filters.bounds.points:
+        raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "filters: entities are filtered by name only")
+    try:
+        wanted = re.compile(filters.filter)
+    except re.error as error:
+        raise InvalidValueError(f"filters.filter: not a regular expression ({error}): {filters.filter!r}") from error
+    names = [world.label(row) for row in world.rows.tolist()]
+    return [name for name in names if wanted.search(name)]
+
+
+def _free_name(world: Any, name: str, *, rename: bool) -> str:
+    """Return the name to spawn with; raises Refusal."""
+    codes = SpawnEntity.Response
+    if not (is_ros_name(name) or (rename and not name)):
+        raise Refusal(codes.NAME_INVALID, f"name: letters, digits and _ only, beginning with a letter; got {name!r}")
+    if name and not world.has_name(name):
+        return name
+    if not rename:
+        raise Refusal(codes.NAME_NOT_UNIQUE, f"name: {name!r} is taken")
+    stem, number = name or "robot", 0
+    while world.has_name(f"{stem}_{number}"):
+        number += 1
+    return f"{stem}_{number}"
