@@ -41,7 +41,7 @@ def test_ros2_launch_brings_a_fleet_up_and_ctrl_c_ends_it(tmp_path: Path) -> Non
 
 
 def test_the_launch_test_passes() -> None:
-    test = ROOT / "test" / "system" / "fleet_bring_up.launch_test.py"
+    test = ROOT / "test" / "system" / "fleet_bring_up.py"
     done = subprocess.run([tool("launch_test"), str(test)], capture_output=True, text=True, check=False, timeout=90)
     print(done.stdout, done.stderr)
     assert done.returncode == 0

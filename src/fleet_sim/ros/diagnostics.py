@@ -15,7 +15,7 @@ SLOW = 0.95
 
 
 class DiagnosticsTopic(Interface):
-    """Publishes real-time factor, step time, robots, collisions and faults."""
+    """Publishes real-time factor, step time, entities, collisions, faults and refused commands."""
 
     rate = "diagnostics"
 
@@ -43,6 +43,7 @@ class DiagnosticsTopic(Interface):
                 _value("entities", len(sim.world)),
                 _value("collisions", sim.collision_count),
                 _value("faults", sim.guard.total),
+                _value("refused_commands", self.bridge.refusals.count),
             ],
         )
         message = DiagnosticArray(status=[status])

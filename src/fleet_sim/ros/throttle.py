@@ -16,11 +16,14 @@ class Throttle:
     """Logs each line at most once per PERIOD, and never forgets to log one that is new. From any thread."""
 
     def __init__(self, log: Callable[[str], object]) -> None:
+        self.count = 0
+        """How many lines there were, logged or not."""
         self._log = log
         self._logged: OrderedDict[str, float] = OrderedDict()
 
     def tell(self, line: str) -> None:
         """Log `line`, unless that was done a moment ago."""
+        self.count += 1
         now = time.monotonic()
         if now - self._logged.get(line, -PERIOD) < PERIOD:
             return

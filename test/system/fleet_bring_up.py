@@ -1,4 +1,4 @@
-"""Bring-up by the launch file: `launch_test test/system/fleet_bring_up.launch_test.py`."""
+"""Bring-up by the launch file: `launch_test test/system/fleet_bring_up.py`."""
 
 from __future__ import annotations
 
