@@ -11,6 +11,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.names import Frames
@@ -55,7 +56,8 @@ class Bridge:
                     response.message = "internal error; see the log of the simulation"
                 return response
 
-        self.node.create_service(kind, name, answer, callback_group=self.group)
+        # By default the eleventh of requests that come at once would be lost.
+        self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
 
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
         """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
