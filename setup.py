@@ -15,7 +15,7 @@ def data_files() -> list[tuple[str, list[str]]]:
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
     ]
-    for folder in ("config", "launch", "rviz", "urdf"):
+    for folder in ("config", "examples", "launch", "rviz", "urdf"):
         for parent in sorted({file.parent for file in ROOT.joinpath(folder).rglob("*") if file.is_file()}):
             relative = parent.relative_to(ROOT).as_posix()
             files = sorted(file.relative_to(ROOT).as_posix() for file in parent.iterdir() if file.is_file())

@@ -1,0 +1,64 @@
+"""The warehouse, as a user launches it: pallets get from one side to the other."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from node_program import PATIENCE, Client
+
+from fleet_sim_msgs.action import MoveTo
+from fleet_sim_msgs.msg import Cause, FleetState
+from fleet_sim_msgs.srv import List
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[tuple[Client, Path]]:
+    log = tmp_path / "launch.log"
+    beside = Path(sys.executable).with_name("ros2")
+    ros2 = str(beside if beside.exists() else shutil.which("ros2"))
+    with log.open("w") as output:
+        command = [ros2, "launch", "fleet_sim", "warehouse.launch.py", "rtf:=8"]
+        launched = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    client = Client()
+    try:
+        yield client, log
+    finally:
+        client.close()
+        launched.send_signal(signal.SIGINT)
+        code = launched.wait(PATIENCE)
+        print(log.read_text())
+    assert code == 0
+    assert "process has died" not in log.read_text()
+
+
+def pallets(client: Client) -> dict[str, float]:
+    """Return x of each pallet."""
+    answer = client.call(List, "/sim/list", List.Request(kind=List.Request.OBJECTS))
+    places = zip(answer.names, answer.poses, strict=True)
+    return {name: pose.position.x for name, pose in places if name.startswith("pallet")}
+
+
+def test_every_robot_brings_its_pallet_over(warehouse: tuple[Client, Path]) -> None:
+    client, log = warehouse
+    states = client.listen(FleetState, "/fleet/states")
+    client.until(lambda: states and sum(robot.carrying for robot in states[-1].robots) == 20, "20 loaded robots")
+    client.until(lambda: any(x == pytest.approx(9.0) for x in pallets(client).values()), "a delivery")
+    client.until(lambda: log.read_text().count(" delivered") >= 20, "20 deliveries")
+    assert "Try in a second terminal" in log.read_text()
+
+
+def test_a_robot_that_is_taken_over_comes_back_to_its_work(warehouse: tuple[Client, Path]) -> None:
+    client, log = warehouse
+    client.until(lambda: "carrier_0: takes pallet_0" in log.read_text(), "the first order")
+    goal = MoveTo.Goal()
+    goal.pose.pose.position.x, goal.pose.pose.position.y = 3.0, -19.0
+    goal.pose.pose.orientation.w = 1.0
+    _, result = client.send_goal(MoveTo, "/carrier_0/move_to", goal).result()
+    assert result.cause == Cause.NONE
+    client.until(lambda: "carrier_0: pallet_0 is at" in log.read_text(), "a delivery by the robot that was taken over")
