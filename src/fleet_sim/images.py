@@ -16,6 +16,11 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 def write_png(path: str | Path, rgb: Bytes) -> None:
     """Write `rgb` (H, W, 3) uint8 as a PNG file; raises InvalidValueError for another shape or type."""
+    Path(path).write_bytes(png_bytes(rgb))
+
+
+def png_bytes(rgb: Bytes) -> bytes:
+    """Return `rgb` (H, W, 3) uint8 as the content of a PNG file; raises InvalidValueError as `write_png` does."""
     if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8:
         raise InvalidValueError(f"rgb: expected uint8 of shape (H, W, 3), got {rgb.dtype} of shape {rgb.shape}")
     height, width, _ = rgb.shape
@@ -24,7 +29,7 @@ def write_png(path: str | Path, rgb: Bytes) -> None:
     lines[:, 1:] = rgb.reshape(height, 3 * width)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     data = zlib.compress(lines.tobytes(), 6)
-    Path(path).write_bytes(_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b""))
+    return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -16,7 +16,7 @@ from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.msg import CommandResult, FleetCommand, FleetState
-from fleet_sim_msgs.srv import Attach, Delete, List, SendFleetCommand, Spawn, Step
+from fleet_sim_msgs.srv import Attach, Delete, List, SendFleetCommand, Spawn, Step, TakePicture
 
 Running = tuple[NodeProcess, Client]
 
@@ -147,3 +147,14 @@ def test_parameters_are_checked_and_applied(fleet: Running) -> None:
     assert not accepted
     values = client.call(GetParameters, "/fleet_sim/get_parameters", GetParameters.Request(names=["target_rtf"])).values
     assert values[0].double_value == 2.0
+
+
+def test_a_picture_is_taken_and_absurd_ones_are_refused(fleet: Running) -> None:
+    pytest.importorskip("pybullet")
+    _, client = fleet
+    taken = client.call(TakePicture, "/sim/take_picture", TakePicture.Request(width=80, height=60, view="top_down"))
+    assert (taken.success, taken.message, taken.image.format) == (True, "", "png")
+    assert bytes(taken.image.data[:4]) == b"\x89PNG"
+    for wrong in ({"width": 0}, {"height": 100_000}, {"view": "from_below"}):
+        refused = client.call(TakePicture, "/sim/take_picture", TakePicture.Request(**wrong))
+        assert not refused.success and next(iter(wrong)) in refused.message

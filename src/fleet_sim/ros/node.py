@@ -29,6 +29,7 @@ from fleet_sim.ros.markers import MarkersTopic
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.node_params import NodeParameters
 from fleet_sim.ros.odom import OdomTopic
+from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
 from fleet_sim.ros.population_services import PopulationServices
 from fleet_sim.ros.rates import Rates
@@ -63,6 +64,7 @@ INTERFACES: tuple[type[Interface], ...] = (
     DiagnosticsTopic,
     RunServices,
     PopulationServices,
+    PictureService,
     *STANDARD,
 )
 """In the order in which they receive and publish; the clock comes before what is stamped with it."""

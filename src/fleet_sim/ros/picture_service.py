@@ -1,0 +1,44 @@
+"""/sim/take_picture: what the world looks like, as a PNG."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.images import png_bytes
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim_msgs.srv import TakePicture
+
+LARGEST = 4096
+"""The longest edge of a picture, in pixels."""
+
+
+class PictureService(Interface):
+    """Renders without a window. The picture is sent and not written: the asker may be on another machine."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        bridge.serve(TakePicture, "sim/take_picture", self._on_request)
+
+    async def _on_request(self, request: Any, response: Any) -> Any:
+        try:
+            for name in ("width", "height"):
+                pixels = getattr(request, name)
+                if not 1 <= pixels <= LARGEST:
+                    raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
+            png = await self.bridge.gateway.between_steps(lambda sim: _render(sim, request))
+            response.image.data = array("B", png)
+            response.success = True
+        except FleetSimError as error:
+            response.message = str(error)
+        response.image.header.stamp = time_to_msg(self.bridge.time.last)
+        response.image.format = "png"
+        return response
+
+
+def _render(sim: Any, request: Any) -> bytes:
+    config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
+    picture = sim.take_picture(request.width, request.height, config if request.view else None)
+    return png_bytes(picture.rgb)
