@@ -11,11 +11,11 @@ READY := $(VENV)/.ready
 PEER_READY := $(PEER_VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install lint format types test test-slow bench bench-ros demo clean
+.PHONY: help venv install lint format types test test-slow bench bench-ros demo run clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench or demo)"
+	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench, demo or run)"
 
 venv: $(RUN)python  ## Create the virtual environment
 
@@ -62,7 +62,10 @@ $(PEER_READY): bench/requirements-peer.txt
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
 
-demo: $(READY)  ## Run a fleet scenario and print what happened (with a window where there is a display)
+demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
+	$(RUN)python examples/warehouse_demo.py $(ARGS)
+
+run: $(READY)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
 
 clean:  ## Remove the virtual environment and everything that was built

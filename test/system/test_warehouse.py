@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from example import load_example
 from node_program import PATIENCE, Client
 
 from fleet_sim_msgs.action import MoveTo
@@ -62,3 +64,33 @@ def test_a_robot_that_is_taken_over_comes_back_to_its_work(warehouse: tuple[Clie
     _, result = client.send_goal(MoveTo, "/carrier_0/move_to", goal).result()
     assert result.cause == Cause.NONE
     client.until(lambda: "carrier_0: pallet_0 is at" in log.read_text(), "a delivery by the robot that was taken over")
+
+
+def test_the_commands_of_the_demo_work_as_printed(warehouse: tuple[Client, Path]) -> None:
+    client, log = warehouse
+    client.until(lambda: "carrier_0: takes pallet_0" in log.read_text(), "the first order")
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    where = {**os.environ, "PATH": folders}
+    expected = ["/carrier_0/odom", "frame_id: carrier_0/odom", "SUCCEEDED", "success=True", "success=True"]
+    for command, words in zip(load_example("warehouse_demo").COMMANDS, expected, strict=True):
+        done = subprocess.run(
+            command,
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+            env=where,
+        )
+        assert done.returncode == 0 and words in done.stdout, (command, done.stdout, done.stderr)
+
+
+@pytest.mark.slow
+def test_the_demo_shows_robots_and_saves_a_picture(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
+    program = Path(__file__).parents[2] / "examples" / "warehouse_demo.py"
+    command = [sys.executable, str(program), "--duration", "5", "--folder", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
+    assert done.returncode == 0, done.stderr
+    assert "20 robots: 20 drives" in done.stdout
+    assert (tmp_path / "warehouse.png").read_bytes().startswith(b"\x89PNG")
