@@ -61,6 +61,26 @@ def test_goals_are_cancelled(node: Node, client: ActionClient) -> None:
     assert late.return_code == late.ERROR_GOAL_TERMINATED
 
 
+def test_a_server_that_refuses_to_cancel_says_so_by_naming_no_goal(ros: None) -> None:
+    node = Node("here")
+    handle_of_server: list[Any] = []
+    server = ActionServer(
+        node,
+        Fibonacci,
+        "stubborn",
+        lambda goal_handle: Fibonacci.Result(),
+        handle_accepted_callback=handle_of_server.append,
+    )
+    client = ActionClient(node, Fibonacci, "stubborn")
+    assert client.wait_for_server(timeout_sec=10)
+    handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=2)))
+    answer = result_of(node, handle.cancel_goal_async())
+    assert answer.return_code == answer.ERROR_NONE
+    assert answer.goals_canceling == []
+    server.destroy()
+    client.destroy()
+
+
 def test_an_exception_aborts_the_goal_and_the_server_goes_on(node: Node, client: ActionClient) -> None:
     handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=13)))
     assert result_of(node, handle.get_result_async()).status == GoalStatus.STATUS_ABORTED

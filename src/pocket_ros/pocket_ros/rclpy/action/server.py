@@ -27,8 +27,6 @@ from .goal_state import GoalEvent, GoalStatus
 if TYPE_CHECKING:
     from ..node import Node
 
-_REJECTED = 1
-
 
 class GoalResponse(Enum):
     """What a goal callback answers."""
@@ -255,8 +253,6 @@ class ActionServer:
                 except RCLError:
                     continue  # it finished while the callback ran
                 response.goals_canceling.append(goal_handle.goal_info)
-        if candidates and not response.goals_canceling:
-            response.return_code = _REJECTED
         self._answer(self._cancel_service, response, header)
 
     def _on_result(self, request: Any, header: RequestHeader) -> None:
