@@ -68,10 +68,10 @@ class InvalidServiceNameException(NameValidationException):
 
 
 class ParameterException(Exception):
-    """What all parameter exceptions are; the arguments are the reason and the names."""
+    """What all parameter exceptions are; the text is the reason and the names."""
 
     def __init__(self, error_msg: str, parameters: str | list[str]) -> None:
-        super().__init__(error_msg, parameters)
+        super().__init__(f"{error_msg}: {parameters}")
 
 
 class ParameterNotDeclaredException(ParameterException):
@@ -111,8 +111,7 @@ class InvalidParameterValueException(ParameterException):
     """Raised for a value that a descriptor or callback rejects."""
 
     def __init__(self, parameter: str, value: Any, reason: str = "") -> None:
-        message = "Invalid parameter value ({value}) for parameter '{parameter}'. Reason: {reason}"
-        super().__init__(message.format(value=value, parameter=parameter, reason=reason), parameter)
+        super().__init__(f"Invalid parameter value ({value}) for parameter. Reason: {reason}", parameter)
 
 
 class ParameterImmutableException(ParameterException):
@@ -126,7 +125,7 @@ class ParameterUninitializedException(ParameterException):
     """Raised when a statically typed parameter without value is read."""
 
     def __init__(self, parameter_name: str) -> None:
-        super().__init__("The parameter is not initialized", parameter_name)
+        super().__init__(f"The parameter '{parameter_name}' is not initialized", parameter_name)
 
 
 class ROSInterruptException(Exception):

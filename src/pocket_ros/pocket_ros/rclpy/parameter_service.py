@@ -41,12 +41,12 @@ class ParameterService:
 
     def _describe(self, request: Any, response: Any) -> Any:
         node = self._node()
-        missing = message_class("rcl_interfaces/msg/ParameterDescriptor")
         for name in request.names:
             try:
                 response.descriptors.append(node.describe_parameter(name))
             except ParameterNotDeclaredException:
-                response.descriptors.append(missing())
+                response.descriptors = []
+                return response
         return response
 
     def _get(self, request: Any, response: Any) -> Any:

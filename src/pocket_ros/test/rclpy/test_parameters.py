@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 import rclpy
-from rcl_interfaces.msg import IntegerRange, ParameterDescriptor, ParameterEvent, ParameterType
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    ParameterEvent,
+    ParameterType,
+)
 from rclpy.exceptions import (
     InvalidParameterTypeException,
     InvalidParameterValueException,
@@ -102,6 +108,33 @@ def test_automatic_declaration(ros: None) -> None:
     assert {n: p.value for n, p in node.get_parameters_by_prefix("a").items()} == {"b": 1, "c": "x"}
 
 
+def test_refusals_say_what_was_refused(ros: None) -> None:
+    node = Node("here")
+    node.declare_parameter("typed", Parameter.Type.INTEGER)
+    step = ParameterDescriptor(
+        floating_point_range=[FloatingPointRange(from_value=0.0, to_value=1.0, step=0.25)]
+    )
+    node.declare_parameter("r", 0.5, step)
+    with pytest.raises(ParameterNotDeclaredException) as undeclared:
+        node.get_parameter("zz")
+    assert str(undeclared.value) == "Invalid access to undeclared parameter(s): zz"
+    with pytest.raises(ParameterAlreadyDeclaredException) as again:
+        node.declare_parameter("r", 0.5)
+    assert str(again.value) == "Parameter(s) already declared: ['r']"
+    with pytest.raises(ParameterUninitializedException) as unset:
+        node.get_parameter("typed")
+    assert str(unset.value) == "The parameter 'typed' is not initialized: typed"
+    with pytest.raises(InvalidParameterValueException) as outside:
+        node.declare_parameter("r2", 5.0, step)
+    refusal = "Parameter r2 out of range Min: 0.0, Max: 1.0, value: 5.0"
+    assert str(outside.value) == f"Invalid parameter value (5.0) for parameter. Reason: {refusal}: r2"
+    (result,) = node.set_parameters([Parameter("r", value=0.3)])
+    assert result.reason == (
+        "The parameter value for r is not close enough to a valid step. "
+        "Min: 0.0, max: 1.0, value: 0.3, step: 0.25"
+    )
+
+
 def ask(node: Node, future: Any) -> Any:
     rclpy.spin_until_future_complete(node, future, timeout_sec=10)
     return future.result()
@@ -126,6 +159,9 @@ def test_the_services_of_another_process(ros: None, start: Start) -> None:
     assert results[1].reason == "there are modes 0 to 3"
     description = ask(node, client.describe_parameters(["speed"])).descriptors[0]
     assert description.description == "m/s"
+    assert ask(node, client.describe_parameters(["speed", "zz"])).descriptors == []
+    (refused,) = ask(node, client.set_parameters([Parameter("zz", value=1)])).results
+    assert refused.reason == "Invalid access to undeclared parameter(s): ['zz']"
     assert ask(node, client.get_parameter_types(["speed"])).types[0] == ParameterType.PARAMETER_DOUBLE
 
 
