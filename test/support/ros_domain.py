@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-_DOMAINS = range(60, 80)
+_DOMAINS = range(30, 50)
 _held: list[IO[str]] = []
 
 

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-_FIRST_DOMAIN, _LAST_DOMAIN, _FIRST_LOCK_PORT = 50, 200, 21000
-_locks: list[socket.socket] = []
+# The ports of higher domains are those that the system hands out by itself.
+DOMAINS = range(50, 102)
 
 
-def reserve_domain() -> int:
-    """A domain that no other test run on this machine uses, until this one ends."""
-    for domain in range(_FIRST_DOMAIN, _LAST_DOMAIN):
-        lock = socket.socket()
+def reserve_domain() -> tuple[int, TextIO]:
+    """A domain no other test run on this machine is in; it is kept while the file is open."""
+    first = os.getpid() % len(DOMAINS)
+    for domain in [*DOMAINS[first:], *DOMAINS[:first]]:
+        lock = open(Path(tempfile.gettempdir()) / f"pocket_ros_test_domain_{domain}", "w")  # noqa: SIM115
         try:
-            lock.bind(("127.0.0.1", _FIRST_LOCK_PORT + domain))
-        except OSError:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             lock.close()
             continue
-        _locks.append(lock)
-        return domain
-    raise RuntimeError(f"the domains {_FIRST_DOMAIN} to {_LAST_DOMAIN} are all in use")
+        return domain, lock
+    raise RuntimeError(f"all domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use by other test runs")
 
 
-os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
+domain, _domain_lock = reserve_domain()
+os.environ["ROS_DOMAIN_ID"] = str(domain)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 _log_folder = tempfile.TemporaryDirectory(prefix="pocket_ros_test_log_")
 os.environ["ROS_LOG_DIR"] = _log_folder.name
