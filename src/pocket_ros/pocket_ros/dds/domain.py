@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import os
+import socket
+from contextlib import suppress
+from pathlib import Path
 from threading import Lock
 
 from .library import RETCODE_PRECONDITION_NOT_MET, check, lib
@@ -16,6 +19,12 @@ _MAX_PARTICIPANT_INDEX = 119
 # A process that ends waits half a second for peers that vanished, not a whole one.
 _INTERNAL = (
     "<Internal><NackDelay>10ms</NackDelay><WriterLingerDuration>500ms</WriterLingerDuration></Internal>"
+)
+# An announcement that arrives on an interface which is not listed is dropped, and rmw_cyclonedds sends those
+# for its own machine to 127.0.0.1: without loopback, a ROS 2 node that is started later would not be found.
+_INTERFACES = (
+    '<Interfaces><NetworkInterface autodetermine="true"/>'
+    '<NetworkInterface address="127.0.0.1" allow_multicast="false"/></Interfaces>'
 )
 _RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 
@@ -45,20 +54,46 @@ def configuration() -> str:
     peers = [p for p in os.environ.get("ROS_STATIC_PEERS", "").split(";") if p]
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
     index += "</MaxAutoParticipantIndex>"
+    uri = os.environ.get("CYCLONEDDS_URI", "")
     general = ""
+    address = _own_address() if reach in ("SUBNET", "LOCALHOST") else ""
+    if address and not _names_interfaces(uri):
+        general += (
+            _INTERFACES  # only beside a network: Cyclone DDS refuses to be given the same interface twice
+        )
     if reach in ("LOCALHOST", "OFF"):
-        general = "<General><AllowMulticast>false</AllowMulticast></General>"
+        general += "<AllowMulticast>false</AllowMulticast>"
     if reach == "OFF":
         index, peers = "<ParticipantIndex>none</ParticipantIndex>", []
     elif reach == "SYSTEM_DEFAULT":
         index, peers = "", []
     else:
-        # Also within a subnet: loopback interfaces often have no multicast.
-        peers = ["localhost", *peers]
+        # Also within a subnet: loopback interfaces often have no multicast. By both addresses, because a
+        # process on this machine may listen on loopback, on the network or on both.
+        peers = ["localhost", *([address] if address else []), *peers]
     listed = "".join(f'<Peer address="{p}"/>' for p in peers)
     discovery = f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"
-    ours = f"<CycloneDDS><Domain>{general}{discovery}{_INTERNAL}</Domain></CycloneDDS>"
-    return ",".join(part for part in (ours, os.environ.get("CYCLONEDDS_URI", "")) if part)
+    ours = f"<CycloneDDS><Domain><General>{general}</General>{discovery}{_INTERNAL}</Domain></CycloneDDS>"
+    return ",".join(part for part in (ours, uri) if part)
+
+
+def _own_address() -> str:
+    """This machine's address on its network; empty where loopback is all it has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("239.255.0.1", 7400))  # only chooses a route; nothing is sent
+        address = str(probe.getsockname()[0])
+        return "" if address.startswith("127.") else address
+    return ""
+
+
+def _names_interfaces(uri: str) -> bool:
+    """Whether the user's configuration chooses interfaces: those would be added to ours."""
+    texts = [uri]
+    for part in uri.split(","):
+        if part.startswith("file://"):
+            with suppress(OSError):  # Cyclone DDS reports a file that cannot be read
+                texts.append(Path(part[len("file://") :]).read_text(errors="replace"))
+    return any("NetworkInterface" in text for text in texts)
 
 
 def acquire(domain_id: int) -> None:

@@ -127,5 +127,9 @@ def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch
     assert "AllowMulticast" not in text
     assert text.index("localhost") < text.index("10.0.0.1") < text.index("10.0.0.2")
     assert text.endswith(",file:///mine.xml")
+    monkeypatch.setenv(
+        "CYCLONEDDS_URI", '<General><Interfaces><NetworkInterface name="lo"/></Interfaces></General>'
+    )
+    assert configuration().count("<NetworkInterface ") == 1
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
     assert "<AllowMulticast>false" in configuration()

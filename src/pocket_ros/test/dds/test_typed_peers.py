@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import rclpy
 from geometry_msgs.msg import Twist
 from rclpy.node import Node
@@ -10,10 +11,15 @@ from rclpy.node import Node
 Start = Callable[..., Any]
 
 
-def test_a_described_type_matches_in_both_directions(ros: None, start: Start) -> None:
-    peer = start("typed_peer")
+@pytest.mark.parametrize("interface", [(), ("127.0.0.1",)])
+@pytest.mark.parametrize("first", ["node", "peer"])
+def test_a_described_type_matches_in_both_directions(
+    ros: None, start: Start, first: str, interface: tuple[str, ...]
+) -> None:
+    node = Node("here") if first == "node" else None
+    peer = start("typed_peer", *interface)
     peer.wait_for("ready")
-    node = Node("here")
+    node = node or Node("here")
     received: list[Twist] = []
     publisher = node.create_publisher(Twist, "to_peer", 10)
     node.create_subscription(Twist, "from_peer", received.append, 10)

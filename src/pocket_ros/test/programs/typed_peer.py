@@ -1,6 +1,10 @@
-"""No ROS at all: echoes a Twist with the Python binding of Cyclone DDS and types of its own."""
+"""No ROS at all: echoes a Twist with the Python binding of Cyclone DDS and types of its own.
+
+An argument is the address of the only interface it is to use.
+"""
 
 import os
+import sys
 import time
 from dataclasses import dataclass
 
@@ -27,9 +31,10 @@ class Twist(IdlStruct, typename="geometry_msgs::msg::dds_::Twist_"):
 
 
 number = int(os.environ["ROS_DOMAIN_ID"])
+chosen = "".join(f'<Interfaces><NetworkInterface address="{a}"/></Interfaces>' for a in sys.argv[1:])
 domain = Domain(
     number,
-    "<CycloneDDS><Domain><General><AllowMulticast>false</AllowMulticast></General><Discovery>"
+    f"<CycloneDDS><Domain><General>{chosen}<AllowMulticast>false</AllowMulticast></General><Discovery>"
     '<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="localhost"/></Peers>'
     "</Discovery></Domain></CycloneDDS>",
 )
