@@ -1,8 +1,8 @@
 """Checks and conversions on assignment to a message field.
 
-Each function takes the field's name and the value, returns what is stored, and raises AssertionError with
-rosidl's
-wording for what the field cannot hold.
+Each function takes the field's name and the value and returns what is stored. A single value of the wrong
+type or range is an AssertionError in rosidl's wording. Arrays and sequences of numbers are converted where
+nothing is lost, as rosidl does; what cannot be converted is one of the errors of `array_errors`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .array_errors import FieldRangeError, FieldTypeError
 from .layout import DTYPES, SIZES, TYPE_CODES
 from .model import FLOATS, INTEGERS, FieldType, Shape
 
@@ -75,12 +76,13 @@ def integer_range(base: str) -> tuple[int, int]:
 
 def _integer(name: str, base: str) -> Check:
     low, high = integer_range(base)
+    word = "an integer" if low else "an unsigned integer"
 
     def check(value: Any) -> Any:
         if not isinstance(value, int):
             raise _fail(name, "of type 'int'")
         if not low <= value <= high:
-            raise _fail(name, f"an integer in [{low}, {high}]")
+            raise _fail(name, f"{word} in [{low}, {high}]")
         return value
 
     return check
@@ -94,7 +96,7 @@ def _float(name: str, base: str) -> Check:
             raise _fail(name, "of type 'float'")
         if (value > limit or value < -limit) and not math.isinf(value):
             raise _fail(name, f"a {word} in [-{limit}, {limit}]")
-        return value
+        return value if type(value) is float else float(value)  # a NumPy scalar would show in the repr
 
     return check
 
@@ -122,16 +124,15 @@ def _array(name: str, kind: FieldType) -> Check:
     convert = _to_array(name, kind)
 
     def check(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.dtype != dtype:
-                raise _fail(name, f"a numpy.ndarray with dtype 'numpy.{dtype}'")
-            if value.size != size:
-                raise _fail(name, f"a numpy.ndarray with a size of {size}")
-            return np.ascontiguousarray(value)
-        result = convert(value)
+        if isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == 1:
+            result = np.ascontiguousarray(value)
+        else:
+            result = np.array(convert(value), dtype=dtype)
         if len(result) != size:
-            raise _fail(name, f"a set or sequence with length {size} and each value of type '{_word(kind)}'")
-        return np.array(result, dtype=dtype)
+            raise AssertionError(
+                f"The '{name}' numpy.ndarray() must have a size of {size}, not {len(result)}"
+            )
+        return result
 
     return check
 
@@ -142,57 +143,52 @@ def _sequence(name: str, kind: FieldType) -> Check:
     def check(value: Any) -> Any:
         result = convert(value)
         if bound and len(result) > bound:
-            raise _fail(
-                name, f"a set or sequence with length <= {bound} and each value of type '{_word(kind)}'"
-            )
+            raise AssertionError(f"The '{name}' array.array() must have a size <= {bound}, not {len(result)}")
         return result
 
     return check
 
 
-def _word(kind: FieldType) -> str:
-    return "int" if kind.base in INTEGERS else "float"
-
-
 def _to_array(name: str, kind: FieldType) -> Check:
     """Converts to `array.array`; buffers of the right type are copied whole, never element by element."""
-    code = TYPE_CODES[kind.base]
-    dtype, word = np.dtype(DTYPES[kind.base]), _word(kind)
+    code, dtype = TYPE_CODES[kind.base], np.dtype(DTYPES[kind.base])
+    word = "int" if kind.base in INTEGERS else "float"
+    limits = " in [{}, {}]".format(*integer_range(kind.base)) if word == "int" else ""
+    wanted = f"The '{name}' field must be a set or sequence and each value of type '{word}'{limits}"
 
     def convert(value: Any) -> Any:
-        if isinstance(value, array):
-            if value.typecode != code:
-                raise _fail(name, f"an array.array() with typecode '{code}'")
+        if isinstance(value, array) and value.typecode == code:
             return value
         if isinstance(value, np.ndarray):
-            if value.dtype.kind not in ("f" if word == "float" else "iu"):
-                raise _fail(name, f"a set or sequence and each value of type '{word}'")
-            result = array(code)
-            result.frombytes(_exact(name, value, dtype).tobytes())
-            return result
-        if isinstance(value, (bytes, bytearray, memoryview)) and code == "B":
+            return _from_numpy(value, code, dtype, wanted)
+        if isinstance(value, (bytes, bytearray, memoryview)) and dtype.itemsize == 1:
             result = array(code)
             result.frombytes(value)
             return result
-        allowed = isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes))
+        if isinstance(value, (str, bytes, bytearray)):
+            raise FieldTypeError(f"{wanted}, not {type(value).__name__}")
         try:
-            if not allowed or (word == "float" and not all(isinstance(v, float) for v in value)):
-                raise TypeError
             return array(code, value)
-        except (TypeError, OverflowError) as error:
-            limits = "" if word == "float" else " in [{}, {}]".format(*integer_range(kind.base))
-            raise _fail(name, f"a set or sequence and each value of type '{word}'{limits}") from error
+        except TypeError as error:
+            raise FieldTypeError(f"{wanted}: {error}") from error
+        except OverflowError as error:
+            raise FieldRangeError(f"{wanted}: {error}") from error
 
     return convert
 
 
-def _exact(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """The array in another dtype. Raises AssertionError where integers would not fit."""
+def _from_numpy(value: Any, code: str, dtype: np.dtype[Any], wanted: str) -> Any:
+    if value.ndim != 1:
+        raise FieldTypeError(f"{wanted}, not an array of shape {value.shape}; `ravel()` makes it flat")
+    if value.dtype.kind not in ("iub" if dtype.kind in "iu" else "iubf"):
+        raise FieldTypeError(f"{wanted}, not an array of {value.dtype}")
     if dtype.kind in "iu" and value.dtype != dtype and value.size:
         limits = np.iinfo(dtype)
         if value.min() < limits.min or value.max() > limits.max:
-            raise _fail(name, f"a set or sequence and each value an integer in [{limits.min}, {limits.max}]")
-    return value.astype(dtype, copy=False)
+            raise FieldRangeError(f"{wanted}, not [{value.min()}, {value.max()}]")
+    result = array(code)
+    result.frombytes(value.astype(dtype, copy=False).tobytes())
+    return result
 
 
 def _list(name: str, kind: FieldType, single: Check, cls: type | None) -> Check:

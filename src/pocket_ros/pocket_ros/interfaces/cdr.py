@@ -48,14 +48,14 @@ def deserialize(data: bytes, cls: type[_MessageT], offset: int = 4) -> _MessageT
         message: _MessageT = decoder(cls, bool(data[1] & 1))(data, offset)
         return message
     except (error, ValueError, IndexError) as problem:
-        raise DeserializationError(f"{len(data)} bytes are not a {cls._TYPE_NAME}: {problem}") from problem
+        raise DeserializationError(f"{len(data)} bytes are not a {cls._type_name_}: {problem}") from problem
 
 
 @cache
 def encoder(cls: Any) -> Callable[[Any], bytes | bytearray]:
     """The function from a message to its CDR."""
     code = WriterCode()
-    source = code.function(cls._TYPE_NAME)
+    source = code.function(cls._type_name_)
     scope: dict[str, Any] = {name: Struct(fmt).pack for name, fmt in code.structs.items()}
     scope["PAD"] = [bytes(n) for n in range(8)]
     exec(source, scope)
@@ -66,7 +66,7 @@ def encoder(cls: Any) -> Callable[[Any], bytes | bytearray]:
 def decoder(cls: Any, little_endian: bool = True) -> Callable[[bytes, int], Any]:
     """The function from CDR bytes and the offset of the first field to a message."""
     code = ReaderCode("<" if little_endian else ">")
-    source = code.function(cls._TYPE_NAME)
+    source = code.function(cls._type_name_)
     scope: dict[str, Any] = {name: Struct(fmt).unpack_from for name, fmt in code.structs.items()}
     scope.update(code.classes, array=array, frombuffer=np.frombuffer, _too_short=_too_short)
     exec(source, scope)

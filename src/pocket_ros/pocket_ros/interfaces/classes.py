@@ -19,16 +19,24 @@ import numpy as np
 from . import catalog
 from .assignment import checker
 from .layout import DTYPES, IDL_NAMES, TYPE_CODES
-from .model import ActionDefinition, Field, FieldType, MessageDefinition, ServiceDefinition, Shape
+from .model import (
+    EMPTY_MEMBER,
+    ActionDefinition,
+    Field,
+    FieldType,
+    MessageDefinition,
+    ServiceDefinition,
+    Shape,
+)
 
 
 class MessageType(type):
     """The type of message classes; constants cannot be reassigned."""
 
-    _CONSTANTS: dict[str, Any]
+    _constants_: dict[str, Any]
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if name in cls.__dict__.get("_CONSTANTS", ()):
+        if name in cls.__dict__.get("_constants_", ()):
             raise AttributeError(f"constant '{name}' of {cls.__name__} cannot be set")
         super().__setattr__(name, value)
 
@@ -37,14 +45,14 @@ class Message(metaclass=MessageType):
     """What all message classes share."""
 
     __slots__: tuple[str, ...] = ()
-    _TYPE_NAME: ClassVar[str] = ""
-    _FIELDS: ClassVar[tuple[str, ...]] = ()
-    _FIELD_TYPES: ClassVar[dict[str, str]] = {}
+    _type_name_: ClassVar[str] = ""
+    _fields_: ClassVar[tuple[str, ...]] = ()
+    _field_types_: ClassVar[dict[str, str]] = {}
 
     @classmethod
     def get_fields_and_field_types(cls) -> dict[str, str]:
         """Field name to IDL type, in the order of the definition."""
-        return dict(cls._FIELD_TYPES)
+        return dict(cls._field_types_)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, self.__class__):
@@ -54,8 +62,8 @@ class Message(metaclass=MessageType):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        package, kind, _ = self._TYPE_NAME.split("/")
-        values = ", ".join(f"{name}={_show(getattr(self, f'_{name}'))}" for name in self._FIELDS)
+        package, kind, _ = self._type_name_.split("/")
+        values = ", ".join(f"{name}={_show(getattr(self, f'_{name}'))}" for name in self._fields_)
         return f"{package}.{kind}.{type(self).__name__}({values})"
 
     def __copy__(self) -> Message:
@@ -148,19 +156,19 @@ def snake_case(name: str) -> str:
 
 
 def _identity(name: str) -> dict[str, Any]:
-    return {"__module__": module_name(name), "_TYPE_NAME": name}
+    return {"__module__": module_name(name), "_type_name_": name}
 
 
 def _build(definition: MessageDefinition) -> Any:
-    fields = definition.fields
+    fields = tuple(field for field in definition.fields if field is not EMPTY_MEMBER)
     defaults: dict[str, Any] = {}
     lines = [_parameters(fields)]
     namespace: dict[str, Any] = {
         **_identity(definition.name),
         "__slots__": tuple(f"_{f.name}" for f in fields),
-        "_FIELDS": tuple(f.name for f in fields),
-        "_FIELD_TYPES": {f.name: idl_type(f.type) for f in fields},
-        "_CONSTANTS": {c.name: c.value for c in definition.constants},
+        "_fields_": tuple(f.name for f in fields),
+        "_field_types_": {f.name: idl_type(f.type) for f in fields},
+        "_constants_": {c.name: c.value for c in definition.constants},
         **{c.name: c.value for c in definition.constants},
     }
     for field in fields:
@@ -168,8 +176,10 @@ def _build(definition: MessageDefinition) -> Any:
         check = checker(field.name, field.type, cls)
         namespace[field.name] = _property(field.name, check)
         expression = _default(field, cls, check, defaults)
+        unchecked = field.type.shape is Shape.SINGLE  # the others are converted, asked or not
         lines += [
             f"    if {field.name} is _MISSING: self._{field.name} = {expression}",
+            *([f"    elif check_fields is False: self._{field.name} = {field.name}"] if unchecked else []),
             f"    else: self.{field.name} = {field.name}",
         ]
     scope = {"_MISSING": _MISSING, "_refuse": _refuse, **defaults}
@@ -190,7 +200,7 @@ def _parameters(fields: tuple[Field, ...]) -> str:
 def _refuse(message: Message, unknown: dict[str, Any]) -> None:
     raise AssertionError(
         f"Invalid arguments passed to constructor: {', '.join(sorted(unknown))}; "
-        f"{type(message).__name__} has {', '.join(message._FIELDS)}"
+        f"{type(message).__name__} has {', '.join(message._fields_)}"
     )
 
 

@@ -6,7 +6,7 @@ from . import catalog
 from .alignment import Alignment
 from .classes import message_class
 from .layout import DTYPES, FORMATS, SIZES, TYPE_CODES
-from .model import FieldType, Shape
+from .model import EMPTY_MEMBER, FieldType, Shape
 
 
 class ReaderCode:
@@ -50,7 +50,8 @@ class ReaderCode:
                     f"wstring fields ('{field.name}') are not covered; a full ROS 2 has them"
                 )
             value = self._field(field.type)
-            self._after.append(f"{name}._{field.name} = {value}")
+            if field is not EMPTY_MEMBER:
+                self._after.append(f"{name}._{field.name} = {value}")
         return name
 
     def _field(self, kind: FieldType) -> str:

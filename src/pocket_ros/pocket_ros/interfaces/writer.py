@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import catalog
 from .alignment import Alignment
 from .layout import FORMATS, SIZES, TYPE_CODES
-from .model import Field, FieldType, Shape
+from .model import EMPTY_MEMBER, Field, FieldType, Shape
 
 _HEADER_VALUE = 256  # 00 01 00 00 as a little-endian uint32: plain CDR, little endian
 
@@ -34,7 +34,7 @@ class WriterCode:
 
     def _message(self, type_name: str, expression: str) -> None:
         for field in catalog.message(type_name).fields:
-            self._field(field, f"{expression}._{field.name}")
+            self._field(field, "0" if field is EMPTY_MEMBER else f"{expression}._{field.name}")
 
     def _field(self, field: Field, expression: str) -> None:
         kind = field.type

@@ -55,7 +55,7 @@ class Duration:
     @classmethod
     def from_msg(cls, msg: Any) -> Duration:
         """From builtin_interfaces/msg/Duration. Raises TypeError for anything else."""
-        if getattr(msg, "_TYPE_NAME", "") != "builtin_interfaces/msg/Duration":
+        if getattr(msg, "_type_name_", "") != "builtin_interfaces/msg/Duration":
             raise TypeError("Must pass a builtin_interfaces.msg.Duration object")
         return cls(seconds=msg.sec, nanoseconds=msg.nanosec)
 

@@ -68,8 +68,8 @@ class NodeEndpoints:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        data = f"typehash={type_hash(msg_type._type_name_)};".encode()
+        writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
         publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
         events = event_callbacks or PublisherEventCallbacks()
         publisher.event_handlers = events.create_event_handlers(
@@ -90,8 +90,8 @@ class NodeEndpoints:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
         group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._TYPE_NAME)};".encode()
-        reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._TYPE_NAME, profile, data)
+        data = f"typehash={type_hash(msg_type._type_name_)};".encode()
+        reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
         subscription = Subscription(
             self,  # type: ignore[arg-type]
             reader,
@@ -113,7 +113,7 @@ class NodeEndpoints:
     ) -> Client:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self.resolve_service_name(name), _profile(profile)
-        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
         number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
         def data(kind: str) -> bytes:
@@ -135,7 +135,7 @@ class NodeEndpoints:
     ) -> Service:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self.resolve_service_name(name), _profile(profile)
-        request, response = srv_type.Request._TYPE_NAME, srv_type.Response._TYPE_NAME
+        request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
         number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
         def data(kind: str) -> bytes:

@@ -115,6 +115,6 @@ class Time:
     @classmethod
     def from_msg(cls, msg: Any, clock_type: ClockType = ClockType.ROS_TIME) -> Time:
         """From builtin_interfaces/msg/Time. Raises TypeError for anything else."""
-        if getattr(msg, "_TYPE_NAME", "") != "builtin_interfaces/msg/Time":
+        if getattr(msg, "_type_name_", "") != "builtin_interfaces/msg/Time":
             raise TypeError("Must pass a builtin_interfaces.msg.Time object")
         return cls(seconds=msg.sec, nanoseconds=msg.nanosec, clock_type=clock_type)

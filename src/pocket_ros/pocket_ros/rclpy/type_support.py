@@ -14,7 +14,7 @@ SrvTypeResponse = TypeVar("SrvTypeResponse")
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:
     """Raises NoTypeSupportImportedException for what is no interface class of pocket_ros."""
-    if not getattr(msg_or_srv_type, "_TYPE_NAME", None):
+    if not getattr(msg_or_srv_type, "_type_name_", None):
         raise NoTypeSupportImportedException
 
 

@@ -13,7 +13,7 @@ from pocket_ros.interfaces import catalog, cdr
 from pocket_ros.interfaces.assignment import integer_range
 from pocket_ros.interfaces.classes import message_class
 from pocket_ros.interfaces.layout import TYPE_CODES
-from pocket_ros.interfaces.model import INTEGERS, FieldType, Shape
+from pocket_ros.interfaces.model import EMPTY_MEMBER, INTEGERS, FieldType, Shape
 
 SAMPLES = json.loads((Path(__file__).parents[1] / "wire" / "samples.json").read_text())
 STORE = get_typestore(Stores.ROS2_JAZZY)
@@ -39,6 +39,8 @@ def fill(name: str, generator: random.Random) -> Any:
     """A message with random content."""
     message = message_class(name)()
     for field in catalog.message(name).fields:
+        if field is EMPTY_MEMBER:
+            continue
         setattr(message, field.name, value(field.type, generator))
     return message
 
@@ -68,6 +70,8 @@ def to_rosbags(message: Any, name: str) -> Any:
     """The same content as an object of rosbags."""
     values = {}
     for field in catalog.message(name).fields:
+        if field is EMPTY_MEMBER:
+            return STORE.types[name]()
         content, kind = getattr(message, field.name), field.type
         if kind.base == "byte":
             values[field.name] = (

@@ -3,14 +3,19 @@
 import copy
 import pickle
 from array import array
+from typing import Any
 
 import numpy as np
 import pytest
+from action_msgs.msg import GoalStatus
 from example_interfaces.action import Fibonacci
 from geometry_msgs.msg import Point, Pose, PoseStamped, PoseWithCovariance, Quaternion, Vector3
+from nav_msgs.msg import OccupancyGrid
 from rcl_interfaces.msg import ParameterValue
-from sensor_msgs.msg import Image, LaserScan, NavSatStatus
-from std_msgs.msg import Bool, ByteMultiArray, Float32, Header, String, UInt8
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Image, JointState, LaserScan, NavSatStatus
+from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import Bool, ByteMultiArray, Empty, Float32, Float64, Header, String, UInt8
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker
 
@@ -37,14 +42,11 @@ def test_instances_do_not_share_their_values() -> None:
         (String(), "data", 1, "of type 'str'"),
         (Float32(), "data", 1, "of type 'float'"),
         (Float32(), "data", 1e39, r"a float in"),
-        (UInt8(), "data", 256, r"an integer in \[0, 255\]"),
+        (UInt8(), "data", 256, r"an unsigned integer in \[0, 255\]"),
         (UInt8(), "data", 1.0, "of type 'int'"),
         (Bool(), "data", 1, "of type 'bool'"),
         (Pose(), "position", Vector3(), "a sub message of type 'Point'"),
         (LaserScan(), "ranges", ["a"], "a set or sequence"),
-        (LaserScan(), "ranges", array("d"), "typecode 'f'"),
-        (PoseWithCovariance(), "covariance", [0.0] * 3, "with length 36"),
-        (PoseWithCovariance(), "covariance", np.zeros(36, np.float32), "dtype"),
         (Image(), "data", [256], "in .0, 255."),
         (ByteMultiArray(), "data", b"ab", "each value of type 'bytes'"),
     ],
@@ -68,10 +70,83 @@ def test_sequences_are_arrays_and_whole_buffers_are_taken() -> None:
     assert scan.ranges.tolist() == [0.0, 1.0, 2.0]
     image = Image(data=b"\x01\x02")
     assert image.data == array("B", [1, 2])
-    image.data = np.zeros((4, 4, 3), np.uint8)
+    image.data = np.zeros((4, 4, 3), np.uint8).ravel()
     assert len(image.data) == 48
-    with pytest.raises(AssertionError, match="an integer in"):
-        image.data = np.array([300])
+    assert OccupancyGrid(data=b"ab").data == array("b", [97, 98])
+
+
+NUMBERS: list[Any] = [
+    [0, 1],
+    (0, 1.0),
+    range(2),
+    [False, True],
+    array("f", [0, 1]),
+    array("q", [0, 1]),
+    np.array([0, 1]),
+    np.array([0, 1], np.float32),
+    (float(i) for i in range(2)),
+    {0: "a", 1: "b"}.keys(),
+]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS, ids=repr)
+def test_numbers_of_any_kind_are_taken_for_floats(numbers: Any) -> None:
+    state = JointState()
+    state.position = numbers
+    assert state.position == array("d", [0.0, 1.0])
+
+
+@pytest.mark.parametrize("ones", [[1] * 36, np.ones(36, int), np.ones(36, np.float32), array("f", [1] * 36)])
+def test_fixed_arrays_are_converted(ones: Any) -> None:
+    covariance = PoseWithCovariance(covariance=ones).covariance
+    assert covariance.dtype == np.float64
+    assert covariance.tolist() == [1.0] * 36
+
+
+@pytest.mark.parametrize(
+    ("cls", "field", "value", "error"),
+    [
+        (Image, "data", [256], OverflowError),
+        (Image, "data", [-1], OverflowError),
+        (Image, "data", np.array([300]), OverflowError),
+        (Image, "data", ["a"], TypeError),
+        (Image, "data", "abc", TypeError),
+        (Image, "data", None, TypeError),
+        (Image, "data", np.array([1.0]), TypeError),
+        (Image, "data", np.zeros((2, 2), np.uint8), TypeError),
+        (JointState, "position", 5, TypeError),
+        (JointState, "position", np.ones((2, 2)), TypeError),
+        (PoseWithCovariance, "covariance", np.eye(6), TypeError),
+    ],
+)
+def test_what_cannot_be_converted_is_an_error(cls: Any, field: str, value: Any, error: type) -> None:
+    for kind in (error, AssertionError):  # without and with the checks of rclpy
+        with pytest.raises(kind, match=f"The '{field}' field must be a set or sequence"):
+            cls(**{field: value})
+
+
+def test_sizes_are_checked() -> None:
+    with pytest.raises(AssertionError, match=r"'covariance' numpy.ndarray\(\) must have a size of 36"):
+        PoseWithCovariance(covariance=[0.0] * 3)
+    with pytest.raises(AssertionError, match=r"'dimensions' array.array\(\) must have a size <= 3"):
+        SolidPrimitive(dimensions=[0.0] * 4)
+
+
+def test_checks_of_single_values_can_be_left_out() -> None:
+    assert String(data=1, check_fields=False).data == 1
+    assert JointState(position=[1], check_fields=False).position == array("d", [1.0])
+
+
+def test_numpy_scalars_become_floats() -> None:
+    assert repr(Float64(data=np.float64(1.0))) == "std_msgs.msg.Float64(data=1.0)"
+
+
+def test_a_message_without_fields_shows_none() -> None:
+    assert repr(Empty()) == "std_msgs.msg.Empty()"
+    assert Empty.get_fields_and_field_types() == {}
+    data = serialize_message(Empty())
+    assert len(data) == 5
+    assert deserialize_message(data, Empty) == Empty()
 
 
 def test_constants_are_on_the_class_and_stay() -> None:
@@ -79,6 +154,10 @@ def test_constants_are_on_the_class_and_stay() -> None:
     assert Marker().CUBE == 1
     with pytest.raises(AttributeError):
         Marker.ARROW = 5
+    assert {name for name in dir(GoalStatus) if name.isupper()} == {
+        *("STATUS_UNKNOWN", "STATUS_ACCEPTED", "STATUS_EXECUTING", "STATUS_CANCELING"),
+        *("STATUS_SUCCEEDED", "STATUS_CANCELED", "STATUS_ABORTED"),
+    }
 
 
 def test_field_types_are_idl_names() -> None:
