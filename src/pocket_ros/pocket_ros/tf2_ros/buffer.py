@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time as _time
+from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from ..interfaces.classes import message_class
+from ..interfaces.classes import message_class, service_class
 from ..rclpy.constants import S_TO_NS
 from ..rclpy.duration import Duration
+from ..rclpy.logging import get_logger
 from ..rclpy.task import Future
 from ..rclpy.time import Time
 from ..rclpy.utilities import get_default_context
 from . import geometry
-from .buffer_core import BufferCore
+from .buffer_core import BufferCore, KnownFrame
 from .buffer_interface import BufferInterface
-from .exceptions import TransformException
+from .exceptions import InvalidArgumentException, TransformException
 from .rigid import Rigid, compose
 
 if TYPE_CHECKING:
@@ -23,29 +25,36 @@ if TYPE_CHECKING:
 
 _DEFAULT_CACHE = Duration(seconds=10)
 _WAIT_SLICE = 0.02
+_SHORTEST_HISTORY = 1e-4  # seconds: rates of frames with less are as if they had this
+_logger = get_logger("tf2_buffer")
 
 
 class Buffer(BufferInterface):
     """Remembers transforms for a while and answers what lies between frames.
 
-    With a node, timeouts are in the time of its clock; without, in system time.
+    With a node, timeouts are in the time of its clock, and the service `tf2_frames` tells the frames;
+    without, timeouts are in system time.
     """
 
     def __init__(self, cache_time: Duration | None = None, node: Node | None = None) -> None:
         super().__init__()
         self._core = BufferCore((cache_time or _DEFAULT_CACHE).nanoseconds)
         self._node = node
-        self._waiting: list[tuple[Future[bool], str, str, int]] = []
+        self._waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
         self._lock = RLock()
         geometry.register(self.registration)
+        if node is not None:
+            self.srv = node.create_service(
+                service_class("tf2_msgs/srv/FrameGraph"), "tf2_frames", self._answer_frames
+            )
 
     def set_transform(self, transform: Any, authority: str) -> None:
-        """Add a TransformStamped. Raises InvalidArgumentException."""
-        self._insert(transform, False)
+        """Add a TransformStamped; what is no transform is logged and left out."""
+        self._insert(transform, authority, False)
 
     def set_transform_static(self, transform: Any, authority: str) -> None:
-        """Add a TransformStamped that holds for all times. Raises InvalidArgumentException."""
-        self._insert(transform, True)
+        """Add a TransformStamped that holds for all times; what is no transform is logged and left out."""
+        self._insert(transform, authority, True)
 
     def lookup_transform(
         self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
@@ -76,16 +85,15 @@ class Buffer(BufferInterface):
 
     async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
         """Await the transform."""
-        await self.wait_for_transform_async(target_frame, source_frame, time)
-        return self.lookup_transform(target_frame, source_frame, time)
+        return await self.wait_for_transform_async(target_frame, source_frame, time)
 
     async def lookup_transform_full_async(
         self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
     ) -> Any:
         """Await the transform between two times."""
-        await self.wait_for_transform_async(target_frame, fixed_frame, target_time)
-        await self.wait_for_transform_async(fixed_frame, source_frame, source_time)
-        return self.lookup_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame)
+        return await self.wait_for_transform_full_async(
+            target_frame, target_time, source_frame, source_time, fixed_frame
+        )
 
     def can_transform(
         self,
@@ -122,14 +130,27 @@ class Buffer(BufferInterface):
 
         return self._await(attempt, timeout, return_debug_tuple)
 
-    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Future[bool]:
-        """A future that is done, with True, when the transform is there."""
-        future: Future[bool] = Future()
+    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Future[Any]:
+        """A future of the TransformStamped, done when it is there."""
+        return self._when_found(lambda: self.lookup_transform(target_frame, source_frame, time))
+
+    def wait_for_transform_full_async(
+        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+    ) -> Future[Any]:
+        """A future of the TransformStamped between two times, done when it is there."""
+        return self._when_found(
+            lambda: self.lookup_transform_full(
+                target_frame, target_time, source_frame, source_time, fixed_frame
+            )
+        )
+
+    def _when_found(self, look_up: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
         with self._lock:
-            if self.can_transform(target_frame, source_frame, time):
-                future.set_result(True)
-            else:
-                self._waiting.append((future, target_frame, source_frame, _nanoseconds(time)))
+            try:
+                future.set_result(look_up())
+            except TransformException:
+                self._waiting.append((future, look_up))
         return future
 
     def get_latest_common_time(self, target_frame: str, source_frame: str) -> Time:
@@ -141,24 +162,14 @@ class Buffer(BufferInterface):
         return Time(nanoseconds=stamp, clock_type=_ros_time())
 
     def all_frames_as_string(self) -> str:
-        """A line per frame."""
-        known = self._core.frames()
+        """A line per frame that has a parent."""
         return "".join(
-            f"Frame {name} exists with parent {sample.parent if sample else 'NO_PARENT'}.\n"
-            for name, sample in known.items()
+            f"Frame {frame.name} exists with parent {frame.parent}.\n" for frame in self._core.frames()
         )
 
     def all_frames_as_yaml(self) -> str:
-        """The frames with their parents and newest times."""
-        lines = []
-        for name, sample in self._core.frames().items():
-            if sample is not None:
-                lines += [
-                    f"{name}:",
-                    f"  parent: '{sample.parent}'",
-                    f"  most_recent_transform: {sample.stamp / 1e9:f}",
-                ]
-        return "\n".join(lines) + "\n" if lines else "{}\n"
+        """The frames that have a parent: who broadcasts them, how often, and what is kept of them."""
+        return "".join(_frame_as_yaml(frame) for frame in self._core.frames()) or "[]"
 
     def clear(self) -> None:
         """Forget everything that is not static."""
@@ -171,27 +182,40 @@ class Buffer(BufferInterface):
         stamp, after = self._core.lookup(target, fixed, _nanoseconds(target_time))
         return stamp, compose(after, before)
 
-    def _insert(self, transform: Any, is_static: bool) -> None:
+    def _insert(self, transform: Any, authority: str, is_static: bool) -> None:
         t, r = transform.transform.translation, transform.transform.rotation
         stamp = transform.header.stamp.sec * S_TO_NS + transform.header.stamp.nanosec
         rigid = Rigid((t.x, t.y, t.z), (r.x, r.y, r.z, r.w))
-        self._core.insert(transform.header.frame_id, transform.child_frame_id, stamp, rigid, is_static)
-        if self._waiting:
+        parent, child = transform.header.frame_id, transform.child_frame_id
+        try:
+            if not self._core.insert(parent, child, stamp, rigid, is_static, authority):
+                _logger.warning(
+                    f"Ignoring transform from '{authority}': that of '{child}' at {stamp / 1e9:f} is older "
+                    "than what is kept"
+                )
+        except InvalidArgumentException as error:
+            # Others' mistakes as a rule: say so, and go on with the rest.
+            _logger.error(f"Ignoring transform from '{authority}': {error}")
+            return
+        with self._lock:
             self._complete_waiting()
 
     def _complete_waiting(self) -> None:
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-            for entry in waiting:
-                future, target, source, stamp = entry
-                if future.done():
-                    continue
-                try:
-                    self._core.lookup(target, source, stamp)
-                except TransformException:
-                    self._waiting.append(entry)
-                else:
-                    future.set_result(True)
+        waiting, self._waiting = self._waiting, []
+        for entry in waiting:
+            future, look_up = entry
+            if future.done():
+                continue
+            try:
+                found = look_up()
+            except TransformException:
+                self._waiting.append(entry)
+            else:
+                future.set_result(found)
+
+    def _answer_frames(self, request: Any, response: Any) -> Any:
+        response.frame_yaml = self.all_frames_as_yaml()
+        return response
 
     def _await(self, attempt: Any, timeout: Duration, with_reason: bool) -> Any:
         deadline = self._now() + timeout.nanoseconds
@@ -222,7 +246,22 @@ def _nanoseconds(time: Any) -> int:
     """Of an rclpy Time, a Time message or a Duration since the epoch."""
     if hasattr(time, "nanoseconds"):
         return int(time.nanoseconds)
-    return int(time.sec) * S_TO_NS + int(time.nanosec)
+    if hasattr(time, "sec") and hasattr(time, "nanosec"):
+        return int(time.sec) * S_TO_NS + int(time.nanosec)
+    raise TypeError(f"time must have sec and nanosec, or nanoseconds; it was {type(time).__name__}")
+
+
+def _frame_as_yaml(frame: KnownFrame) -> str:
+    length = (frame.newest - frame.oldest) / 1e9
+    return (
+        f"{frame.name}: \n"
+        f"  parent: '{frame.parent}'\n"
+        f"  broadcaster: '{frame.authority}'\n"
+        f"  rate: {frame.count / max(length, _SHORTEST_HISTORY):.3f}\n"
+        f"  most_recent_transform: {frame.newest / 1e9:f}\n"
+        f"  oldest_transform: {frame.oldest / 1e9:f}\n"
+        f"  buffer_length: {length:.3f}\n"
+    )
 
 
 def _stamped(target: str, source: str, stamp: int, found: Rigid) -> Any:

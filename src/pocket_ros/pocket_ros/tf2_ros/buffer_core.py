@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from threading import Condition, RLock
+from typing import NamedTuple
 
 from .exceptions import (
     ConnectivityException,
@@ -12,10 +13,20 @@ from .exceptions import (
     LookupException,
 )
 from .frame_cache import FrameCache, Sample
-from .rigid import IDENTITY, Rigid, compose, inverse
+from .rigid import IDENTITY, Rigid, compose, inverse, normalised
 
 _MAX_DEPTH = 1000
-_UNIT_TOLERANCE = 1e-3
+
+
+class KnownFrame(NamedTuple):
+    """A frame, who said so last, and what is kept of it (nanoseconds, both 0 for static frames)."""
+
+    name: str
+    parent: str
+    authority: str
+    oldest: int
+    newest: int
+    count: int
 
 
 class BufferCore:
@@ -24,25 +35,29 @@ class BufferCore:
     def __init__(self, keep_ns: int) -> None:
         self._keep_ns = keep_ns
         self._frames: dict[str, FrameCache] = {}
-        self._names: set[str] = set()
+        self._names: dict[str, None] = {}  # in the order in which they came up
+        self._authorities: dict[str, str] = {}
         self._changed = Condition(RLock())
 
-    def insert(self, parent: str, child: str, stamp: int, transform: Rigid, is_static: bool) -> bool:
-        """Add a transform; False where it is too old or known.
+    def insert(
+        self, parent: str, child: str, stamp: int, transform: Rigid, is_static: bool, authority: str
+    ) -> bool:
+        """Add a transform, its rotation normalised; False where it is too old.
 
         Raises InvalidArgumentException for frames without name, a frame that is its own parent, and values
-        that are no
-        rigid transform.
+        that are no rigid transform.
         """
         parent, child = parent.lstrip("/"), child.lstrip("/")
         _check(parent, child, transform)
+        transform = Rigid(transform.translation, normalised(transform.rotation))
         with self._changed:
             cache = self._frames.get(child)
             if cache is None or cache.is_static != is_static:
                 cache = self._frames[child] = FrameCache(is_static, self._keep_ns)
             inserted = cache.insert(Sample(stamp, parent, transform))
-            self._names.update((parent, child))
+            self._names.update({child: None, parent: None})
             if inserted:
+                self._authorities[child] = authority
                 self._changed.notify_all()
             return inserted
 
@@ -92,11 +107,21 @@ class BufferCore:
                 newest, frame = _earlier(newest, cache), cache.latest().parent
             raise _unconnected(target, source)
 
-    def frames(self) -> dict[str, Sample | None]:
-        """Every frame with its newest sample; None for a root."""
+    def frames(self) -> list[KnownFrame]:
+        """Every frame that has a parent, in the order in which the frames came up."""
         with self._changed:
-            caches = {name: self._frames.get(name) for name in sorted(self._names)}
-            return {name: cache.latest() if cache else None for name, cache in caches.items()}
+            known = [(name, self._frames[name]) for name in self._names if name in self._frames]
+            return [
+                KnownFrame(
+                    name,
+                    cache.latest().parent,
+                    self._authorities[name],
+                    0 if cache.is_static else cache.oldest().stamp,
+                    0 if cache.is_static else cache.latest().stamp,
+                    len(cache),
+                )
+                for name, cache in known
+            ]
 
     def clear_dynamic(self) -> None:
         """Forget everything that is not static."""
@@ -140,9 +165,12 @@ class BufferCore:
         return 0 if cache is None or cache.is_static else cache.latest().stamp
 
     def _check_known(self, frame: str, argument: str) -> None:
+        if not isinstance(frame, str):
+            raise TypeError(f"{argument} must be str, not {type(frame).__name__}")
         if not frame:
             raise InvalidArgumentException(
-                f"Invalid argument passed to lookupTransform argument {argument}: empty"
+                f'Invalid argument "" passed to lookupTransform argument {argument} - '
+                "in tf2 frame_ids cannot be empty"
             )
         if frame.startswith("/"):
             raise InvalidArgumentException(
@@ -163,7 +191,7 @@ def _earlier(newest: int | None, cache: FrameCache) -> int | None:
 def _unconnected(target: str, source: str) -> ConnectivityException:
     return ConnectivityException(
         f"Could not find a connection between '{target}' and '{source}' because they are not part of the "
-        "same tree. Tf has two or more unconnected trees."
+        "same tree.Tf has two or more unconnected trees."
     )
 
 
@@ -174,8 +202,5 @@ def _check(parent: str, child: str, transform: Rigid) -> None:
         raise InvalidArgumentException(f"frame '{child}' cannot be its own parent")
     if not all(math.isfinite(v) for v in (*transform.translation, *transform.rotation)):
         raise InvalidArgumentException(f"the transform of '{child}' in '{parent}' is not finite: {transform}")
-    norm = sum(v * v for v in transform.rotation)
-    if abs(norm - 1.0) > _UNIT_TOLERANCE:
-        raise InvalidArgumentException(
-            f"the rotation of '{child}' in '{parent}' is no unit quaternion: {transform.rotation}"
-        )
+    if not any(transform.rotation):
+        raise InvalidArgumentException(f"the rotation of '{child}' in '{parent}' is a zero quaternion")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from typing import NamedTuple
 
 from .exceptions import ExtrapolationException
@@ -26,28 +26,38 @@ class FrameCache:
         self._samples: list[Sample] = []
 
     def insert(self, sample: Sample) -> bool:
-        """Add a sample; False where it is older than what is kept or repeats a time."""
+        """Add a sample, in place of one with the same stamp; False where it is older than what is kept.
+
+        What is too old goes before the new sample comes, so the first sample after a pause can still be
+        interpolated with the last before it.
+        """
         samples = self._samples
-        if self.is_static:
+        if self.is_static or not samples:
             self._samples = [sample]
             return True
-        if not samples or sample.stamp > samples[-1].stamp:
+        oldest = samples[-1].stamp - self._keep_ns
+        if samples[0].stamp < oldest:
+            del samples[: bisect_left(samples, oldest, key=lambda s: s.stamp)]
+        if sample.stamp < oldest:
+            return False
+        if sample.stamp > samples[-1].stamp:
             samples.append(sample)
-            oldest = sample.stamp - self._keep_ns
-            if samples[0].stamp < oldest:
-                del samples[: bisect_left(samples, oldest, key=lambda s: s.stamp)]
             return True
-        if sample.stamp < samples[-1].stamp - self._keep_ns:
-            return False
         position = bisect_left(samples, sample.stamp, key=lambda s: s.stamp)
-        if samples[position].stamp == sample.stamp:
-            return False
-        insort(samples, sample, key=lambda s: s.stamp)
+        same = int(samples[position].stamp == sample.stamp)
+        samples[position : position + same] = [sample]
         return True
 
     def latest(self) -> Sample:
         """The newest sample."""
         return self._samples[-1]
+
+    def oldest(self) -> Sample:
+        """The oldest sample that is kept."""
+        return self._samples[0]
+
+    def __len__(self) -> int:
+        return len(self._samples)
 
     def at(self, stamp: int) -> Sample:
         """The frame at a time, interpolated.
@@ -60,6 +70,11 @@ class FrameCache:
         position = bisect_left(samples, stamp, key=lambda s: s.stamp)
         if position < len(samples) and samples[position].stamp == stamp:
             return samples[position]
+        if len(samples) == 1:
+            raise ExtrapolationException(
+                f"Lookup would require extrapolation at time {stamp / 1e9:f}, "
+                f"but only time {samples[0].stamp / 1e9:f} is in the buffer"
+            )
         if position == len(samples):
             raise ExtrapolationException(_outside("future", stamp, "latest", samples[-1].stamp))
         if position == 0:

@@ -20,6 +20,12 @@ class Rigid(NamedTuple):
 IDENTITY = Rigid((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
+def normalised(q: Quaternion) -> Quaternion:
+    """A rotation of any length as a unit quaternion; one of length one as it is. Raises ZeroDivisionError."""
+    length = math.hypot(*q)
+    return q if length == 1.0 else (q[0] / length, q[1] / length, q[2] / length, q[3] / length)
+
+
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
     """Rotation by `b`, then by `a`."""
     ax, ay, az, aw = a

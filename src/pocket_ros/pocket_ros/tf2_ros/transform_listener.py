@@ -10,7 +10,6 @@ from ..interfaces.classes import message_class
 from ..rclpy.callback_groups import ReentrantCallbackGroup
 from ..rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from ..rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
-from .exceptions import InvalidArgumentException
 
 if TYPE_CHECKING:
     from ..rclpy.node import Node
@@ -70,11 +69,7 @@ class TransformListener:
 
     def _add(self, data: Any, add: Any) -> None:
         for transform in data.transforms:
-            try:
-                add(transform, "default_authority")
-            except InvalidArgumentException as error:
-                # Others' mistakes: say so, and go on with the rest.
-                self.node.get_logger().error(f"ignored a transform: {error}", throttle_duration_sec=1.0)
+            add(transform, "default_authority")
 
     def _spin(self) -> None:
         self.executor.add_node(self.node)

@@ -75,7 +75,9 @@ def test_what_cannot_be_had_says_why(buffer: Buffer) -> None:
     assert "future" in reason
 
 
-def test_what_is_no_transform_is_refused(buffer: Buffer) -> None:
+def test_what_is_no_transform_is_left_out_and_logged(
+    buffer: Buffer, capfd: pytest.CaptureFixture[str]
+) -> None:
     zero = transform("map", "bad", 1.0)
     zero.transform.rotation.w = 0.0
     for bad in (
@@ -84,8 +86,32 @@ def test_what_is_no_transform_is_refused(buffer: Buffer) -> None:
         transform("map", "map", 1.0),
         transform("", "bad", 1.0),
     ):
-        with pytest.raises(InvalidArgumentException):
-            buffer.set_transform(bad, "test")
+        buffer.set_transform(bad, "test")
+        assert "Ignoring transform from 'test'" in capfd.readouterr().err
+    with pytest.raises(LookupException):
+        buffer.lookup_transform("map", "bad", Time())
+
+
+def test_rotations_are_normalised(buffer: Buffer) -> None:
+    long = transform("map", "long", 1.0)
+    long.transform.rotation.w = 2.0
+    buffer.set_transform(long, "test")
+    assert buffer.lookup_transform("map", "long", Time()).transform.rotation.w == 1.0
+
+
+def test_a_transform_with_a_known_stamp_replaces_the_older(buffer: Buffer) -> None:
+    for seconds in (2.0, 3.0):
+        buffer.set_transform(transform("map", "base", seconds, 7.0), "test")
+        assert position(buffer, "map", "base", seconds) == (7.0, 0.0)
+
+
+def test_frame_names_and_times_of_another_type_are_errors(buffer: Buffer) -> None:
+    with pytest.raises(TypeError, match="target_frame must be str"):
+        buffer.lookup_transform(None, "base", Time())
+    with pytest.raises(TypeError, match="sec and nanosec"):
+        buffer.lookup_transform("map", "base", 5)
+    with pytest.raises(InvalidArgumentException, match="cannot be empty"):
+        buffer.lookup_transform("map", "", Time())
 
 
 def test_old_samples_are_forgotten_and_late_ones_sorted_in() -> None:
@@ -93,8 +119,12 @@ def test_old_samples_are_forgotten_and_late_ones_sorted_in() -> None:
     for seconds in (1.0, 3.0, 2.0, 4.0):
         buffer.set_transform(transform("map", "base", seconds, seconds), "test")
     assert position(buffer, "map", "base", 2.5) == (2.5, 0.0)
+    buffer.set_transform(transform("map", "base", 5.0), "test")
     with pytest.raises(ExtrapolationException):
         buffer.lookup_transform("map", "base", Time(seconds=1))
+    buffer.set_transform(transform("map", "other", 1.0), "test")
+    with pytest.raises(ExtrapolationException, match=r"at time 2.000000, but only time 1.000000 is in"):
+        buffer.lookup_transform("map", "other", Time(seconds=2))
 
 
 def test_between_two_times_by_way_of_a_fixed_frame(buffer: Buffer) -> None:
@@ -128,12 +158,30 @@ def test_waiting_is_over_when_the_transform_comes(buffer: Buffer) -> None:
     future = buffer.wait_for_transform_async("map", "base", Time(seconds=3.5))
     assert not future.done()
     buffer.set_transform(transform("map", "base", 4.0), "test")
-    assert future.result() is True
+    assert future.result() == buffer.lookup_transform("map", "base", Time(seconds=3.5))
+    full = buffer.wait_for_transform_full_async("base", Time(seconds=1), "base", Time(seconds=5), "map")
+    assert not full.done()
+    buffer.set_transform(transform("map", "base", 5.0), "test")
+    assert full.result().child_frame_id == "base"
 
 
 def test_frames_are_listed(buffer: Buffer) -> None:
-    assert "Frame lidar exists with parent base." in buffer.all_frames_as_string()
-    assert "lidar:\n  parent: 'base'" in buffer.all_frames_as_yaml()
+    assert buffer.all_frames_as_string() == (
+        "Frame base exists with parent map.\n"
+        "Frame map exists with parent odom.\n"
+        "Frame lidar exists with parent base.\n"
+    )
+    assert "lidar: \n  parent: 'base'" in buffer.all_frames_as_yaml()
+    assert buffer.all_frames_as_yaml().startswith(
+        "base: \n"
+        "  parent: 'map'\n"
+        "  broadcaster: 'test'\n"
+        "  rate: 1.500\n"
+        "  most_recent_transform: 3.000000\n"
+        "  oldest_transform: 1.000000\n"
+        "  buffer_length: 2.000\n"
+    )
+    assert Buffer().all_frames_as_yaml() == "[]"
     buffer.clear()
     assert not buffer.can_transform("map", "base", Time())
     assert buffer.can_transform("base", "lidar", Time())
