@@ -84,10 +84,10 @@ def test_what_is_wrong_moves_nothing_and_says_why(fleet: Running) -> None:
     commands.publish(command)
     client.until(lambda: "velocity is not finite" in process.output(), "a reason")
     goal = PoseStamped()
-    goal.header.frame_id = "mapp"
+    goal.header.frame_id = "maps"
     goal.pose.position.x = 5.0
     goals.publish(goal)
-    client.until(lambda: "unknown frame 'mapp'. Did you mean 'map'" in process.output(), "a reason")
+    client.until(lambda: "unknown frame 'maps'. Did you mean 'map'" in process.output(), "a reason")
     now = seconds(clocks[-1].clock)
     client.until(lambda: seconds(odoms[-1].header.stamp) > now + 1.0)
     assert odoms[-1].pose.pose.position == start

@@ -13,12 +13,13 @@ from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 from node_program import LATCHED, Client, NodeProcess, running
 from rosgraph_msgs.msg import Clock
+from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
-from fleet_sim_msgs.srv import SendFleetCommand
+from fleet_sim_msgs.srv import SendFleetCommand, Spawn
 
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 5.0}
@@ -166,3 +167,18 @@ def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
         client.until(lambda: odoms, "odometry")
         assert odoms[0].header.frame_id == "left/robot_0/odom"
         assert math.isclose(odoms[0].pose.pose.orientation.w, 1.0)
+
+
+def test_an_empty_world_has_a_fleet_of_none_until_robots_come(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("ros: {per_robot: [late]}\nsimulation: {timestep: 0.05}\n")
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'empty.yaml'}") as (process, client):
+        states = client.listen(FleetState, "/fleet/states")
+        client.until(lambda: states, "the fleet")
+        assert list(states[-1].robots) == []
+        assert "there is no robot 'late' yet" in process.output()
+        for name in ("late", "other", "not-ros"):
+            shape = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.2])
+            assert client.call(Spawn, "/sim/spawn", Spawn.Request(name=name, shape=shape)).success
+        odoms = client.listen(Odometry, "/late/odom")
+        client.until(lambda: odoms and len(states[-1].robots) == 3, "the robots")
+        assert client.node.count_publishers("/other/odom") == 0

@@ -110,11 +110,19 @@ class FleetSimNode(Node):
         self._interfaces = [*(interface(self._bridge) for interface in INTERFACES), self._actions]
         self._version = -1
         self._follow_fleet()
+        self._check_names()
         self._publish_everything()
         sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="inbox")
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
+
+    def _check_names(self) -> None:
+        """Say which robots of `per_robot` there are none of; they may still be spawned."""
+        wanted = self._bridge.params.per_robot
+        for name in wanted if isinstance(wanted, list) else ():
+            if not self.simulation.world.has_name(name):
+                self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
     def end_goals(self, patience: float) -> None:
         """Give every running goal its result; wait at most `patience` s for that. The executor must be spinning."""

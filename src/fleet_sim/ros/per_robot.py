@@ -30,6 +30,7 @@ class Endpoints:
         self._make = make
         self._destroy = destroy
         self._by_name: dict[str, Any] = {}
+        self._told: set[str] = set()
 
     def follow(self, roster: Roster) -> list[str]:
         """Make and destroy what has to be; returns the robots that are new here."""
@@ -52,10 +53,10 @@ class Endpoints:
         if not self._bridge.params.has_own(name, self._group):
             return False
         if not is_ros_name(name):
-            self._bridge.node.get_logger().warning(
-                f"robot {name!r} has no {self._group} of its own: a name in ROS has letters, digits and _ only",
-                once=True,
-            )
+            if name not in self._told:
+                self._told.add(name)
+                reason = "a name in ROS has letters, digits and _ only, and begins with a letter"
+                self._bridge.node.get_logger().warning(f"robot {name!r} has no {self._group} of its own: {reason}")
             return False
         return True
 
