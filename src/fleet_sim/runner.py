@@ -195,6 +195,11 @@ class Runner(SimulationParts):
             reason = self._loop(last_tick, pacer, update_callback)
         except KeyboardInterrupt:
             reason = "interrupted"
+        except SystemError as error:
+            # What Ctrl-C becomes when it comes in the middle of a call of PyBullet.
+            if not isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            reason = "interrupted"
         finally:
             self._leave()
             if final_callback is not None:
