@@ -6,7 +6,7 @@ Guarantees: a real module anywhere on the path wins, whichever is imported first
 
 `LastFinder` is last on `sys.meta_path` and decides who owns a top-level name. `PathGuard` is first, because
 the path finder would otherwise get two questions wrong: a plain folder called `launch` (most ROS packages
-have one) would become a namespace package, and a submodule of an aliased package would be loaded a second
+have one), or the folder of an interface package in a `src` on the path, would become a namespace package, and a submodule of an aliased package would be loaded a second
 time under its public name.
 """
 
@@ -66,6 +66,7 @@ INTERFACE_PACKAGES = frozenset(
     }
 )
 
+_INTERFACE_ENDINGS = ("_msgs", "_interfaces", "_srvs", "_actions")
 
 _given_out: "dict[str, str]" = {}  # public top-level name to the module inside pocket_ros that it stands for
 

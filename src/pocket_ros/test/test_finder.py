@@ -57,6 +57,16 @@ def test_interface_package_of_a_source_checkout(tmp_path: Path) -> None:
     assert "value=1.5" in output and "demo_msgs" in output
 
 
+def test_interface_package_in_a_folder_on_the_path(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "demo_msgs"
+    (package / "msg").mkdir(parents=True)
+    (tmp_path / "package.xml").write_text("<package><name>demo</name></package>")
+    (package / "package.xml").write_text("<package><name>demo_msgs</name></package>")
+    (package / "msg" / "Speed.msg").write_text("float64 value 1.5\n")
+    code = "from demo_msgs.msg import Speed; print(Speed().value)"
+    assert run_python(code, tmp_path, tmp_path / "src") == "1.5"
+
+
 def test_submodules_are_the_same_modules(tmp_path: Path) -> None:
     code = """
 import ament_index_python.packages, pocket_ros.ament_index_python.packages as inside
