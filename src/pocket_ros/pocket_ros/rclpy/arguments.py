@@ -54,6 +54,7 @@ class RosArguments:
     log_levels: list[tuple[str, int]] = field(default_factory=list)
     enclave: str = "/"
     rosout: bool = True
+    console: bool = True
 
     def node_name(self, name: str) -> str:
         """The node's name after `__node` remappings."""
@@ -142,6 +143,8 @@ def _parse_flag(flag: str, words: Any, result: RosArguments) -> None:
     if flag in _FLAGS_WITHOUT_VALUE:
         if flag.endswith("rosout-logs"):
             result.rosout = flag.startswith("--enable")
+        elif flag.endswith("stdout-logs"):
+            result.console = flag.startswith("--enable")
         return
     if flag not in _FLAGS_WITH_VALUE:
         raise UnknownROSArgsError(
@@ -182,8 +185,10 @@ def _parse_parameter(text: str) -> tuple[str, str, Any]:
     node, colon, rest = name.partition(":")
     import yaml
 
+    from .parameter_yaml import load
+
     try:
-        parsed = yaml.safe_load(value)
+        parsed = load(value)
     except yaml.YAMLError as error:
         raise InvalidROSArgsError(f"Couldn't parse the value of '-p {text}': {error}") from error
     if parsed is None:
@@ -207,8 +212,10 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
     """
     import yaml
 
+    from .parameter_yaml import load
+
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = load(Path(path).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise InvalidROSArgsError(f"Couldn't parse params file '{path}': {error}") from error
     found: list[tuple[str, str, Any]] = []

@@ -62,6 +62,7 @@ class Context:
             self._domain_id = _domain_id() if domain_id is None else _checked_domain(domain_id)
             self.arguments = arguments.parse_arguments(sys.argv if args is None else args)
             if initialize_logging:
+                log_output.use_console(self.arguments.console)
                 for name, level in self.arguments.log_levels:
                     log_output.set_level(name, level)
             self._initialised = self._ok = True

@@ -1,5 +1,8 @@
 """Command lines, remapping and names."""
 
+import math
+from pathlib import Path
+
 import pytest
 import rclpy
 from rclpy.exceptions import (
@@ -44,6 +47,27 @@ def test_names_and_topics_are_remapped() -> None:
         assert own.resolve_service_name("x") == "/ns/y"
         assert own.resolve_topic_name("x", only_expand=True) == "/ns/x"
     assert remove_ros_args(arguments) == ["program", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[("1e-3", 1e-3), ("1E5", 1e5), ("-.5", -0.5), ("5.", 5.0), ("inf", math.inf), ("-.inf", -math.inf)],
+        *[("0x1F", 31), ("010", 8), ("+5", 5), ("-0", 0), ("9223372036854775808", 2.0**63), ("08", 8.0)],
+        *[("y", True), ("N", False), ("on", True), ("No", False), ("TRUE", True)],
+        *[("1_000", "1_000"), ("1:30", "1:30"), ("2026-01-02", "2026-01-02"), ("=", "="), ("0o17", "0o17")],
+        *[("'1e3'", "1e3"), ('"y"', "y"), ("yEs", "yEs")],
+    ],
+)
+def test_values_are_read_as_ros_reads_them(text: str, value: object, tmp_path: Path) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text(f"/**:\n  ros__parameters:\n    in_file: {{on: {text}}}\n")
+    arguments = ["--ros-args", "-p", f"given:={text}", "--params-file", str(file)]
+    with rclpy.init(args=arguments):
+        node = Node("here", automatically_declare_parameters_from_overrides=True)
+        found = [node.get_parameter(name).value for name in ("given", "in_file.on")]
+    assert found == [value, value]
+    assert {type(v) for v in found} == {type(value)}
 
 
 def test_log_levels() -> None:

@@ -41,6 +41,18 @@ def test_filters_count_per_place(capfd: pytest.CaptureFixture[str]) -> None:
         logger.info("d", sometimes=True)
 
 
+def test_the_console_can_be_switched_off(capfd: pytest.CaptureFixture[str]) -> None:
+    rclpy.init(args=["--ros-args", "--disable-stdout-logs"])
+    get_logger("silent").error("unheard")
+    rclpy.shutdown()
+    rclpy.init(args=[])
+    get_logger("loud").error("heard")
+    rclpy.shutdown()
+    output = capfd.readouterr().err
+    assert "unheard" not in output
+    assert "heard" in output
+
+
 def test_messages_are_on_rosout(ros: None) -> None:
     listener, node = Node("listener"), Node("speaker", namespace="/ns")
     heard: list[Log] = []

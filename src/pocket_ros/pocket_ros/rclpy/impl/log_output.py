@@ -39,6 +39,7 @@ class LogRecord:
 _lock = RLock()
 _levels: dict[str, int] = {}
 _default_level = int(LoggingSeverity.INFO)
+_console = True
 _sinks: dict[str, Callable[[LogRecord], None]] = {}
 
 
@@ -75,6 +76,12 @@ def clear_levels() -> None:
         _default_level = int(LoggingSeverity.INFO)
 
 
+def use_console(wanted: bool) -> None:
+    """Whether records are written to the console; the sinks get them in any case."""
+    global _console
+    _console = wanted
+
+
 def add_sink(name: str, sink: Callable[[LogRecord], None]) -> None:
     """Hand messages of this logger and its children to `sink` as well."""
     with _lock:
@@ -90,6 +97,18 @@ def remove_sink(name: str, sink: Callable[[LogRecord], None]) -> None:
 
 def emit(record: LogRecord) -> None:
     """Write a record to the console and to the sinks of its logger and of its parents."""
+    if _console:
+        _write(record)
+    name = record.name
+    while name and _sinks:
+        sink = _sinks.get(name)
+        if sink is not None:
+            sink(record)
+            return
+        name = name.rpartition(".")[0]
+
+
+def _write(record: LogRecord) -> None:
     stream = sys.stdout if os.environ.get("RCUTILS_LOGGING_USE_STDOUT") == "1" else sys.stderr
     text = render(record)
     if _coloured(stream):
@@ -99,13 +118,6 @@ def emit(record: LogRecord) -> None:
         stream.flush()
     except (OSError, ValueError):
         pass  # a closed console is no reason to stop a robot
-    name = record.name
-    while name and _sinks:
-        sink = _sinks.get(name)
-        if sink is not None:
-            sink(record)
-            return
-        name = name.rpartition(".")[0]
 
 
 def render(record: LogRecord) -> str:

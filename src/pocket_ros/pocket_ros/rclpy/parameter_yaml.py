@@ -1,0 +1,55 @@
+"""YAML as ROS reads it in parameter files and in `-p name:=value`.
+
+Words are booleans, integers and floats by the rules of the C library rather than those of YAML: `1e-3` is a
+float, `y` a boolean, `1_000` and `2026-01-02` are strings. Keys are always text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+_PLAIN = "!plain"
+_TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
+_FALSE = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
+_NULL = frozenset(["", "~", "null", "Null", "NULL"])
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\.?(?:inf|nan)|infinity)", re.IGNORECASE)
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers: dict[Any, Any] = {}
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a name", key.start_mark)
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+_Loader.add_implicit_resolver(_PLAIN, re.compile(""), None)
+_Loader.add_constructor(_PLAIN, lambda loader, node: scalar(node.value))
+
+
+def load(text: str) -> Any:
+    """The content of a document. Raises yaml.YAMLError for what is none."""
+    return yaml.load(text, Loader=_Loader)
+
+
+def scalar(text: str) -> bool | int | float | str | None:
+    """What a word without quotes means; integers beyond 64 bits are floats."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _INTEGER.fullmatch(text):
+        digits = text.lstrip("+-")
+        octal = digits.startswith("0") and digits.isdigit()
+        value = int(text, 8 if octal else 0)
+        return value if -(2**63) <= value < 2**63 else float(value)
+    if _FLOAT.fullmatch(text):
+        special = text.lower().lstrip("+-").startswith((".i", ".n"))
+        return float(text.replace(".", "") if special else text)
+    return text
