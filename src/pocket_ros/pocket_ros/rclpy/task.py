@@ -7,10 +7,11 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Generator
-from threading import RLock
+from threading import RLock, local
 from typing import Any, Generic, TypeVar
 
 _T = TypeVar("_T")
+_stepping = local()  # `task` is set while this thread resumes a coroutine for a Task
 
 
 class Future(Generic[_T]):
@@ -37,7 +38,8 @@ class Future(Generic[_T]):
 
     def __await__(self) -> Generator[Any, None, _T | None]:
         while not self._done and not self._cancelled:
-            yield self
+            # A Task waits for what is yielded; asyncio takes a bare yield as giving others a turn.
+            yield self if getattr(_stepping, "task", None) is not None else None
         return self.result()
 
     def cancel(self) -> None:
@@ -173,7 +175,7 @@ class Task(Future[_T]):
                     self.set_result(result)
                     return
                 self._coroutine = result
-            awaited = self._coroutine.send(None)
+            awaited = self._send()
         except StopIteration as end:
             self.set_result(end.value)
         except BaseException as error:
@@ -182,6 +184,14 @@ class Task(Future[_T]):
                 raise
         else:
             self._wait_for(awaited)
+
+    def _send(self) -> Any:
+        outer = getattr(_stepping, "task", None)
+        _stepping.task = self
+        try:
+            return self._coroutine.send(None)
+        finally:
+            _stepping.task = outer
 
     def _wait_for(self, awaited: Any) -> None:
         resume = self._resume

@@ -1,5 +1,6 @@
 """Executors, callback groups, futures, coroutines, guard conditions."""
 
+import asyncio
 import threading
 from typing import Any
 
@@ -166,6 +167,30 @@ def test_tasks_and_callbacks_share_the_executor(ros: None) -> None:
     task = executor.create_task(busy)
     executor.spin_until_future_complete(task, timeout_sec=10)
     assert task.result() >= 3
+
+
+def test_asyncio_can_await_futures_while_the_node_spins(ros: None) -> None:
+    server, node = Node("server"), Node("here")
+    server.create_service(AddTwoInts, "add", lambda request, response: AddTwoInts.Response(sum=request.a))
+    client = node.create_client(AddTwoInts, "add")
+    executor = SingleThreadedExecutor()
+    executor.add_node(server)
+    executor.add_node(node)
+
+    async def spin() -> None:
+        while True:
+            executor.spin_once(timeout_sec=0.01)
+            await asyncio.sleep(0)
+
+    async def ask() -> int:
+        spinning = asyncio.ensure_future(spin())
+        assert client.wait_for_service(timeout_sec=10)
+        response = await client.call_async(AddTwoInts.Request(a=7))
+        spinning.cancel()
+        return int(response.sum)
+
+    assert asyncio.run(asyncio.wait_for(ask(), 10)) == 7
+    executor.shutdown()
 
 
 def test_futures() -> None:
