@@ -6,8 +6,8 @@ Guarantees: a real module anywhere on the path wins, whichever is imported first
 
 `LastFinder` is last on `sys.meta_path` and decides who owns a top-level name. `PathGuard` is first, because
 the path finder would otherwise get two questions wrong: a plain folder called `launch` (most ROS packages
-have one), or the folder of an interface package in a `src` on the path, would become a namespace package, and a submodule of an aliased package would be loaded a second
-time under its public name.
+have one), or the folder of an interface package where `src` is on the path, would become a namespace package,
+and a submodule of an aliased package would be loaded a second time under its public name.
 """
 
 import sys

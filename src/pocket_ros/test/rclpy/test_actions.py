@@ -1,5 +1,7 @@
 """Actions between processes."""
 
+import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +10,8 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from example_interfaces.action import Fibonacci
 from rclpy.action import ActionClient, ActionServer, get_action_names_and_types
+from rclpy.exceptions import RCLError
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 
 Start = Callable[..., Any]
@@ -125,3 +129,36 @@ def test_a_newer_goal_can_preempt_the_older(ros: None) -> None:
     assert result_of(node, second.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED
     server.destroy()
     client.destroy()
+
+
+def test_feedback_after_shutdown_ends_the_callback(ros: None) -> None:
+    node, started, ended = Node("here"), threading.Event(), threading.Event()
+
+    def execute(goal_handle: Any) -> Fibonacci.Result:
+        try:
+            while True:
+                goal_handle.publish_feedback(Fibonacci.Feedback())
+                started.set()
+        except RCLError:
+            ended.set()
+            raise
+
+    server = ActionServer(node, Fibonacci, "endless", execute)
+    client = ActionClient(node, Fibonacci, "endless")
+    executor = MultiThreadedExecutor(2)
+    executor.add_node(node)
+    spinning = threading.Thread(target=_spin_until_shutdown, args=(executor,))
+    spinning.start()
+    assert client.wait_for_server(timeout_sec=10)
+    client.send_goal_async(Fibonacci.Goal())
+    assert started.wait(10)
+    rclpy.shutdown()
+    assert ended.wait(10)
+    spinning.join(10)
+    assert not spinning.is_alive()
+    server.destroy()
+
+
+def _spin_until_shutdown(executor: MultiThreadedExecutor) -> None:
+    with contextlib.suppress(ExternalShutdownException):
+        executor.spin()

@@ -35,7 +35,7 @@ def test_declaring_reading_and_setting(ros: None) -> None:
         node.declare_parameter("speed", 2.0)
     with pytest.raises(ParameterUninitializedException):
         node.get_parameter("size")
-    with pytest.raises(ParameterNotDeclaredException):
+    with pytest.raises(ParameterNotDeclaredException, match=r"undeclared parameter.s.: nothing$"):
         node.get_parameter("nothing")
     assert node.get_parameter_or("nothing", Parameter("nothing", value=3)).value == 3
     (good, bad) = node.set_parameters([Parameter("speed", value=2.0), Parameter("size", value="big")])

@@ -174,9 +174,15 @@ class ActionServer:
         """Nothing to do: finished goals are noticed by their state."""
 
     def publish_feedback(self, goal_handle: ServerGoalHandle, feedback: Any) -> None:
-        """Publish feedback of a goal. Raises TypeError for what is none of this action."""
+        """Publish feedback of a goal.
+
+        Raises TypeError for what is none of this action, and RCLError after shutdown: that ends callbacks
+        which work on as long as their goal is active.
+        """
         if not isinstance(feedback, self._action_type.Feedback):
             raise TypeError(f"Expected {self._action_type.Feedback}, got {type(feedback)}")
+        if not self._node.context.ok():
+            raise RCLError("Failed to publish feedback with an action server: the context is shut down")
         if not self._destroyed and goal_handle.status != GoalStatus.UNKNOWN:
             kind = self._action_type.Impl.FeedbackMessage
             self._feedback.publish(kind(goal_id=goal_handle.goal_id, feedback=feedback))
@@ -224,6 +230,8 @@ class ActionServer:
             result = await _call(execute_callback, goal_handle)
         except Exception as error:  # A faulty callback aborts its goal; the server goes on.
             result = None
+            if not self._node.context.ok() and isinstance(error, RCLError):
+                return  # told that it is over by what it called
             self._logger.error(f"Error raised in execute callback: {error}")
             traceback.print_exc()
         if not isinstance(result, self._action_type.Result):
