@@ -30,6 +30,9 @@ LIBRARIES = frozenset(
         "launch_yaml",
         "rclpy",
         "ros2cli",
+        "rosidl_runtime_py",
+        "tf2_geometry_msgs",
+        "tf2_py",
         "tf2_ros",
     }
 )

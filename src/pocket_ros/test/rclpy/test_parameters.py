@@ -33,7 +33,7 @@ def test_declaring_reading_and_setting(ros: None) -> None:
     assert node.declare_parameter("size", Parameter.Type.INTEGER).value is None
     with pytest.raises(ParameterAlreadyDeclaredException):
         node.declare_parameter("speed", 2.0)
-    with pytest.raises(ParameterUninitializedException):
+    with pytest.raises(ParameterUninitializedException, match=r"'size' is not initialized: size$"):
         node.get_parameter("size")
     with pytest.raises(ParameterNotDeclaredException, match=r"undeclared parameter.s.: nothing$"):
         node.get_parameter("nothing")

@@ -1,0 +1,49 @@
+"""Interface classes by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..interfaces.classes import action_class, message_class, service_class
+
+_MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
+
+
+def get_interface(identifier: str) -> Any:
+    """The class of `package/msg/Name`, `package/srv/Name` or `package/action/Name`.
+
+    Raises ValueError for a name of another form, LookupError for one that is not known.
+    """
+    parts = identifier.split("/")
+    if len(parts) != 3 or parts[1] not in _MAKERS or not all(parts):
+        raise ValueError(
+            f"Expected the full name of an interface such as std_msgs/msg/String, got '{identifier}'"
+        )
+    return _MAKERS[parts[1]](identifier)
+
+
+def get_message(identifier: str) -> Any:
+    """The message class of `package/msg/Name`, or of a part of a service or action.
+
+    Raises ValueError and LookupError.
+    """
+    parts = identifier.split("/")
+    if len(parts) == 3 and parts[1] in ("srv", "action"):
+        return message_class(identifier)
+    return _of_kind(identifier, "msg")
+
+
+def get_service(identifier: str) -> Any:
+    """The service class of `package/srv/Name`. Raises ValueError and LookupError."""
+    return _of_kind(identifier, "srv")
+
+
+def get_action(identifier: str) -> Any:
+    """The action class of `package/action/Name`. Raises ValueError and LookupError."""
+    return _of_kind(identifier, "action")
+
+
+def _of_kind(identifier: str, kind: str) -> Any:
+    if identifier.split("/")[1:2] != [kind]:
+        raise ValueError(f"Expected the full name of an interface, package/{kind}/Name, got '{identifier}'")
+    return get_interface(identifier)
