@@ -16,7 +16,7 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 
 # The ports of higher domains are those that the system hands out by itself.
-DOMAINS = range(50, 102)
+DOMAINS = range(50, 100)
 
 
 def reserve_domain() -> tuple[int, TextIO]:
@@ -106,8 +106,11 @@ def other_domain() -> int:
 
 
 @pytest.fixture
-def ros() -> Iterator[None]:
-    """An initialised default context."""
+def ros(start: Callable[..., Program]) -> Iterator[None]:
+    """An initialised default context.
+
+    It ends before the programs of the test do: closing would wait for the answers of those that were killed.
+    """
     import rclpy
 
     rclpy.init(args=[])

@@ -28,8 +28,8 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 rclpy.init()
 node = rclpy.create_node('unnamed')
-print('spinning', node.get_name(), flush=True)
 try:
+    print('spinning', node.get_name(), flush=True)
     rclpy.spin(node)
 except (KeyboardInterrupt, ExternalShutdownException):
     pass
