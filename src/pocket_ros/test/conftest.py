@@ -17,24 +17,28 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 # The ports of higher domains are those that the system hands out by itself.
 DOMAINS = range(50, 100)
+_locks: list[TextIO] = []
 
 
-def reserve_domain() -> tuple[int, TextIO]:
-    """A domain no other test run on this machine is in; it is kept while the file is open."""
+def reserve_domain() -> int:
+    """A domain no other test run on this machine is in; it is kept until this one ends."""
     first = os.getpid() % len(DOMAINS)
     for domain in [*DOMAINS[first:], *DOMAINS[:first]]:
-        lock = open(Path(tempfile.gettempdir()) / f"pocket_ros_test_domain_{domain}", "w")  # noqa: SIM115
+        try:
+            lock = open(Path(tempfile.gettempdir()) / f"pocket_ros_test_domain_{domain}", "w")  # noqa: SIM115
+        except PermissionError:  # of another user
+            continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.close()
             continue
-        return domain, lock
+        _locks.append(lock)
+        return domain
     raise RuntimeError(f"all domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use by other test runs")
 
 
-domain, _domain_lock = reserve_domain()
-os.environ["ROS_DOMAIN_ID"] = str(domain)
+os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 _log_folder = tempfile.TemporaryDirectory(prefix="pocket_ros_test_log_")
 os.environ["ROS_LOG_DIR"] = _log_folder.name
