@@ -257,7 +257,7 @@ def _frame_as_yaml(frame: KnownFrame) -> str:
         f"{frame.name}: \n"
         f"  parent: '{frame.parent}'\n"
         f"  broadcaster: '{frame.authority}'\n"
-        f"  rate: {frame.count / max(length, _SHORTEST_HISTORY):.3f}\n"
+        f"  rate: {frame.kept / max(length, _SHORTEST_HISTORY):.3f}\n"
         f"  most_recent_transform: {frame.newest / 1e9:f}\n"
         f"  oldest_transform: {frame.oldest / 1e9:f}\n"
         f"  buffer_length: {length:.3f}\n"

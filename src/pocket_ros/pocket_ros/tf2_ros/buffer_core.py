@@ -19,14 +19,14 @@ _MAX_DEPTH = 1000
 
 
 class KnownFrame(NamedTuple):
-    """A frame, who said so last, and what is kept of it (nanoseconds, both 0 for static frames)."""
+    """A frame, who said so last, and how much is kept of it; times in ns, both 0 for static frames."""
 
     name: str
     parent: str
     authority: str
     oldest: int
     newest: int
-    count: int
+    kept: int
 
 
 class BufferCore:
