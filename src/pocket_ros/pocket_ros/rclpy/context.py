@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import arguments
-from .exceptions import NotInitializedException
+from .exceptions import NotInitializedException, RCLError
 from .impl import log_output
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ class Context:
     def shutdown(self) -> None:
         """End communications: waits end, endpoints disappear.
 
-        Raises RuntimeError when it was never initialised.
+        Raises RuntimeError when it was never initialised, RCLError when it is shut down already.
         """
         if not self._initialised:
             raise RuntimeError("Context must be initialized before it can be shutdown")
         if not self._end():
-            raise RuntimeError("failed to shutdown: rcl_shutdown already called on the given context")
+            raise RCLError("failed to shutdown: rcl_shutdown already called on the given context")
 
     def try_shutdown(self) -> None:
         """`shutdown`, unless there is nothing to shut down."""

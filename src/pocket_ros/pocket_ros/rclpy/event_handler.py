@@ -10,11 +10,12 @@ from typing import Any
 
 from .callback_groups import CallbackGroup
 from .entity import Entity
+from .exceptions import RCLError
 from .logging import get_logger
 from .qos import QoSPolicyKind, qos_policy_name_from_kind
 
 
-class UnsupportedEventTypeError(RuntimeError):
+class UnsupportedEventTypeError(RCLError):
     """Raised for an event the middleware does not report."""
 
 

@@ -17,7 +17,7 @@ class NotInitializedException(Exception):
 
 
 class NoTypeSupportImportedException(Exception):
-    """Raised for a class that is no interface class."""
+    """Raised by a full ROS 2 for a class whose type support cannot be loaded; never raised here."""
 
     def __init__(self) -> None:
         super().__init__("no type_support imported")
@@ -27,7 +27,7 @@ class RCLError(RuntimeError):
     """Raised when the middleware or the client library refuses an operation."""
 
 
-class InvalidHandle(Exception):
+class InvalidHandle(RuntimeError):
     """Raised when something destroyed is used."""
 
 
@@ -135,7 +135,7 @@ class ROSInterruptException(Exception):
         super().__init__("rclpy.shutdown() has been called")
 
 
-class UnknownROSArgsError(RCLError):
+class UnknownROSArgsError(RuntimeError):
     """Raised by init for a ROS argument that does not exist."""
 
 

@@ -176,7 +176,7 @@ class NodeEntities(NodeEndpoints):
         clock: Clock | None = None,
         autostart: bool = True,
     ) -> Timer:
-        """A timer, on the node's clock where none is given. Raises ValueError for a negative period."""
+        """A timer, on the node's clock where none is given. Raises RCLError for a negative period."""
         period = int(float(timer_period_sec) * S_TO_NS)
         group = callback_group or self._default_callback_group
         timer = Timer(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .exceptions import RCLError
 from .graph_names import SERVICE_REPLIES, SERVICE_REQUESTS, demangle_service, demangle_topic
 from .topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
 from .type_hash import TypeHash
@@ -21,7 +22,7 @@ NamesAndTypes = list[tuple[str, list[str]]]
 _POLL = 0.05
 
 
-class NodeNameNonExistentError(RuntimeError):
+class NodeNameNonExistentError(RCLError):
     """Raised for a node that the graph does not know."""
 
 
@@ -127,10 +128,11 @@ class NodeGraph:
         )
 
     def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
-        """Wait for a node to appear; False on timeout (seconds)."""
+        """Wait for a node to appear; False on timeout (seconds). The leading slash can be left out."""
+        wanted = "/" + fully_qualified_node_name.lstrip("/")
         deadline = time.monotonic() + timeout
         while self.context.ok():
-            if fully_qualified_node_name in self.get_fully_qualified_node_names():
+            if wanted in self.get_fully_qualified_node_names():
                 return True
             if time.monotonic() >= deadline:
                 return False

@@ -176,7 +176,8 @@ class NodeParameters:
     def set_parameters(self, parameter_list: list[Parameter]) -> list[Any]:
         """Set parameters one by one; a SetParametersResult for each.
 
-        Raises ParameterNotDeclaredException for the first that is undeclared, where that is not allowed.
+        Raises ParameterNotDeclaredException for the first that is undeclared, where that is not allowed, and
+        TypeError for what is no Parameter.
         """
         results = []
         for parameter in parameter_list:
@@ -192,6 +193,9 @@ class NodeParameters:
         return self._ros_set_atomically(changed)
 
     def _ros_before_setting(self, parameters: list[Parameter]) -> list[Parameter]:
+        for parameter in parameters:
+            if not isinstance(parameter, Parameter):
+                raise TypeError(f"parameter must be instance of type '{Parameter!r}', it was {parameter!r}")
         for callback in self._pre_set_parameters_callbacks:
             parameters = callback(parameters)
         return parameters

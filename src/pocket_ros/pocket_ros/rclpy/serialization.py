@@ -11,7 +11,7 @@ from .type_support import check_for_type_support
 def serialize_message(message: Any) -> bytes:
     """The CDR of a message, with its encapsulation header.
 
-    Raises NoTypeSupportImportedException for what is no message.
+    Raises AttributeError for what is no message.
     """
     check_for_type_support(type(message))
     return bytes(cdr.serialize(message))

@@ -10,7 +10,7 @@ from .callback_groups import CallbackGroup
 from .clock import Clock, ClockChange, TimeJump
 from .context import Context
 from .entity import Entity
-from .exceptions import InvalidHandle, ROSInterruptException
+from .exceptions import InvalidHandle, RCLError, ROSInterruptException
 
 
 class Timer(Entity):
@@ -27,7 +27,7 @@ class Timer(Entity):
         autostart: bool = True,
     ) -> None:
         if timer_period_ns < 0:
-            raise ValueError(f"timer period must not be negative, it was {timer_period_ns} ns")
+            raise RCLError(f"timer period must not be negative, it was {timer_period_ns} ns")
         super().__init__(callback_group)
         self.callback = callback
         self._clock = clock

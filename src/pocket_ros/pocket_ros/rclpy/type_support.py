@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from .exceptions import NoTypeSupportImportedException
-
 MsgType = TypeVar("MsgType")
 SrvType = TypeVar("SrvType")
 SrvTypeRequest = TypeVar("SrvTypeRequest")
@@ -13,9 +11,11 @@ SrvTypeResponse = TypeVar("SrvTypeResponse")
 
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:
-    """Raises NoTypeSupportImportedException for what is no interface class of pocket_ros."""
+    """Raises AttributeError for what is no interface class of pocket_ros."""
     if not getattr(msg_or_srv_type, "_type_name_", None):
-        raise NoTypeSupportImportedException
+        raise AttributeError(
+            f"{msg_or_srv_type!r} is no interface class: pass one such as std_msgs.msg.String itself"
+        )
 
 
 def check_is_valid_msg_type(msg_type: Any) -> None:

@@ -11,6 +11,8 @@ from rclpy.exceptions import (
     InvalidServiceNameException,
     InvalidTopicNameException,
     NotInitializedException,
+    RCLError,
+    UnknownROSArgsError,
 )
 from rclpy.logging import get_logger_level
 from rclpy.node import Node
@@ -93,6 +95,11 @@ def test_contexts_are_needed_and_initialised_once() -> None:
         rclpy.init(args=[])
     with pytest.raises(RuntimeError):
         rclpy.shutdown()
+    context = rclpy.Context()
+    context.init([])
+    context.shutdown()
+    with pytest.raises(RCLError, match="already"):
+        context.shutdown()
     with pytest.raises(RuntimeError, match="232"):
         rclpy.Context().init([], domain_id=300)
 
@@ -109,3 +116,18 @@ def test_invalid_names_say_what_is_wrong(ros: None) -> None:
             node.create_publisher(String, topic, 1)
     with pytest.raises(InvalidServiceNameException):
         node.create_client(Empty, "a b")
+
+
+def test_what_is_no_interface_class_is_refused(ros: None) -> None:
+    node = Node("here")
+    for wrong in (int, "String"):
+        with pytest.raises(AttributeError, match="no interface class"):
+            node.create_publisher(wrong, "topic", 1)
+    with pytest.raises(RCLError, match="negative"):
+        node.create_timer(-1.0, lambda: None)
+
+
+def test_an_unknown_ros_argument_is_no_error_of_the_middleware() -> None:
+    with pytest.raises(UnknownROSArgsError, match="--what") as error:
+        rclpy.init(args=["--ros-args", "--what"])
+    assert not isinstance(error.value, RCLError)

@@ -117,6 +117,8 @@ def test_refusals_say_what_was_refused(ros: None) -> None:
     node.declare_parameter("r", 0.5, step)
     with pytest.raises(ParameterNotDeclaredException) as undeclared:
         node.get_parameter("zz")
+    with pytest.raises(TypeError, match="Parameter"):
+        node.set_parameters([3])
     assert str(undeclared.value) == "Invalid access to undeclared parameter(s): zz"
     with pytest.raises(ParameterAlreadyDeclaredException) as again:
         node.declare_parameter("r", 0.5)
