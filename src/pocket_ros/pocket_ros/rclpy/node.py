@@ -9,7 +9,7 @@ from . import names
 from .arguments import RosArguments, parse_arguments
 from .clock import ROSClock
 from .context import Context
-from .exceptions import NotInitializedException
+from .exceptions import InvalidHandle, NotInitializedException
 from .graph_node import GraphNode
 from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
@@ -60,8 +60,8 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
         if not self._context.ok():
             raise NotInitializedException("cannot create node")
         self._ros_arguments = _arguments(self._context, cli_args, use_global_arguments)
-        self._ros_set_names(node_name, namespace or "")
         self._ros_destroyed = False
+        self._ros_set_names(node_name, namespace or "")
         self._ros_init_entities()
         self._ros_init_parameters(allow_undeclared_parameters, self._ros_overrides(parameter_overrides))
         self._clock = ROSClock()
@@ -112,19 +112,23 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
 
     @property
     def handle(self) -> Node:
-        """The node itself."""
+        """The node itself. Raises InvalidHandle after destruction."""
+        self._ros_check()
         return self
 
     def get_name(self) -> str:
-        """The name, without namespace."""
+        """The name, without namespace. Raises InvalidHandle after destruction."""
+        self._ros_check()
         return self._ros_name
 
     def get_namespace(self) -> str:
-        """The namespace."""
+        """The namespace. Raises InvalidHandle after destruction."""
+        self._ros_check()
         return self._ros_namespace
 
     def get_fully_qualified_name(self) -> str:
-        """Namespace and name."""
+        """Namespace and name. Raises InvalidHandle after destruction."""
+        self._ros_check()
         return f"{self._ros_namespace.rstrip('/')}/{self._ros_name}"
 
     def get_clock(self) -> ROSClock:
@@ -162,6 +166,10 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
             entities.clear()
         if self._context.ok():
             self._context.graph.remove_node(self._ros_graph_node)
+
+    def _ros_check(self) -> None:
+        if self._ros_destroyed:
+            raise InvalidHandle("cannot use Node because destruction was requested")
 
     def __enter__(self) -> Node:
         return self

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import rclpy
 from rclpy.exceptions import (
+    InvalidHandle,
     InvalidNamespaceException,
     InvalidNodeNameException,
     InvalidServiceNameException,
@@ -102,6 +103,15 @@ def test_contexts_are_needed_and_initialised_once() -> None:
         context.shutdown()
     with pytest.raises(RuntimeError, match="232"):
         rclpy.Context().init([], domain_id=300)
+
+
+def test_a_destroyed_node_cannot_be_used(ros: None) -> None:
+    node = Node("here")
+    node.destroy_node()
+    node.destroy_node()
+    for use in (node.get_name, lambda: node.create_publisher(String, "topic", 1)):
+        with pytest.raises(InvalidHandle):
+            use()
 
 
 def test_invalid_names_say_what_is_wrong(ros: None) -> None:
