@@ -12,8 +12,10 @@ from .exceptions import (
 )
 
 HIDDEN_TOPIC_PREFIX = "_"
+_DIGIT_FIRST = re.compile(r"(?:^|/)\d")
 _BAD = re.compile(r"[^A-Za-z0-9_/~{}]")
 _MAX_NODE_NAME = 255
+_MAX_TOPIC_NAME = 255 - 8  # DDS allows 255; prefixes such as `rt` and suffixes such as `Reply` take 8
 
 
 def validate_node_name(node_name: str) -> bool:
@@ -42,7 +44,9 @@ def validate_namespace(namespace: str) -> bool:
     if namespace == "/":
         return True
     if namespace[-1] == "/":
-        raise InvalidNamespaceException(namespace, "namespace must not end with a '/'", len(namespace) - 1)
+        raise InvalidNamespaceException(
+            namespace, "namespace must not end with a '/', unless only a '/'", len(namespace) - 1
+        )
     bad = re.search(r"[^A-Za-z0-9_/]", namespace)
     if bad:
         text = "namespace must not contain characters other than alphanumerics, '_', or '/'"
@@ -59,7 +63,7 @@ def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
     if not name:
         raise error(name, "topic name must not be empty string", 0)
     if name[-1] == "/":
-        raise error(name, "topic name must not end with a forward slash ('/')", len(name) - 1)
+        raise error(name, "topic name must not end with a forward slash", len(name) - 1)
     bad = _BAD.search(name)
     if bad:
         raise error(
@@ -69,28 +73,41 @@ def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
         )
     tilde = name.find("~")
     if tilde > 0:
-        raise error(name, "topic name must not have tilde ('~') unless it is the first character", tilde)
+        raise error(name, "topic name must not have tilde '~' unless it is the first character", tilde)
     if tilde == 0 and len(name) > 1 and name[1] != "/":
-        raise error(name, "topic name must not have a tilde ('~') that is not followed by a forward slash", 1)
+        text = "topic name must not have a tilde '~' that is not followed by a forward slash '/'"
+        raise error(name, text, 1)
     if name.count("{") != name.count("}"):
-        raise error(name, "topic name has unmatched curly brace", max(name.find("{"), name.find("}")))
-    problem = _token_problem(name)
-    if problem:
-        raise error(name, "topic name " + problem[0], problem[1])
+        text = "topic name must not have unmatched (unbalanced) curly braces '{}'"
+        raise error(name, text, max(name.find("{"), name.find("}")))
+    digit = _DIGIT_FIRST.search(name)
+    if digit:
+        raise error(name, "topic name token must not start with a number", digit.end() - 1)
     return True
 
 
 def validate_full_topic_name(name: str, *, is_service: bool = False) -> bool:
-    """`validate_topic_name` for a name that must be absolute and free of substitutions."""
+    """`validate_topic_name` for an expanded name: absolute, without empty parts, not too long for DDS."""
     error = InvalidServiceNameException if is_service else InvalidTopicNameException
     if not name.startswith("/"):
         raise error(name, "topic name must be absolute, it must lead with a '/'", 0)
-    return validate_topic_name(name, is_service=is_service)
+    validate_topic_name(name, is_service=is_service)
+    if "//" in name:
+        raise error(name, "topic name must not contain repeated '/'", name.index("//") + 1)
+    if len(name) > _MAX_TOPIC_NAME:
+        raise error(name, f"topic length should not exceed '{_MAX_TOPIC_NAME}'", _MAX_TOPIC_NAME - 1)
+    return True
 
 
 def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> str:
-    """The absolute name: `~`, `{node}` and `{namespace}` replaced. Raises as the validations do."""
-    validate_topic_name(topic_name)
+    """The absolute name: `~`, `{node}` and `{namespace}` replaced.
+
+    Raises ValueError for a topic name that cannot be expanded, and as the validations of the others do.
+    """
+    try:
+        validate_topic_name(topic_name)
+    except InvalidTopicNameException as error:
+        raise ValueError(str(error)) from None
     validate_node_name(node_name)
     namespace = node_namespace if node_namespace.startswith("/") else f"/{node_namespace}"
     validate_namespace(namespace)
@@ -101,7 +118,10 @@ def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> s
         topic_name.replace("{node}", node_name).replace("{ns}", namespace).replace("{namespace}", namespace)
     )
     if "{" in topic_name:
-        raise InvalidTopicNameException(topic_name, "unknown substitution", topic_name.index("{"))
+        raise ValueError(
+            f"topic name '{topic_name}' is invalid: unknown substitution; "
+            "known are {node}, {ns} and {namespace}"
+        )
     return topic_name if topic_name.startswith("/") else f"{base}/{topic_name}"
 
 
@@ -114,7 +134,7 @@ def _token_problem(name: str) -> tuple[str, int] | None:
     doubled = name.find("//")
     if doubled >= 0:
         return "must not contain repeated '/'", doubled + 1
-    digit = re.search(r"(?:^|/)\d", name)
+    digit = _DIGIT_FIRST.search(name)
     if digit:
         return "must not have a token that starts with a number", digit.end() - 1
     return None

@@ -10,7 +10,7 @@ from . import names
 from .callback_groups import CallbackGroup
 from .client import Client
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from .exceptions import InvalidTopicNameException, RCLError
+from .exceptions import NameValidationException, RCLError
 from .graph_node import GraphNode
 from .publisher import Publisher
 from .qos import QoSProfile, warn_zero_depth
@@ -45,16 +45,28 @@ class NodeEndpoints:
         return self._context.graph
 
     def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
-        """The full name of a topic after remapping. Raises InvalidTopicNameException."""
-        return self._ros_resolve(topic, "rostopic", only_expand)
+        """The full name of a topic after remapping. Raises RCLError for names that are none."""
+        return self._ros_resolve_valid(topic, "rostopic", only_expand)
 
     def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
-        """The full name of a service after remapping. Raises InvalidServiceNameException."""
+        """The full name of a service after remapping. Raises RCLError for names that are none."""
+        return self._ros_resolve_valid(service, "rosservice", only_expand)
+
+    def _ros_resolve_valid(self, name: str, kind: str, only_expand: bool) -> str:
         try:
-            return self._ros_resolve(service, "rosservice", only_expand)
-        except InvalidTopicNameException:
-            names.validate_topic_name(service, is_service=True)
-            raise
+            full_name = self._ros_resolve(name, kind, only_expand)
+            names.validate_full_topic_name(full_name)
+        except (NameValidationException, ValueError) as error:
+            raise RCLError(f"failed to resolve name: {error}") from None
+        return full_name
+
+    def _ros_endpoint_name(self, name: str, kind: str) -> str:
+        """The full name for an endpoint to make: what is wrong with a name is raised by its own class."""
+        is_service = kind == "rosservice"
+        names.validate_topic_name(name, is_service=is_service)
+        full_name = self._ros_resolve(name, kind)
+        names.validate_full_topic_name(full_name, is_service=is_service)
+        return full_name
 
     def _ros_create_publisher(
         self,
@@ -66,7 +78,7 @@ class NodeEndpoints:
         publisher_class: type[Publisher] = Publisher,
     ) -> Publisher:
         check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
         data = f"typehash={type_hash(msg_type._type_name_)};".encode()
         writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
@@ -88,7 +100,7 @@ class NodeEndpoints:
         raw: bool = False,
     ) -> Subscription:
         check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self.resolve_topic_name(topic)
+        profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
         data = f"typehash={type_hash(msg_type._type_name_)};".encode()
         reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
@@ -112,7 +124,7 @@ class NodeEndpoints:
         self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
     ) -> Client:
         check_is_valid_srv_type(srv_type)
-        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
         request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
         number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
@@ -134,7 +146,7 @@ class NodeEndpoints:
         service_class: type[Service] = Service,
     ) -> Service:
         check_is_valid_srv_type(srv_type)
-        full_name, profile = self.resolve_service_name(name), _profile(profile)
+        full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
         request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
         number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
 
@@ -196,7 +208,7 @@ class NodeEndpoints:
         if self._context.ok():
             self._ros_graph.changed()
 
-    def _ros_resolve(self, name: str, kind: str, only_expand: bool) -> str:
+    def _ros_resolve(self, name: str, kind: str, only_expand: bool = False) -> str:
         def expand(text: str) -> str:
             return names.expand_topic_name(text, self.get_name(), self.get_namespace())
 

@@ -33,11 +33,8 @@ class NodeGraph:
     def context(self) -> Context:
         raise NotImplementedError("Node defines context")
 
-    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
-        raise NotImplementedError("Node defines resolve_topic_name()")
-
-    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
-        raise NotImplementedError("Node defines resolve_service_name()")
+    def _ros_resolve(self, name: str, kind: str, only_expand: bool = False) -> str:
+        raise NotImplementedError("Node defines _ros_resolve()")
 
     @property
     def _ros_graph(self) -> Graph:
@@ -94,27 +91,29 @@ class NodeGraph:
         return _services(e for e in own if e.topic.startswith(SERVICE_REPLIES))
 
     def count_publishers(self, topic_name: str) -> int:
-        """How many publishers a topic has."""
-        return self._ros_count(self._ros_graph.writers(), "rt" + self.resolve_topic_name(topic_name))
+        """How many publishers a topic has. Raises ValueError for names that are none."""
+        return self._ros_count(self._ros_graph.writers(), "rt" + self._ros_resolve(topic_name, "rostopic"))
 
     def count_subscribers(self, topic_name: str) -> int:
-        """How many subscriptions a topic has."""
-        return self._ros_count(self._ros_graph.readers(), "rt" + self.resolve_topic_name(topic_name))
+        """How many subscriptions a topic has. Raises ValueError for names that are none."""
+        return self._ros_count(self._ros_graph.readers(), "rt" + self._ros_resolve(topic_name, "rostopic"))
 
     def count_clients(self, service_name: str) -> int:
-        """How many clients a service has."""
-        return self._ros_count(self._ros_graph.readers(), f"rr{self.resolve_service_name(service_name)}Reply")
+        """How many clients a service has. Raises ValueError for names that are none."""
+        return self._ros_count(
+            self._ros_graph.readers(), f"rr{self._ros_resolve(service_name, 'rosservice')}Reply"
+        )
 
     def count_services(self, service_name: str) -> int:
-        """How many servers a service has."""
+        """How many servers a service has. Raises ValueError for names that are none."""
         return self._ros_count(
-            self._ros_graph.readers(), f"rq{self.resolve_service_name(service_name)}Request"
+            self._ros_graph.readers(), f"rq{self._ros_resolve(service_name, 'rosservice')}Request"
         )
 
     def get_publishers_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
     ) -> list[TopicEndpointInfo]:
-        """Who publishes a topic, and how."""
+        """Who publishes a topic, and how. Raises ValueError for names that are none."""
         return self._ros_infos(
             self._ros_graph.writers(), topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER
         )
@@ -122,7 +121,7 @@ class NodeGraph:
     def get_subscriptions_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
     ) -> list[TopicEndpointInfo]:
-        """Who subscribes to a topic, and how."""
+        """Who subscribes to a topic, and how. Raises ValueError for names that are none."""
         return self._ros_infos(
             self._ros_graph.readers(), topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION
         )
@@ -154,7 +153,7 @@ class NodeGraph:
     def _ros_infos(
         self, endpoints: list[Endpoint], topic: str, no_mangle: bool, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
-        wanted = topic if no_mangle else "rt" + self.resolve_topic_name(topic)
+        wanted = topic if no_mangle else "rt" + self._ros_resolve(topic, "rostopic")
         found = [e for e in endpoints if e.topic == wanted]
         nodes = self._ros_graph.nodes() if found else []
         return [_info(endpoint, nodes, kind) for endpoint in found]

@@ -121,9 +121,16 @@ def test_invalid_names_say_what_is_wrong(ros: None) -> None:
     with pytest.raises(InvalidNamespaceException):
         Node("a", namespace="/1b")
     node = Node("here")
-    for topic in ("", "a//b", "1a", "a b", "a/", "a~"):
+    for topic in ("", "a//b", "1a", "a b", "a/", "a~", "a" * 247):
         with pytest.raises(InvalidTopicNameException):
             node.create_publisher(String, topic, 1)
+        with pytest.raises(RCLError, match="failed to resolve name"):
+            node.resolve_topic_name(topic)
+    assert len(node.create_publisher(String, "a" * 246, 1).topic_name) == 247
+    with pytest.raises(ValueError, match="unknown substitution"):
+        node.create_publisher(String, "{bad}", 1)
+    with pytest.raises(ValueError, match="must not contain characters"):
+        node.count_publishers("a b")
     with pytest.raises(InvalidServiceNameException):
         node.create_client(Empty, "a b")
 
