@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from .context import Context
+from .exceptions import InvalidHandle
 from .executor_base import Executor
 from .executor_exceptions import (
     ConditionReachedException,
@@ -21,15 +22,19 @@ from .executor_exceptions import (
     TimeoutException,
     TimeoutObject,
 )
+from .task import Future, Task
 from .utilities import timeout_sec_to_nsec
 
 __all__ = [
     "ConditionReachedException",
     "Executor",
     "ExternalShutdownException",
+    "Future",
+    "InvalidHandle",
     "MultiThreadedExecutor",
     "ShutdownException",
     "SingleThreadedExecutor",
+    "Task",
     "TimeoutException",
     "TimeoutObject",
 ]

@@ -7,26 +7,85 @@ from typing import Any
 
 from . import names
 from .arguments import RosArguments, parse_arguments
-from .clock import ROSClock
+from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from .client import Client
+from .clock import Clock, ROSClock
 from .context import Context
-from .exceptions import InvalidHandle, NotInitializedException
+from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from .exceptions import (
+    InvalidHandle,
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    InvalidTopicNameException,
+    NotInitializedException,
+    ParameterAlreadyDeclaredException,
+    ParameterImmutableException,
+    ParameterNotDeclaredException,
+    ParameterUninitializedException,
+)
+from .executors import Executor
 from .graph_node import GraphNode
+from .guard_condition import GuardCondition
 from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
 from .logging_service import LoggingService
 from .node_entities import NodeEntities
 from .node_graph import NodeGraph, NodeNameNonExistentError
 from .node_parameters import NodeParameters
-from .parameter import Parameter
+from .parameter import PARAMETER_SEPARATOR_STRING, Parameter
 from .parameter_service import ParameterService
-from .qos import qos_profile_parameter_events
+from .publisher import Publisher
+from .qos import QoSProfile, qos_profile_parameter_events
 from .rosout import Rosout
+from .service import Service
+from .subscription import Subscription
 from .time_source import TimeSource
+from .timer import Rate, Timer
+from .topic_endpoint_info import TopicEndpointInfo
 from .type_description_service import TypeDescriptionService
 from .type_support import MsgType, SrvType, SrvTypeRequest, SrvTypeResponse
 from .utilities import get_default_context
 
-__all__ = ["MsgType", "Node", "NodeNameNonExistentError", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
+# Programs import what a node's methods take, answer and raise from here as well.
+__all__ = [
+    "PARAMETER_SEPARATOR_STRING",
+    "CallbackGroup",
+    "Client",
+    "Clock",
+    "Context",
+    "Executor",
+    "GuardCondition",
+    "InvalidHandle",
+    "InvalidParameterTypeException",
+    "InvalidParameterValueException",
+    "InvalidTopicNameException",
+    "MsgType",
+    "MutuallyExclusiveCallbackGroup",
+    "Node",
+    "NodeNameNonExistentError",
+    "NotInitializedException",
+    "Parameter",
+    "ParameterAlreadyDeclaredException",
+    "ParameterImmutableException",
+    "ParameterNotDeclaredException",
+    "ParameterUninitializedException",
+    "Publisher",
+    "PublisherEventCallbacks",
+    "QoSProfile",
+    "ROSClock",
+    "Rate",
+    "ReentrantCallbackGroup",
+    "Service",
+    "SrvType",
+    "SrvTypeRequest",
+    "SrvTypeResponse",
+    "Subscription",
+    "SubscriptionEventCallbacks",
+    "Timer",
+    "TopicEndpointInfo",
+    "get_default_context",
+    "get_logger",
+]
 
 HIDDEN_NODE_PREFIX = "_"
 

@@ -9,10 +9,13 @@ from .callback_groups import CallbackGroup
 from .duration import Duration
 from .exceptions import InvalidHandle, RCLError
 from .qos import QoSProfile
+from .type_support import MsgType
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Writer
     from .node import Node
+
+__all__ = ["MsgType", "Publisher"]
 
 
 class Publisher:
