@@ -1,5 +1,6 @@
 """Actions: one file a concept."""
 
+from ..class_modules import offer_class_modules
 from .declare_launch_argument import DeclareLaunchArgument
 from .emit_event import EmitEvent
 from .environment import (
@@ -55,3 +56,5 @@ __all__ = [
     "UnsetEnvironmentVariable",
     "UnsetLaunchConfiguration",
 ]
+
+offer_class_modules(__name__)

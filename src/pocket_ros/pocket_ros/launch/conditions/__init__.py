@@ -1,5 +1,6 @@
 """Conditions for actions."""
 
+from ..class_modules import offer_class_modules
 from .evaluate_condition_expression import InvalidConditionExpressionError, evaluate_condition_expression
 from .if_condition import IfCondition, UnlessCondition
 from .launch_configuration_equals import LaunchConfigurationEquals, LaunchConfigurationNotEquals
@@ -12,3 +13,5 @@ __all__ = [
     "UnlessCondition",
     "evaluate_condition_expression",
 ]
+
+offer_class_modules(__name__)

@@ -1,5 +1,6 @@
 """Events of the launch and of its processes."""
 
+from ..class_modules import offer_class_modules
 from . import process
 from .events import ExecutionComplete, IncludeLaunchDescription, Shutdown, TimerEvent
 from .process.matchers import matches_action
@@ -12,3 +13,5 @@ __all__ = [
     "matches_action",
     "process",
 ]
+
+offer_class_modules(__name__, matchers=[matches_action])

@@ -1,5 +1,6 @@
 """Launch files as sources of descriptions."""
 
+from ..class_modules import offer_class_modules
 from .any_launch_description_source import (
     AnyLaunchDescriptionSource,
     FrontendLaunchDescriptionSource,
@@ -21,3 +22,13 @@ __all__ = [
     "get_launch_description_from_python_launch_file",
     "load_python_launch_file_as_module",
 ]
+
+offer_class_modules(
+    __name__,
+    any_launch_file_utilities=[get_launch_description_from_any_launch_file],
+    python_launch_file_utilities=[
+        InvalidPythonLaunchFileError,
+        get_launch_description_from_python_launch_file,
+        load_python_launch_file_as_module,
+    ],
+)

@@ -1,5 +1,6 @@
 """Substitutions: one file a family."""
 
+from ..class_modules import offer_class_modules
 from .command import Command
 from .environment_variable import EnvironmentVariable
 from .files import (
@@ -56,3 +57,14 @@ __all__ = [
     "ThisLaunchFile",
     "ThisLaunchFileDir",
 ]
+
+offer_class_modules(
+    __name__,
+    boolean_substitution=[
+        AllSubstitution,
+        AndSubstitution,
+        AnySubstitution,
+        NotSubstitution,
+        OrSubstitution,
+    ],
+)

@@ -1,5 +1,6 @@
 """Events of processes, and matchers that choose a process."""
 
+from ...class_modules import offer_class_modules
 from .events import (
     ProcessExited,
     ProcessIO,
@@ -29,3 +30,5 @@ __all__ = [
     "matches_name",
     "matches_pid",
 ]
+
+offer_class_modules(__name__, process_matchers=[matches_executable, matches_name, matches_pid])
