@@ -19,6 +19,7 @@ from ..qos import QoSProfile, qos_profile_action_status_default, qos_profile_ser
 from ..task import Future
 from ..type_support import check_is_valid_action_type
 from .goal_state import ACTIVE, GoalStatus
+from .status import statuses
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -117,7 +118,7 @@ class ActionClient:
             impl.FeedbackMessage, f"{base}/feedback", self._on_feedback, feedback_sub_qos_profile, group
         )
         self._status = node._ros_create_subscription(
-            impl.GoalStatusMessage, f"{base}/status", self._on_status, status_sub_qos_profile, group
+            impl.GoalStatusMessage, f"{base}/status", self._on_status, status_sub_qos_profile, group, raw=True
         )
         self._destroyed = False
         node.add_waitable(self)
@@ -210,14 +211,18 @@ class ActionClient:
             if inspect.isawaitable(result):
                 await result
 
-    def _on_status(self, message: Any) -> None:
-        for element in message.status_list:
-            key = bytes(element.goal_info.goal_id.uuid)
+    def _on_status(self, data: bytes) -> None:
+        found = statuses(data) or self._decoded(data)
+        for key, status in found:
             handle = self._goal_handles.get(key)
             if handle is not None:
-                handle._status = element.status
-                if element.status not in ACTIVE:
+                handle._status = status
+                if status not in ACTIVE:
                     self._goal_handles.pop(key, None)
+
+    def _decoded(self, data: bytes) -> Iterator[tuple[bytes, int]]:
+        message = self._status.handle.decode(data, self._action_type.Impl.GoalStatusMessage)
+        return ((bytes(element.goal_info.goal_id.uuid), element.status) for element in message.status_list)
 
 
 def _random_id() -> Any:

@@ -23,6 +23,7 @@ from ..type_support import check_is_valid_action_type
 from .cancelling import goals_to_cancel
 from .goal_handle import ServerGoalHandle
 from .goal_state import GoalEvent, GoalStatus
+from .status import StatusBook
 
 if TYPE_CHECKING:
     from ..node import Node
@@ -93,6 +94,7 @@ class ActionServer:
         self._lock = RLock()
         self._goals: dict[bytes, ServerGoalHandle] = {}
         self._results: dict[bytes, Future[Any]] = {}
+        self._book = StatusBook()
         self._expiry: Timer | None = None
         self._logger = node.get_logger().get_child("action_server")
         self.callback_group = callback_group or node.default_callback_group
@@ -111,7 +113,6 @@ class ActionServer:
         impl, create, base = self._action_type.Impl, self._node._ros_create_publisher, self._action_name
         self._feedback = create(impl.FeedbackMessage, f"{base}/_action/feedback", feedback_qos)
         self._status = create(impl.GoalStatusMessage, f"{base}/_action/status", status_qos)
-        self._status_element: Any = message_class("action_msgs/msg/GoalStatus")
 
     def _create_services(self, goal_qos: QoSProfile, cancel_qos: QoSProfile, result_qos: QoSProfile) -> None:
         impl, node, base = self._action_type.Impl, self._node, f"{self._action_name}/_action"
@@ -168,6 +169,8 @@ class ActionServer:
         if not goal_handle.is_active and not goal_handle.finished_at:
             goal_handle.finished_at = self._node.get_clock().now_ns()
             self._schedule_expiry()
+        with self._lock:
+            self._book.change(goal_handle.key, goal_handle.status)
         self._publish_status()
 
     def notify_goal_done(self) -> None:
@@ -212,6 +215,7 @@ class ActionServer:
             with self._lock:
                 self._goals[key] = goal_handle
                 self._results[key] = Future()
+                self._book.add(key, response.stamp.sec, response.stamp.nanosec, goal_handle.status)
         self._answer(self._goal_service, response, header)
         if goal_handle is not None:
             self._publish_status()
@@ -280,12 +284,7 @@ class ActionServer:
         if self._destroyed or not self._node.context.ok():
             return
         with self._lock:
-            message = self._action_type.Impl.GoalStatusMessage(
-                status_list=[
-                    self._status_element(goal_info=g.goal_info, status=g.status) for g in self._goals.values()
-                ]
-            )
-            self._status.publish(message)
+            self._status.publish(self._book.cdr())
 
     def _schedule_expiry(self) -> None:
         """Results are kept for a while; negative timeouts keep them for good."""
@@ -298,11 +297,14 @@ class ActionServer:
     def _expire(self) -> None:
         now = self._node.get_clock().now_ns()
         with self._lock:
+            gone = set()
             for key, goal_handle in list(self._goals.items()):
                 finished = goal_handle.finished_at
                 if finished and now - finished >= self._result_timeout_ns:
                     goal_handle.destroy()
                     del self._goals[key], self._results[key]
+                    gone.add(key)
+            self._book.discard(gone)
             waiting = [g.finished_at for g in self._goals.values() if g.finished_at]
             expiry = self._expiry
             if not waiting and expiry is not None:
