@@ -28,7 +28,7 @@ $(RUN)python:
 	  echo "cannot create $(VENV): install the venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
 $(READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
-	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --editable src/pocket_ros
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --editable 'src/pocket_ros[dev]'
 	@touch $@
 
 lint: $(READY)  ## Check style, formatting and spelling

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import RLock
 
 from . import domain
@@ -59,8 +60,9 @@ class Participant:
             if self._closed:
                 return
             self._closed = True
-            # Deleting one endpoint is waiting for Cyclone's own threads; many at once wait together, ten times as fast.
-            with ThreadPoolExecutor(_DELETERS) as pool:
+            # Deleting one endpoint is waiting for Cyclone's own threads; many at once wait together, ten
+            # times as fast. An interpreter that is ending starts no threads: they go with their participant.
+            with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
                 list(pool.map(lib.dds_delete, self._endpoints))
             lib.dds_delete(self.handle)
             self._types.clear()
