@@ -1,13 +1,16 @@
-"""Measure the node with real messages on loopback: `python bench/ros.py --robots 10 1000`.
+"""Measure the node with real messages on loopback: `python bench/ros.py [--quick] [--robots 10 1000]`.
 
-For each size and interface: seconds until the first state arrives, real-time factor at full speed, processor time per
-simulated second, time and steps from a velocity command to each robot until all move, and seconds until as many MoveTo
-goals are accepted and have results. State is at 10 Hz of simulated time, the step is 0.1 s.
+For each size and interface: seconds until the first state arrives; time from a velocity command to each robot until
+half, 99 % and all of them are seen moving, at real time; seconds until as many MoveTo goals are accepted and have
+results; real-time factor at full speed, share of a core the node takes at that, its processor time per simulated
+second, and what one publication of each kind, for all robots, takes of it. State is at 10 Hz of simulated time, the
+step is 0.1 s, so what is seen of motion is up to 100 ms old. At the end: the budgets, met or missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import subprocess
@@ -28,13 +31,20 @@ from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import HistoryPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
+from visualization_msgs.msg import MarkerArray
 
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import FleetCommand, FleetState
 
 PATIENCE = 120.0
-MEASURED = 5.0
+MEASURED, MEASURED_QUICK = 5.0, 2.0
 """How long the real-time factor is measured, in s."""
+RATE = 10.0
+"""Of all state, per simulated second."""
+COSTS = ("tf", "odom", "fleet_states", "markers")
+"""The kinds of messages whose publication is measured, by the names of their rates."""
+WIDTH = 9
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 
 
@@ -46,7 +56,7 @@ def scenario(robots: int, *, per_robot: bool) -> dict[str, Any]:
         "shape": {"shape_type": "box", "half_extents": [0.3, 0.2, 0.15]},
         "grid": {"count": robots, "spacing": [2.0, 2.0, 0.0]},
     }
-    rates = dict.fromkeys(("clock", "tf", "odom", "fleet_states"), 10.0)
+    rates = {**dict.fromkeys(("clock", "tf", "odom", "fleet_states"), RATE), "markers": 0.0}
     return {
         "simulation": {"timestep": 0.1, "target_rtf": 1.0},
         "robots": [robot],
@@ -57,8 +67,8 @@ def scenario(robots: int, *, per_robot: bool) -> dict[str, Any]:
 class Measurement:
     """The node in a process, and a client."""
 
-    def __init__(self, robots: int, *, per_robot: bool) -> None:
-        self.robots, self.per_robot = robots, per_robot
+    def __init__(self, robots: int, *, per_robot: bool, seconds: float = MEASURED) -> None:
+        self.robots, self.per_robot, self.seconds = robots, per_robot, seconds
         self.row: dict[str, str] = {"robots": str(robots), "interfaces": "per robot" if per_robot else "fleet"}
         self.node = Node("bench")
         self.executor = SingleThreadedExecutor()
@@ -109,12 +119,21 @@ class Measurement:
             publishers = [self.node.create_publisher(FleetCommand, "/fleet/command", 10)]
             self.until(publishers[0].get_subscription_count)
         self.states.clear()
-        begin = time.perf_counter()
+        seen: list[float] = []
         command = FleetCommand(kind=FleetCommand.VELOCITY, names=names, twists=[twist] * len(names))
+        begin = time.perf_counter()
         for publisher in publishers:
             publisher.publish(twist if self.per_robot else command)
-        self.until(lambda: self.states and all(robot.moving for robot in self.states[-1].robots))
-        self.row["all move ms"] = f"{(time.perf_counter() - begin) * 1e3:.0f}"
+
+        def all_move() -> bool:
+            count = sum(robot.moving for robot in self.states[-1].robots) if self.states else 0
+            seen.extend([time.perf_counter() - begin] * (count - len(seen)))
+            return count == len(names)
+
+        self.until(all_move)
+        for what, share in (("p50", 0.5), ("p99", 0.99), ("all", 1.0)):
+            latency = seen[max(0, math.ceil(share * len(seen)) - 1)]
+            self.row[f"{what} move ms"] = f"{latency * 1e3:.0f}"
         moving = [sum(robot.moving for robot in state.robots) for state in self.states]
         self.row["steps"] = str(sum(0 < count < len(names) for count in moving) + 1)
         for publisher in publishers:
@@ -145,20 +164,69 @@ class Measurement:
     def measure_speed(self, pid: int) -> None:
         """Let it run as fast as it can, read by a client that does not decode what it gets."""
         self.node.destroy_subscription(self.subscription)
-        raw: list[bytes] = []
-        self.node.create_subscription(FleetState, "/fleet/states", raw.append, 100, raw=True)
+        self.stamps: list[bytes] = []
+        self.node.create_subscription(Clock, "/clock", self.stamps.append, 1, raw=True)
+        for kind, topic in ((FleetState, "/fleet/states"), (MarkerArray, "/fleet/markers")):
+            self.node.create_subscription(kind, topic, lambda data: None, 10, raw=True)
+        self.set_parameters({"target_rtf": 0.0})
+        simulated, passed, used = self.watch(pid, self.seconds)
+        self.row["RTF"] = f"{simulated / passed:.1f}"
+        self.row["cores"] = f"{used / passed:.2f}"
+        self.row["cpu ms/sim s"] = f"{used / simulated * 1e3:.1f}"
+        off = {f"rates.{name}": 0.0 for name in COSTS}
+        self.set_parameters(off)
+        simulated, _, used = self.watch(pid, self.seconds / 2)
+        rest = used / simulated
+        for name in COSTS:
+            self.set_parameters({**off, f"rates.{name}": RATE})
+            simulated, _, used = self.watch(pid, self.seconds / 2)
+            self.row[f"{name} ms"] = f"{max(0.0, used / simulated - rest) / RATE * 1e3:.2f}"
+
+    def watch(self, pid: int, seconds: float) -> tuple[float, float, float]:
+        """Return simulated time, real time and processor time of the node, all in s, of a while."""
+        self.stamps.clear()
+        self.until(lambda: self.stamps)
+        begin, used, first = time.perf_counter(), processor_time(pid), self.stamps[-1]
+        self.until(lambda: time.perf_counter() > begin + seconds)
+        self.stamps.clear()
+        self.until(lambda: self.stamps)
+        passed, used = time.perf_counter() - begin, processor_time(pid) - used
+        return seconds_of(self.stamps[-1]) - seconds_of(first), passed, used
+
+    def set_parameters(self, values: dict[str, float]) -> None:
+        """Change parameters of the node; returns when it has."""
         parameters = AsyncParameterClient(self.node, "/fleet_sim")
         self.until(parameters.services_are_ready)
-        future = parameters.set_parameters([Parameter("target_rtf", value=0.0)])
+        future = parameters.set_parameters([Parameter(name, value=value) for name, value in values.items()])
         self.until(future.done)
-        raw.clear()
-        begin, used = time.perf_counter(), processor_time(pid)
-        self.until(lambda: time.perf_counter() > begin + MEASURED)
-        passed, used = time.perf_counter() - begin, processor_time(pid) - used
-        first, last = (deserialize_message(data, FleetState).header.stamp for data in (raw[0], raw[-1]))
-        simulated = (last.sec - first.sec) + (last.nanosec - first.nanosec) * 1e-9
-        self.row["RTF"] = f"{simulated / passed:.1f}"
-        self.row["cpu ms per sim s"] = f"{used / simulated * 1e3:.1f}"
+        assert all(result.successful for result in future.result().results), future.result()
+
+
+def seconds_of(data: bytes) -> float:
+    """Return the time in a Clock."""
+    clock = deserialize_message(data, Clock).clock
+    return float(clock.sec + clock.nanosec * 1e-9)
+
+
+BUDGETS = (
+    # What, size, interfaces, figure, comparison, limit: as in the design.
+    ("1,000 robots with interfaces of their own, RTF", "1000", "per robot", "RTF", ">=", 1.0),
+    ("1,000 robots, fleet interface, RTF", "1000", "fleet", "RTF", ">=", 50.0),
+    ("1,000 robots commanded at once, steps until all move", "1000", "per robot", "steps", "<=", 2.0),
+    ("1,000 MoveTo goals, s until accepted", "1000", "fleet", "accepted s", "<=", 1.0),
+    ("1,000 MoveTo goals, reached", "1000", "fleet", "reached", ">=", 1000.0),
+)
+
+
+def print_budgets(rows: list[dict[str, str]]) -> None:
+    """Say which budgets are met; those whose size was not measured are left out."""
+    for what, robots, interfaces, figure, comparison, limit in BUDGETS:
+        for row in rows:
+            if (row["robots"], row["interfaces"]) != (robots, interfaces):
+                continue
+            value = float(row[figure])
+            met = value >= limit if comparison == ">=" else value <= limit
+            print(f"{'met   ' if met else 'MISSED'}  {what}: {value:g} (budget {comparison} {limit:g})")
 
 
 def processor_time(pid: int) -> float:
@@ -171,18 +239,21 @@ def main() -> None:
     """Print one row for each size and interface."""
     parser = argparse.ArgumentParser(description="Measure the node.")
     parser.add_argument("--robots", type=int, nargs="+", default=[1, 10, 100, 1000], metavar="N")
+    parser.add_argument("--quick", action="store_true", help="100 robots only where no size is given, and shorter")
     args = parser.parse_args()
+    sizes = [100] if args.quick and args.robots == parser.get_default("robots") else args.robots
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     rclpy.init()
     print(f"client library: {rclpy.__name__} of {Path(str(rclpy.__file__)).parents[1].name}, dt 0.1 s, state at 10 Hz")
-    header_shown = False
-    for robots in args.robots:
+    rows = []
+    for robots in sizes:
         for per_robot in (False, True):
-            row = Measurement(robots, per_robot=per_robot).run()
-            if not header_shown:
-                print("  ".join(f"{name:>11}" for name in row))
-                header_shown = True
-            print("  ".join(f"{row[name]:>{max(11, len(name))}}" for name in row), flush=True)
+            seconds = MEASURED_QUICK if args.quick else MEASURED
+            rows.append(Measurement(robots, per_robot=per_robot, seconds=seconds).run())
+            if len(rows) == 1:
+                print("  ".join(f"{name:>{WIDTH}}" for name in rows[0]))
+            print("  ".join(f"{text:>{max(WIDTH, len(name))}}" for name, text in rows[-1].items()), flush=True)
+    print_budgets(rows)
     rclpy.shutdown()
 
 

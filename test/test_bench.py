@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,16 @@ def test_bench_says_which_measurement_failed() -> None:
     assert done.returncode == 1
     assert "peer.py" in done.stderr
     assert "pybullet_fleet" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_node_measures_both_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rclpy")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(100 + os.getpid() % 100))
+    command = [sys.executable, str(RUN.with_name("ros.py")), "--quick", "--robots", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    heading, fleet, per_robot = done.stdout.splitlines()[1:4]
+    assert "RTF" in heading and "p99 move ms" in heading
+    assert fleet.split()[:2] == ["3", "fleet"] and per_robot.split()[:3] == ["3", "per", "robot"]
