@@ -10,3 +10,10 @@ class ClockType(IntEnum):
     ROS_TIME = 1
     SYSTEM_TIME = 2
     STEADY_TIME = 3
+
+    # Of itself an IntEnum prints as a number, from Python 3.11 on.
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)

@@ -143,3 +143,7 @@ def test_shutdown_ends_a_sleep(ros: None) -> None:
     rclpy.shutdown()
     thread.join(10)
     assert slept == [False]
+
+
+def test_kinds_of_clock_print_by_name() -> None:
+    assert str(ClockType.ROS_TIME) == f"{ClockType.ROS_TIME}" == "ClockType.ROS_TIME"
