@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MsgType", "Publisher"]
 
+_BAD_PARAMETER = -3  # what Cyclone DDS answers to bytes without encapsulation header
+
 
 class Publisher:
     """Publishes messages of one type, or their CDR, on a topic. Made by `Node.create_publisher`."""
@@ -122,4 +124,9 @@ class Publisher:
         self._check()
         if not self._node.context.ok():
             raise RCLError("Failed to publish: publisher's context is invalid, it was shut down")
+        if result == _BAD_PARAMETER:
+            raise RCLError(
+                f"Failed to publish on '{self.topic}': the bytes are no CDR, which starts with 4 bytes that "
+                "name the encoding; rclpy.serialization.serialize_message() makes it"
+            )
         raise RCLError(f"Failed to publish on '{self.topic}': Cyclone DDS answered {result}")

@@ -134,6 +134,12 @@ def test_misuse_is_an_error(ros: None) -> None:
         publisher.publish(String())
 
 
+def test_bytes_that_are_no_cdr_are_refused_in_words(ros: None) -> None:
+    publisher = Node("here").create_publisher(String, "topic", 1)
+    with pytest.raises(RCLError, match="'/topic': the bytes are no CDR"):
+        publisher.publish(b"abc")
+
+
 NO_STRING = b"\x00\x01\x00\x00\xff\xff\xff\x00"
 
 
