@@ -130,18 +130,18 @@ class NodeParameters:
         """Whether a parameter is declared."""
         return name in self._parameters
 
-    def get_parameter_types(self, names: list[str]) -> list[Parameter.Type]:
+    def get_parameter_types(self, names: list[str]) -> list[int]:
         """The types of parameters. Raises as `get_parameter_type` does."""
         if not all(isinstance(name, str) for name in names):
             raise TypeError("All names must be instances of type str")
         return [self.get_parameter_type(name) for name in names]
 
-    def get_parameter_type(self, name: str) -> Parameter.Type:
-        """The type of a parameter. Raises ParameterNotDeclaredException."""
+    def get_parameter_type(self, name: str) -> int:
+        """The number of a parameter's type, as in ParameterType. Raises ParameterNotDeclaredException."""
         if name in self._parameters:
-            return self._parameters[name].type_
+            return self._parameters[name].type_.value
         if self._allow_undeclared_parameters:
-            return Parameter.Type.NOT_SET
+            return Parameter.Type.NOT_SET.value
         raise ParameterNotDeclaredException(name)
 
     def get_parameters(self, names: list[str]) -> list[Parameter]:

@@ -63,7 +63,7 @@ class ParameterService:
         node = self._node()
         for name in request.names:
             try:
-                response.types.append(node.get_parameter_type(name).value)
+                response.types.append(node.get_parameter_type(name))
             except ParameterNotDeclaredException:
                 response.types = []
                 return response

@@ -43,6 +43,7 @@ def test_declaring_reading_and_setting(ros: None) -> None:
     assert not bad.successful
     assert "Wrong parameter type" in bad.reason
     assert node.get_parameter("speed").value == 2.0
+    assert node.get_parameter_types(["speed", "size"]) == [ParameterType.PARAMETER_DOUBLE, 0]
 
 
 def test_ranges_read_only_and_undeclaring(ros: None) -> None:
