@@ -204,6 +204,8 @@ def _message_info(info: Any) -> MessageInfo:
 
 
 def _callback_type(callback: Callable[..., Any]) -> Subscription.CallbackType:
+    if not callable(callback):
+        raise RuntimeError(f"Subscription.__init__(): callback should be callable, it was {callback!r}")
     try:
         signature = inspect.signature(callback)
     except ValueError:  # some built-in functions have none

@@ -128,6 +128,8 @@ def test_misuse_is_an_error(ros: None) -> None:
         node.create_publisher(String, "topic", "10")
     with pytest.raises(RuntimeError, match="one argument"):
         node.create_subscription(String, "topic", lambda: None, 10)
+    with pytest.raises(RuntimeError, match="callable"):
+        node.create_subscription(String, "topic", None, 10)
     assert node.destroy_publisher(publisher)
     assert not node.destroy_publisher(publisher)
     with pytest.raises((InvalidHandle, RCLError)):
