@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import signal
 
 import fleet_sim as fs
 
@@ -15,6 +16,8 @@ def say(*words: object) -> None:
 def main() -> None:
     """Run until key presses have paused, stepped, resumed and closed the simulation."""
     faulthandler.dump_traceback_later(120.0, exit=True)
+    # A test run in the background of a shell ignores Ctrl-C, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     params = fs.SimulationParams(
         gui=True, target_rtf=0.5, timestep=0.05, window_width=640, window_height=480, enable_shadows=False
     )
