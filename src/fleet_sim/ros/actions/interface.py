@@ -6,6 +6,7 @@ from functools import partial
 from threading import Event
 from typing import Any
 
+from fleet_sim.arrays import Rows
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.actions.drop import DROP
 from fleet_sim.ros.actions.execute import EXECUTE
@@ -39,6 +40,7 @@ class ActionInterface(Interface):
         super().__init__(bridge)
         self._goals = Goals(bridge)
         self._known: frozenset[str] = frozenset()
+        bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
         for kind in (kind for kind in KINDS if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
@@ -52,6 +54,11 @@ class ActionInterface(Interface):
             self.bridge.mailbox.post(lambda: self.bridge.node.executor.create_task(follow))
         else:
             follow()
+
+    def _forget(self, rows: Rows) -> None:
+        """Refuse goals for robots from the moment they are removed, not only from the end of that step."""
+        label = self.bridge.sim.world.label
+        self._known = self._known.difference(label(row) for row in rows.tolist())
 
     def end_all(self, ended: Event) -> None:
         """End every goal, in the executor's thread; `ended` is set when all results are out."""
