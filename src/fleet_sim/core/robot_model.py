@@ -1,0 +1,135 @@
+"""RobotModel: what a robot description file says, read once and shared by all robots of that kind.
+
+Links and joints are numbered as PyBullet numbers them: joint i moves link i, and -1 is the base. So the same index means
+the same thing in columns, in PyBullet and in user code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.errors import unknown_name
+
+BASE = -1
+REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FIXED = range(5)
+"""Types of joints, with PyBullet's numbers. A continuous joint is a REVOLUTE one without limits."""
+
+
+@dataclass(frozen=True)
+class LinkGeometry:
+    """One geometry of a link; its pose is in the link frame."""
+
+    link: int
+    geometry: Geometry
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass in kg, centre of mass (3,) and inertial frame (4,) in the link frame, inertia (3,) about its axes in kg m2."""
+
+    mass: float = 0.0
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    inertia: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel:
+    """The links, joints and geometries of one robot description, for J joints.
+
+    Link frames are those of the file: a link's frame is its joint's frame, moved by the joint. `parents` (J,) is the
+    parent link of each. `joint_positions` (J, 3) and `joint_orientations` (J, 4) are the joint frames in the parent's
+    link frame, at joint value 0; `axes` (J, 3) unit vectors in the joint frame. `lower` and `upper` (J,) in rad or m;
+    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file says nothing.
+    `inertials` holds the base's and then one per link. Arrays are read-only.
+    """
+
+    name: str
+    path: str
+    base_name: str
+    link_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    joint_types: Ints
+    parents: Ints
+    joint_positions: Floats
+    joint_orientations: Floats
+    axes: Floats
+    lower: Floats
+    upper: Floats
+    max_velocities: Floats
+    max_forces: Floats
+    damping: Floats
+    friction: Floats
+    inertials: tuple[Inertial, ...] = ()
+    visuals: tuple[LinkGeometry, ...] = ()
+    collisions: tuple[LinkGeometry, ...] = ()
+    movable: Ints = field(init=False)
+    """Indices (M,) of the joints that move: all but the fixed ones."""
+    limited_mask: Bools = field(init=False)
+    """Which joints (J,) have limits."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "movable", np.flatnonzero(np.asarray(self.joint_types) != FIXED))
+        object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    @property
+    def num_joints(self) -> int:
+        """How many joints, and links besides the base, there are; fixed ones count."""
+        return len(self.joint_names)
+
+    @property
+    def movable_names(self) -> tuple[str, ...]:
+        """The names of the joints that move."""
+        return tuple(self.joint_names[joint] for joint in self.movable.tolist())
+
+    @cached_property
+    def slots(self) -> Ints:
+        """The place (J,) of each joint among the movable ones, -1 for fixed joints."""
+        slots = np.full(self.num_joints, -1, np.int64)
+        slots[self.movable] = np.arange(len(self.movable))
+        return slots
+
+    @cached_property
+    def _joints(self) -> dict[str, int]:
+        return {name: joint for joint, name in enumerate(self.joint_names)}
+
+    @cached_property
+    def _links(self) -> dict[str, int]:
+        return {self.base_name: BASE} | {name: link for link, name in enumerate(self.link_names)}
+
+    def joint_index(self, joint: int | str) -> int:
+        """Return the index of a joint given by name or index; raises UnknownNameError with the closest names."""
+        if isinstance(joint, str):
+            index = self._joints.get(joint)
+            if index is None:
+                raise unknown_name(f"joint of {self.name!r}", joint, self.joint_names)
+            return index
+        if not 0 <= joint < self.num_joints:
+            raise unknown_name(f"joint index of {self.name!r}", joint, map(str, range(self.num_joints)))
+        return int(joint)
+
+    def link_index(self, link: int | str) -> int:
+        """Return the index of a link given by name or index, -1 for the base; raises UnknownNameError."""
+        if isinstance(link, str):
+            index = self._links.get(link)
+            if index is None:
+                raise unknown_name(f"link of {self.name!r}", link, self._links)
+            return index
+        if not BASE <= link < self.num_joints:
+            raise unknown_name(f"link index of {self.name!r}", link, map(str, range(BASE, self.num_joints)))
+        return int(link)
+
+    def chain(self, link: int) -> Iterator[int]:
+        """Yield the joints between `link` and the base, from the link inwards."""
+        while link != BASE:
+            yield link
+            link = int(self.parents[link])
