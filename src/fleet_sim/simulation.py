@@ -229,6 +229,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
     def _begin_step(self, dt: float) -> None:
         self.profiler.begin_step()
         self.world.moved[:] = False
+        self.world.robots.joints_moved[:] = False
         self._commands_due = len(self.inbox)
         self._watched = self._has_user_code()
         blocking = self._watched or bool(self.world.block_on_collision.any())

@@ -51,8 +51,21 @@ def _path_digests(world: World, rows: Rows) -> Words:
     return np.add.reduceat(digests, firsts)
 
 
+def _joint_digests(world: World, rows: Rows) -> Words:
+    """Return one word per row (N,) for the joints, in order, of `rows`, each of which has some."""
+    joints, counts = world.joints, world.robots.joint_count[rows]
+    slots = joints.slots(world.robots, rows)
+    firsts = np.cumsum(counts) - counts
+    places = np.arange(len(slots)) - np.repeat(firsts, counts)
+    digests = _mixed(places.astype(np.uint64) + _key("joint"))
+    for _, spec, array in joints.columns():
+        if spec.hashed:
+            digests = _mixed(digests ^ _words(array[slots])[:, 0])
+    return np.add.reduceat(digests, firsts)
+
+
 def state_hash(world: World) -> str:
-    """Return 16 hex digits that depend on the tick and on hashed columns and path of every living entity.
+    """Return 16 hex digits that depend on the tick and on hashed columns, path and joints of every living entity.
 
     Entities count by name (or id where they have none), not by row, so the order of rows does not matter. Two
     worlds with the same hash hold the same numbers, bit for bit.
@@ -73,6 +86,9 @@ def state_hash(world: World) -> str:
     on_path = np.flatnonzero(world.motion.path_length[rows])
     if len(on_path):
         digest[on_path] = _mixed(digest[on_path] ^ _path_digests(world, rows[on_path]))
+    jointed = np.flatnonzero(world.robots.joint_count[rows])
+    if len(jointed):
+        digest[jointed] = _mixed(digest[jointed] ^ _joint_digests(world, rows[jointed]))
     total = np.uint64(np.add.reduce(digest, dtype=np.uint64)) if len(rows) else np.uint64(0)
     final = hashlib.blake2b(digest_size=8)
     final.update(int(total).to_bytes(8, "little") + world.clock.tick.to_bytes(8, "little"))

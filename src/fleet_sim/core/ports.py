@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.errors import StateError
 
 
@@ -41,6 +41,13 @@ class BodyBook(Protocol):
 
     def pose_written(self, rows: Rows) -> None:
         """Hear that poses of `rows` were written outside a step."""
+
+
+class LinkBook(Protocol):
+    """The links of robots."""
+
+    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Return the world poses (N, 3), (N, 4) of one link per row; -1 is the base."""
 
 
 class Unconnected:
@@ -80,6 +87,10 @@ class Unconnected:
 
     def pose_written(self, rows: Rows) -> None:
         """Nobody mirrors the poses."""
+
+    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Raise StateError."""
+        raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
 
 
 def no_controllers(spec: Any) -> Any:

@@ -1,7 +1,7 @@
 """RobotModel: what a robot description file says, read once and shared by all robots of that kind.
 
-Links and joints are numbered as PyBullet numbers them: joint i moves link i, and -1 is the base. So the same index means
-the same thing in columns, in PyBullet and in user code.
+Links and joints are numbered as PyBullet numbers them: joint i moves link i, and -1 is the base. So the same index
+means the same thing in columns, in PyBullet and in user code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LinkGeometry:
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass in kg, centre of mass (3,) and inertial frame (4,) in the link frame, inertia (3,) about its axes in kg m2."""
+    """Mass in kg, inertial frame (its origin is the centre of mass) in the link frame, inertia in kg m2 about its axes."""
 
     mass: float = 0.0
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -46,8 +46,8 @@ class RobotModel:
     Link frames are those of the file: a link's frame is its joint's frame, moved by the joint. `parents` (J,) is the
     parent link of each. `joint_positions` (J, 3) and `joint_orientations` (J, 4) are the joint frames in the parent's
     link frame, at joint value 0; `axes` (J, 3) unit vectors in the joint frame. `lower` and `upper` (J,) in rad or m;
-    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file says nothing.
-    `inertials` holds the base's and then one per link. Arrays are read-only.
+    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file says
+    nothing. `inertials` holds the base's and then one per link. Arrays are read-only.
     """
 
     name: str

@@ -13,8 +13,10 @@ from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
-from fleet_sim.core.ports import ActionBook, BodyBook, Unconnected, no_controllers
+from fleet_sim.core.joints import JointPool, RobotColumns
+from fleet_sim.core.ports import ActionBook, BodyBook, LinkBook, Unconnected, no_controllers
 from fleet_sim.core.random import RandomStreams
+from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
@@ -40,10 +42,15 @@ class World(BodyColumns):
         self.hooks = EntityHooks(clock, self.guard)
         self.actions: ActionBook = Unconnected()
         self.bodies: BodyBook = Unconnected()
+        self.links: LinkBook = Unconnected()
         self.random = RandomStreams(seed)
         self.motion = MotionColumns(capacity)
-        self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion}
+        self.robots = RobotColumns(capacity)
+        self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion, "robots": self.robots}
         self.waypoints = WaypointPool()
+        self.joints = JointPool()
+        self.models: list[RobotModel] = []
+        """The descriptions of all robots that were ever spawned, by number."""
         self.shapes = ShapeCatalog()
         self.names: list[str | None] = [None] * capacity
         self.handles: list[Any] = [None] * capacity
@@ -166,6 +173,7 @@ class World(BodyColumns):
             listener(rows)
         rows, _ = self._still_live(rows, generations)
         self.waypoints.discard(self.motion, rows)
+        self.joints.release(self.robots, rows)
         freed = rows.tolist()
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
             if self.handles[row] is not None:
@@ -209,6 +217,25 @@ class World(BodyColumns):
         if not self.in_step:
             self.bodies.pose_written(rows)
 
+    def touch_joints(self, rows: Rows | AnyArray) -> None:
+        """Note that joints of `rows` moved. Called by whoever writes them."""
+        self.robots.joints_moved[rows] = True
+        self.robots.joints_behind[rows] = True
+        self.bounds_behind[rows] = True
+        if not self.in_step:
+            self.bodies.pose_written(rows)
+
+    def model_of(self, row: int) -> RobotModel | None:
+        """Return the description of the robot in `row`, None where it has none."""
+        number = int(self.robots.model[row])
+        return None if number < 0 else self.models[number]
+
+    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Return the world poses (N, 3), (N, 4) of `links` (N,) of `rows` (N,); link -1 is the base."""
+        if bool((links == BASE).all()):
+            return self.position[rows], self.orientation[rows]
+        return self.links.link_poses(rows, links)
+
     def save(self) -> dict[str, Any]:
         """Return all state as values of their own, for a checkpoint."""
         return {
@@ -219,6 +246,7 @@ class World(BodyColumns):
             "free": list(self._free),
             "next_id": self._next_id,
             "waypoints": self.waypoints.save(),
+            "joints": self.joints.save(),
             "random": self.random.save(),
             "entity_events": self.entity_events.save(),
             "hooks": self.hooks.save(),
@@ -255,6 +283,7 @@ class World(BodyColumns):
         self._resting.clear()
         self._next_id = saved["next_id"]
         self.waypoints.restore(saved["waypoints"])
+        self.joints.restore(saved["joints"])
         self.random.restore(saved["random"])
         self.entity_events.revive(back.tolist(), saved["entity_events"])
         self.hooks.revive(back.tolist(), saved["hooks"])
@@ -265,6 +294,7 @@ class World(BodyColumns):
         for listener in self.on_spawn:
             listener(back)
         self.touch(self.rows)
+        self.touch_joints(self.rows)
 
     def place(self, rows: Rows, positions: Floats, orientations: Floats, *, preserve_velocity: bool = True) -> None:
         """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there."""

@@ -1,0 +1,134 @@
+"""The joints of all robots, in one flat table: a robot's movable joints are neighbours in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.robot_model import PRISMATIC, RobotModel
+from fleet_sim.core.schema import NO_ROW
+
+REVOLUTE_FALLBACK_VELOCITY = 2.0
+"""Speed in rad/s of revolute joints whose description names none."""
+PRISMATIC_FALLBACK_VELOCITY = 0.5
+"""Speed in m/s of prismatic joints whose description names none."""
+DEFAULT_TOLERANCE = 0.01
+"""How near to its target a joint counts as there, in rad or m, unless told otherwise."""
+DEFAULT_FORCE = 500.0
+"""Largest force (N) or torque (N m) of a joint's motor, unless told otherwise."""
+
+HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE = range(4)
+"""What a joint does: stay where it is, go to `target`, keep `command` as velocity, or as force (motors only)."""
+
+
+class RobotColumns(ColumnTable):
+    """Which robots have joints, and where in the table of joints."""
+
+    model: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.models, -1: none", hashed=False)
+    joint_start: Ints = column(np.int64, writer="spawning", doc="first joint in World.joints", hashed=False)
+    joint_count: Ints = column(np.int64, writer="spawning", doc="movable joints, 0: none")
+    motors: Bools = column(bool, writer="spawning", doc="joints are moved by the engine's motors, not by the columns")
+    joints_moved: Bools = column(bool, writer="whoever writes joints", doc="in this step", hashed=False)
+    joints_behind: Bools = column(bool, writer="whoever writes joints", doc="PyBullet has older ones", hashed=False)
+
+
+class JointColumns(ColumnTable):
+    """One row per movable joint of any robot; angles in rad, lengths in m."""
+
+    robot: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="row it belongs to", hashed=False)
+    position: Floats = column(float, unit="rad or m", writer="joint motion, physics")
+    velocity: Floats = column(float, unit="rad/s or m/s", writer="joint motion, physics", doc="true velocity")
+    control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY or AT_FORCE")
+    target: Floats = column(float, unit="rad or m", writer="joint commands", doc="goes or went there")
+    command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
+    max_velocity: Floats = column(float, unit="rad/s or m/s", writer="spawning", doc="never 0")
+    max_force: Floats = column(float, default=DEFAULT_FORCE, unit="N m or N", writer="joint commands")
+    lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
+    upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
+    tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
+    moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")
+
+
+class JointPool(JointColumns):
+    """The joints of a world. Those of a robot are `of(robots, row)`, in the order of its model's movable joints.
+
+    Places of removed robots are used again by robots with as many joints. Growing replaces the arrays.
+    """
+
+    def __init__(self, capacity: int = 64) -> None:
+        super().__init__(capacity)
+        self.used = 0
+        self._free: dict[int, list[int]] = {}
+
+    def assign(self, robots: RobotColumns, rows: Rows, model: RobotModel) -> Ints:
+        """Give each of `rows` (N,) the joints of `model`; returns their slots (N, M).
+
+        Joints start at 0, or at the limit nearest to it.
+        """
+        count = len(model.movable)
+        starts = self._take(count, len(rows))
+        slots: Ints = starts[:, None] + np.arange(count)
+        flat = slots.reshape(-1)
+        self.clear_rows(flat)
+        prismatic_mask = model.joint_types[model.movable] == PRISMATIC
+        fallback = np.where(prismatic_mask, PRISMATIC_FALLBACK_VELOCITY, REVOLUTE_FALLBACK_VELOCITY)
+        given = model.max_velocities[model.movable]
+        limited_mask = model.limited_mask[model.movable]
+        self.robot[slots] = rows[:, None]
+        self.max_velocity[slots] = np.where(given > 0.0, given, fallback)
+        self.lower[slots] = np.where(limited_mask, model.lower[model.movable], -np.inf)
+        self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
+        self.position[flat] = np.clip(0.0, self.lower[flat], self.upper[flat])
+        self.target[flat] = self.position[flat]
+        robots.joint_start[rows] = starts
+        robots.joint_count[rows] = count
+        return slots
+
+    def release(self, robots: RobotColumns, rows: Rows) -> None:
+        """Take the joints of `rows` away."""
+        for row in rows[robots.joint_count[rows] > 0].tolist():
+            span = self.of(robots, row)
+            self.clear_rows(np.arange(span.start, span.stop))
+            self._free.setdefault(span.stop - span.start, []).append(span.start)
+        robots.joint_count[rows] = 0
+
+    def of(self, robots: RobotColumns, row: int) -> slice:
+        """Return where the joints of `row` are."""
+        start = int(robots.joint_start[row])
+        return slice(start, start + int(robots.joint_count[row]))
+
+    def slots(self, robots: RobotColumns, rows: Rows) -> Ints:
+        """Return the slots of all joints of `rows`, robot after robot."""
+        counts = robots.joint_count[rows]
+        total = int(counts.sum())
+        if not total:
+            return NO_ROWS
+        ends = np.cumsum(counts)
+        slots: Ints = np.arange(total) + np.repeat(robots.joint_start[rows] - (ends - counts), counts)
+        return slots
+
+    def save(self) -> dict[str, Any]:
+        """Return copies of the joints in use, for a checkpoint."""
+        arrays: dict[str, AnyArray] = {name: array[: self.used].copy() for name, _, array in self.columns()}
+        return {"arrays": arrays, "free": {count: list(starts) for count, starts in self._free.items()}}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Take back what `save` returned."""
+        self.used = len(saved["arrays"]["robot"])
+        self.restore_arrays(saved["arrays"])
+        self._free = {count: list(starts) for count, starts in saved["free"].items()}
+
+    def _take(self, count: int, number: int) -> Ints:
+        """Return the first slots of `number` runs of `count` slots each."""
+        free = self._free.get(count, [])
+        again = min(number, len(free)) if count else 0
+        starts = [free.pop() for _ in range(again)]
+        fresh = number - again
+        first = self.used
+        self.used += fresh * count
+        if self.used > self.capacity:
+            self.grow(max(2 * self.capacity, self.used))
+        return np.array([*starts, *(first + count * index for index in range(fresh))], np.int64)
