@@ -31,7 +31,7 @@ class LinkGeometry:
 
 @dataclass(frozen=True)
 class Inertial:
-    """Mass in kg, inertial frame (its origin is the centre of mass) in the link frame, inertia in kg m2 about its axes."""
+    """Mass in kg, inertial frame (centre of mass at its origin) in the link frame, inertia in kg m2 about its axes."""
 
     mass: float = 0.0
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
