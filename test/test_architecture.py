@@ -36,6 +36,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "tools",
             "params",
             "ros_params",
+            "monitor",
         ],
     ),
     (GROUP, ["core"]),

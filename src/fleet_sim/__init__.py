@@ -42,6 +42,7 @@ _HOMES = {
         "ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection PosePhase "
         "SpatialHashCellSizeMode"
     ),
+    "monitor": "DataMonitor MonitorFigures TerminalMonitor",
     "motion.controller": "AgentController",
     "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
     "motion.laws": "MotionLaw register_motion_law",

@@ -91,8 +91,8 @@ class SimulationParams(Checked):
     enable_collision_color_change: bool = setting(False, doc="Colour bodies while they collide.")
 
     # Monitor, logging, profiling
-    monitor: bool = setting(True, doc="Of the monitor, which comes with a later version.")
-    enable_monitor_gui: bool = setting(True, doc="Of the monitor, as the sizes below.")
+    monitor: bool = setting(True, doc="Show figures of the run beside the window.")
+    enable_monitor_gui: bool = setting(True, doc="Show them in a small window of their own.")
     monitor_width: int = setting(200, low=1, unit="pixels")
     monitor_height: int = setting(290, low=1, unit="pixels")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="-1 = placed automatically.")

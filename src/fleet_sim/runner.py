@@ -12,7 +12,7 @@ from typing import Any
 
 from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.facade.base import SimulationParts
+from fleet_sim.facade.monitor import MonitorFacade
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pacer:
         return max(0.0, wait)
 
 
-class Runner(SimulationParts):
+class Runner(MonitorFacade):
     """Runs steps around `step_once`: `run_simulation`, pause and resume from any thread, single steps."""
 
     def __init__(self) -> None:
@@ -189,6 +189,8 @@ class Runner(SimulationParts):
             self._require_between_steps("run_simulation")
             self._loop_thread, self._stopping = get_ident(), False
         last_tick = self.clock.tick + self.clock.ticks(seconds) if seconds > 0.0 else None
+        if self.params.gui and self._monitor_output is None:
+            self.setup_monitor()
         pacer = Pacer(self.clock.dt, slack=max(0.25, 2.0 * self.clock.dt))
         first_tick, begin = self.clock.tick, time.perf_counter()
         try:
@@ -215,6 +217,7 @@ class Runner(SimulationParts):
             if not self._frame():
                 return "window closed"
             if self._paused:
+                self.update_monitor()
                 self._rest(None)
                 self.inbox.drain(self.dispatcher)
                 pacer.restart()
@@ -225,6 +228,7 @@ class Runner(SimulationParts):
                 continue
             self._advance()
             self._steps_since_frame += 1
+            self._follow_run()
             if update_callback is not None:
                 self.guard.call("update callback", update_callback, self, self.clock.dt)
         return "stopped"

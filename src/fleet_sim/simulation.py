@@ -357,6 +357,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         with self._wake:
             self._wake.wait_for(lambda: not self._runs_elsewhere())
         self._closed = True
+        self.close_monitor()
         self._plugins.shutdown()
         self._mirror.close()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
+from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.paths import resolve_config
 from fleet_sim.scenario import is_scenario
 from fleet_sim.settings import load_mapping, parse_value, set_key
@@ -34,6 +35,7 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="set one key, as in simulation.physics=true",
     )
+    parser.add_argument("--monitor", action="store_true", help="show figures of the run: in a window, or here")
     parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
@@ -48,11 +50,16 @@ def execute(args: argparse.Namespace) -> int:
     # Warnings, faults of user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
     sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
+    if args.monitor:
+        sim.setup_monitor(monitor_output())
     start = time.perf_counter()
     try:
         sim.run_simulation()
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
+    finally:
+        sim.update_monitor()
+        sim.close_monitor()
     print(summary(sim, time.perf_counter() - start))
     if args.picture:
         write_png(args.picture, sim.take_picture(1024, 768).rgb)
@@ -60,6 +67,15 @@ def execute(args: argparse.Namespace) -> int:
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
     return 0
+
+
+def monitor_output() -> MonitorOutput:
+    """Return a window for the figures of a run where there is a display, else the terminal."""
+    if window_hindrance():
+        return TerminalMonitor()
+    window = DataMonitor()
+    window.start()
+    return window
 
 
 def configuration(args: argparse.Namespace) -> dict[str, Any]:

@@ -54,6 +54,7 @@ class SimulationParts:
     _managers: dict[str, Any]
     _initial: Checkpoint | None
     _loop_thread: int | None
+    _paused: bool
 
     @property
     def events(self) -> EventBus:

@@ -1,0 +1,73 @@
+"""The monitor's window: a program that shows what it reads, one JSON object per line, until its input ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tkinter
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TextIO
+
+POLL = 100
+"""Milliseconds between two looks at the input."""
+
+
+class MonitorWindow:
+    """Names in one column, values in the other."""
+
+    def __init__(self, title: str, geometry: str, source: TextIO) -> None:
+        self._root = tkinter.Tk()
+        self._root.title(title)
+        self._root.geometry(geometry)
+        self._root.columnconfigure(1, weight=1)
+        self._root.option_add("*Font", "TkDefaultFont 9")
+        self._root.option_add("*Label.padY", 0)
+        self._values: dict[str, tkinter.Label] = {}
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        # Reading blocks, and tkinter must stay in the first thread.
+        Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def run(self) -> None:
+        """Show the window until it is closed or the input ends."""
+        self._root.after(POLL, self._update)
+        self._root.mainloop()
+
+    def _read(self, source: TextIO) -> None:
+        for line in source:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _update(self) -> None:
+        newest = None
+        try:
+            while True:
+                line = self._lines.get_nowait()
+                if line is None:
+                    self._root.destroy()
+                    return
+                newest = line
+        except Empty:
+            pass
+        if newest is not None:
+            self._show(json.loads(newest))
+        self._root.after(POLL, self._update)
+
+    def _show(self, data: dict[str, str]) -> None:
+        for name, value in data.items():
+            label = self._values.get(name)
+            if label is None:
+                row = len(self._values)
+                tkinter.Label(self._root, text=name, anchor="w").grid(row=row, column=0, sticky="w", padx=6)
+                label = self._values[name] = tkinter.Label(self._root, anchor="e")
+                label.grid(row=row, column=1, sticky="e", padx=6)
+            label["text"] = value
+
+
+def main() -> None:
+    """Open the window: arguments are its title and geometry."""
+    MonitorWindow(sys.argv[1], sys.argv[2], sys.stdin).run()
+
+
+if __name__ == "__main__":
+    main()
