@@ -1,0 +1,171 @@
+"""Links and joints as a file lists them, put in PyBullet's order and made into a RobotModel.
+
+The order is depth first from the root link; the children of a link come in the order of their joints in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fleet_sim.core.robot_model import BASE, FIXED, Inertial, LinkGeometry, RobotModel
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.errors import did_you_mean
+from fleet_sim.models.markup import Element
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+ORIGIN: Vector = (0.0, 0.0, 0.0)
+UNTURNED: Quaternion = (0.0, 0.0, 0.0, 1.0)
+NO_LIMITS = (0.0, -1.0)
+"""Lower and upper limit of a joint without limits, as PyBullet has them."""
+
+
+@dataclass
+class LinkParts:
+    """What a file says about one link; `element` is where."""
+
+    name: str
+    element: Element
+    inertial: Inertial = field(default_factory=Inertial)
+    visuals: list[Geometry] = field(default_factory=list)
+    collisions: list[Geometry] = field(default_factory=list)
+
+
+@dataclass
+class JointParts:
+    """What a file says about one joint; `element` is where."""
+
+    name: str
+    element: Element
+    kind: int
+    parent: str
+    child: str
+    position: Vector = ORIGIN
+    orientation: Quaternion = UNTURNED
+    axis: Vector = (1.0, 0.0, 0.0)
+    lower: float = NO_LIMITS[0]
+    upper: float = NO_LIMITS[1]
+    max_velocity: float = 0.0
+    max_force: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints: list[JointParts]) -> RobotModel:
+    """Return the model of `links` and `joints`, which make up one tree.
+
+    Raises InvalidValueError naming the element for a name used twice, a joint between unknown links, a link with two
+    parents, a loop, more than one root, or no links.
+    """
+    if not links:
+        raise root.error("holds no <link>")
+    by_name = _unique(links, "link")
+    _unique(joints, "joint")
+    children = _children(by_name, joints)
+    base = _root_link(root, links, joints)
+    order = _depth_first(base.name, children)
+    if len(order) < len(joints):
+        raise _loop_error(joints, {joint.name for joint in order})
+    return _model(name, path, base, order, by_name)
+
+
+def _unique(parts: Iterable[LinkParts] | Iterable[JointParts], kind: str) -> dict[str, LinkParts]:
+    found: dict[str, LinkParts] = {}
+    for part in parts:
+        first = found.setdefault(part.name, part)  # type: ignore[arg-type]  # joints are only checked
+        if first is not part:
+            raise part.element.error(f"another {kind} is called {part.name!r}, in line {first.element.line}")
+    return found
+
+
+def _children(links: dict[str, LinkParts], joints: list[JointParts]) -> dict[str, list[JointParts]]:
+    children: dict[str, list[JointParts]] = {name: [] for name in links}
+    parents: dict[str, JointParts] = {}
+    for joint in joints:
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                raise joint.element.error(f"there is no {role} link {name!r}.{did_you_mean(name, links)}")
+        if joint.parent == joint.child:
+            raise joint.element.error(f"joins the link {joint.child!r} to itself")
+        first = parents.setdefault(joint.child, joint)
+        if first is not joint:
+            raise joint.element.error(
+                f"the link {joint.child!r} is already the child of joint {first.name!r}, in line {first.element.line}; "
+                "a link has one parent"
+            )
+        children[joint.parent].append(joint)
+    return children
+
+
+def _root_link(root: Element, links: list[LinkParts], joints: list[JointParts]) -> LinkParts:
+    moved = {joint.child for joint in joints}
+    roots = [link for link in links if link.name not in moved]
+    if not roots:
+        raise _loop_error(joints, set())
+    if len(roots) > 1:
+        names = ", ".join(repr(link.name) for link in roots[:8]) + (", ..." if len(roots) > 8 else "")
+        raise root.error(f"has {len(roots)} links without a parent joint, {names}; a robot has one root link")
+    return roots[0]
+
+
+def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[JointParts]:
+    order: list[JointParts] = []
+    waiting = children[base][::-1]
+    while waiting:
+        joint = waiting.pop()
+        order.append(joint)
+        waiting += children[joint.child][::-1]
+    return order
+
+
+def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
+    above = {joint.child: joint for joint in joints if joint.name not in reached}
+    link, seen = next(iter(above)), []
+    while link not in seen:
+        seen.append(link)
+        link = above[link].parent
+    loop = [*seen[seen.index(link) :], link]
+    return above[link].element.error(f"the links form a loop: {' <- '.join(loop)}; a robot is a tree")
+
+
+def _model(name: str, path: str, base: LinkParts, order: list[JointParts], by_name: dict[str, LinkParts]) -> RobotModel:
+    index = {base.name: BASE} | {joint.child: number for number, joint in enumerate(order)}
+    links = [base] + [by_name[joint.child] for joint in order]
+    count = len(order)
+    return RobotModel(
+        name=name,
+        path=path,
+        base_name=base.name,
+        link_names=tuple(joint.child for joint in order),
+        joint_names=tuple(joint.name for joint in order),
+        joint_types=np.array([joint.kind for joint in order], np.int64),
+        parents=np.array([index[joint.parent] for joint in order], np.int64),
+        joint_positions=np.array([joint.position for joint in order], np.float64).reshape(count, 3),
+        joint_orientations=np.array([joint.orientation for joint in order], np.float64).reshape(count, 4),
+        axes=np.array([joint.axis for joint in order], np.float64).reshape(count, 3),
+        lower=np.array([joint.lower for joint in order], np.float64),
+        upper=np.array([joint.upper for joint in order], np.float64),
+        max_velocities=np.array([joint.max_velocity for joint in order], np.float64),
+        max_forces=np.array([joint.max_force for joint in order], np.float64),
+        damping=np.array([joint.damping for joint in order], np.float64),
+        friction=np.array([joint.friction for joint in order], np.float64),
+        inertials=tuple(link.inertial for link in links),
+        visuals=tuple(LinkGeometry(at, shape) for at, link in enumerate(links, BASE) for shape in link.visuals),
+        collisions=tuple(LinkGeometry(at, shape) for at, link in enumerate(links, BASE) for shape in link.collisions),
+    )
+
+
+def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector:
+    """Return `axis` as a unit vector, (1, 0, 0) for a fixed joint; raises InvalidValueError for a zero one."""
+    if kind == FIXED:
+        return (1.0, 0.0, 0.0)
+    x, y, z = axis
+    length = float(np.sqrt(x * x + y * y + z * z))
+    if length < 1e-9:
+        raise element.error("the axis of a joint must not be zero")
+    # A unit axis keeps its bits.
+    return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)

@@ -1,0 +1,55 @@
+"""Inertia tensors as a frame and three moments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import Inertial
+from fleet_sim.models.assembly import Quaternion, Vector
+from fleet_sim.models.markup import Element
+from fleet_sim.spatial import quaternions
+
+_NEGATIVE = -1e-9
+
+
+def inertial_of(
+    element: Element, mass: float, position: Vector, orientation: Quaternion, tensor: tuple[float, ...]
+) -> Inertial:
+    """Return the Inertial of `mass` and `tensor` (ixx, ixy, ixz, iyy, iyz, izz) in a frame of the link.
+
+    A tensor that is diagonal already keeps its frame. Raises InvalidValueError for a negative mass and for a tensor
+    that no body can have: one with a negative principal moment.
+    """
+    if mass < 0.0:
+        raise element.error(f"the mass must not be negative, got {mass:g} kg")
+    ixx, ixy, ixz, iyy, iyz, izz = tensor
+    moments: tuple[float, ...] = (ixx, iyy, izz)
+    if ixy or ixz or iyz:
+        values, axes = np.linalg.eigh(np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] *= -1.0
+        moments = tuple(values.tolist())
+        turned = quaternions.multiply(np.array([orientation]), _quaternion(axes)[None])
+        x, y, z, w = quaternions.normalized(turned)[0].tolist()
+        orientation = (x, y, z, w)
+    if min(moments) < _NEGATIVE * max(map(abs, moments)):
+        raise element.error(
+            "the inertia tensor must have no negative principal moment, got "
+            f"{', '.join(f'{moment:.3g}' for moment in sorted(moments))} kg m2"
+        )
+    about_x, about_y, about_z = (max(moment, 0.0) for moment in moments)
+    return Inertial(mass, position, orientation, (about_x, about_y, about_z))
+
+
+def _quaternion(axes: Floats) -> Floats:
+    """Return the quaternion (4,) of a rotation matrix (3, 3), from its largest component."""
+    (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
+    squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]
+    rows = (
+        (squares[0], b + d, c + g, h - f),
+        (b + d, squares[1], f + h, c - g),
+        (c + g, f + h, squares[2], d - b),
+        (h - f, c - g, d - b, squares[3]),
+    )
+    return quaternions.normalized(np.array([rows[int(np.argmax(squares))]]))[0]

@@ -1,0 +1,156 @@
+"""Elements of an XML file that know their line, and numbers read from them with errors that name the place.
+
+Prefixes of names are dropped and undeclared ones tolerated, as robot descriptions are full of leftovers of their tools.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from fleet_sim.errors import InvalidValueError, did_you_mean
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Size of the largest description file that is read; what is larger is no robot description."""
+
+_OPTENV = re.compile(r"\$\(optenv\s+(\w+)\s*([^)]*)\)")
+
+
+class Element:
+    """One element: its tag, attributes, child elements and text, and where it stands."""
+
+    __slots__ = ("attributes", "children", "line", "source", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], source: str, line: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self.text = ""
+        self.source = source
+        self.line = line
+
+    def __str__(self) -> str:
+        name = self.attributes.get("name") or self.attributes.get("file")
+        return f"<{self.tag} {name!r}>" if name else f"<{self.tag}>"
+
+    def error(self, message: str) -> InvalidValueError:
+        """Return the error that says where this element is and what is wrong with it."""
+        return InvalidValueError(f"{self.source}, line {self.line}, {self}: {message}")
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """Yield the child elements with one of `tags`, in file order."""
+        return (child for child in self.children if child.tag in tags)
+
+    def child(self, tag: str) -> Element | None:
+        """Return the first child element with `tag`, or None."""
+        return next(self.all(tag), None)
+
+    def need_child(self, tag: str) -> Element:
+        """Return the first child element with `tag`; raises InvalidValueError where there is none."""
+        found = self.child(tag)
+        if found is None:
+            raise self.error(f"needs a <{tag}> element.{did_you_mean(tag, {child.tag for child in self.children})}")
+        return found
+
+    def need(self, attribute: str) -> str:
+        """Return the value of `attribute`; raises InvalidValueError where it is missing or empty."""
+        value = self.attributes.get(attribute, "")
+        if not value:
+            raise self.error(f"needs the attribute {attribute!r}.{did_you_mean(attribute, self.attributes)}")
+        return value
+
+    def numbers(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        """Return the `count` finite numbers of `attribute`, or `default` where it is missing and one is given."""
+        if default is not None and attribute not in self.attributes:
+            return default
+        return self.parsed(self.need(attribute), count, attribute)
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """Return the finite number of `attribute`, or `default` where it is missing and one is given."""
+        return self.numbers(attribute, 1, None if default is None else (default,))[0]
+
+    def text_numbers(self, count: int) -> tuple[float, ...]:
+        """Return the `count` finite numbers that are this element's text."""
+        return self.parsed(self.text, count, f"<{self.tag}>")
+
+    def parsed(self, text: str, count: int, what: str) -> tuple[float, ...]:
+        """Return the `count` finite numbers in `text`, separated by blanks or commas; raises InvalidValueError.
+
+        As PyBullet does, surplus numbers of a vector are passed over; $(optenv NAME default) left by xacro is read.
+        """
+        plain = _OPTENV.sub(lambda found: os.environ.get(found[1], found[2]), text)
+        try:
+            values = tuple(map(float, plain.replace(",", " ").split()))
+        except ValueError:
+            values = ()
+        if len(values) < count or (count == 1 and len(values) > 1) or not all(map(math.isfinite, values)):
+            kind = "a finite number" if count == 1 else f"{count} finite numbers"
+            raise self.error(f"{what} must be {kind}, got {text.strip()!r}")
+        return values[:count]
+
+
+def read_file(path: Path) -> Element:
+    """Return the root element of the XML file `path`; raises InvalidValueError naming file and line."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InvalidValueError(f"{path}: {size} bytes are too many for a robot description ({MAX_BYTES} at most)")
+        return read_text(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_text(content: bytes, source: str) -> Element:
+    """Return the root element of XML `content`, which errors call `source`; raises InvalidValueError."""
+    return _Builder(source).build(content)
+
+
+class _Builder:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._open: list[Element] = []
+        self._root: Element | None = None
+        self._skipped_lines = 0
+        # Without namespace processing an undeclared prefix is no error.
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._data
+        self._parser.buffer_text = True
+
+    def build(self, content: bytes) -> Element:
+        # Blank lines before the XML declaration and a closing zero byte are wrong but common.
+        stripped = content.lstrip()
+        self._skipped_lines = content[: len(content) - len(stripped)].count(b"\n")
+        try:
+            self._parser.Parse(stripped.rstrip(b"\0 \t\r\n"), True)
+        except expat.ExpatError as error:
+            where = self._open[-1] if self._open else None
+            inside = f" inside {where} that starts in line {where.line}" if where else ""
+            raise InvalidValueError(
+                f"{self._source}, line {error.lineno + self._skipped_lines}: no well-formed XML"
+                f"{inside} ({expat.errors.messages[error.code]}); is the file complete?"
+            ) from error
+        assert self._root is not None
+        return self._root
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        plain = {name.rpartition(":")[2]: value for name, value in attributes.items()}
+        line = self._parser.CurrentLineNumber + self._skipped_lines
+        element = Element(tag.rpartition(":")[2], plain, self._source, line)
+        if self._open:
+            self._open[-1].children.append(element)
+        else:
+            self._root = element
+        self._open.append(element)
+
+    def _end(self, tag: str) -> None:
+        self._open.pop()
+
+    def _data(self, text: str) -> None:
+        if self._open:
+            self._open[-1].text += text

@@ -1,0 +1,141 @@
+"""Mesh files named in a robot description: where they are, and whether they are of a sane size."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleet_sim.errors import did_you_mean
+from fleet_sim.models.markup import Element
+
+FORMATS = (".obj", ".stl", ".dae")
+_RESOURCE_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH")
+_BYTES_PER_TRIANGLE = {".stl": 50, ".obj": 8, ".dae": 6}
+"""Fewest bytes a triangle takes in a file, so that small files need not be counted."""
+
+
+@dataclass(frozen=True)
+class MeshLimits:
+    """The largest mesh file that is accepted; what is larger is refused before anything tries to load it."""
+
+    max_bytes: int = 128 * 1024 * 1024
+    max_triangles: int = 1_000_000
+
+    def check(self, element: Element, path: Path) -> None:
+        """Raise InvalidValueError naming `element` where the mesh file is too large or no mesh."""
+        size = path.stat().st_size
+        advice = "simplify the mesh, or pass MeshLimits with a higher limit"
+        if size > self.max_bytes:
+            raise element.error(f"the mesh {str(path)!r} has {size} bytes, {self.max_bytes} are allowed; {advice}")
+        if size == 0:
+            raise element.error(f"the mesh {str(path)!r} is empty")
+        if size // _BYTES_PER_TRIANGLE[path.suffix.lower()] <= self.max_triangles:
+            return
+        triangles = count_triangles(path)
+        if triangles > self.max_triangles:
+            raise element.error(
+                f"the mesh {str(path)!r} has {triangles} triangles, {self.max_triangles} are allowed; {advice}"
+            )
+
+
+def count_triangles(path: Path) -> int:
+    """Return how many triangles the mesh file `path` has; its suffix is one of FORMATS."""
+    content = path.read_bytes()
+    suffix = path.suffix.lower()
+    if suffix == ".stl":
+        count = int.from_bytes(content[80:84], "little")
+        is_binary = len(content) == 84 + 50 * count
+        return count if is_binary else content.count(b"endfacet")
+    if suffix == ".obj":
+        faces = re.findall(rb"^f[ \t][^\r\n]*", content, re.MULTILINE)
+        return sum(max(len(face.split()) - 3, 0) for face in faces)
+    counts = re.findall(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\"", content)
+    return sum(map(int, counts))
+
+
+class MeshFinder:
+    """Finds the mesh files of one description file."""
+
+    def __init__(self, source: Path, search_paths: Sequence[Path] = (), limits: MeshLimits | None = None) -> None:
+        self._source = source
+        self._search_paths = tuple(search_paths)
+        self._limits = limits or MeshLimits()
+        self._found: dict[str, str] = {}
+
+    def find(self, element: Element, name: str) -> str:
+        """Return the absolute path of the mesh called `name`: relative, file://, package:// or model://.
+
+        Raises InvalidValueError naming `element` and every place searched where it is missing, has another format
+        than FORMATS or exceeds the limits.
+        """
+        path = self._found.get(name)
+        if path is None:
+            path = self._found[name] = self._locate(element, name)
+        return path
+
+    def _locate(self, element: Element, name: str) -> str:
+        suffix = Path(name).suffix.lower()
+        if suffix not in FORMATS:
+            raise element.error(f"the mesh {name!r} must be one of {', '.join(FORMATS)}")
+        searched = list(dict.fromkeys(self._candidates(element, name)))
+        found = next((path for path in searched if path.is_file()), None)
+        if found is None:
+            near = {entry.name for path in searched if path.parent.is_dir() for entry in path.parent.glob(f"*{suffix}")}
+            hint = did_you_mean(Path(name).name, near) if near else ""
+            places = ", ".join(str(path) for path in searched[:12]) + (", ..." if len(searched) > 12 else "")
+            raise element.error(f"there is no mesh {name!r}.{hint} Searched: {places}")
+        self._limits.check(element, found)
+        return str(found.resolve())
+
+    def _candidates(self, element: Element, name: str) -> Iterator[Path]:
+        scheme, mark, rest = name.partition("://")
+        if not mark:
+            path = Path(name).expanduser()
+            if path.is_absolute():
+                yield path
+                return
+            # PyBullet looks in all folders above the file as well; user folders are ours.
+            yield from (folder / path for folder in (*self._source.parents, *self._search_paths))
+        elif scheme == "file":
+            yield self._source.parent / rest
+        elif scheme in ("package", "model"):
+            package, _, inside = rest.partition("/")
+            yield from (folder / inside for folder in self._package_folders(package))
+        else:
+            raise element.error(
+                f"the mesh {name!r} must be a path, or begin with file://, package:// or model://; "
+                "fetch other files first"
+            )
+
+    def _package_folders(self, package: str) -> Iterator[Path]:
+        above = self._source.parents
+        yield from (folder / package for folder in above)
+        yield from (folder for folder in above if _package_name(folder) == package)
+        for folder in self._search_paths:
+            yield folder / package
+            if folder.name == package or _package_name(folder) == package:
+                yield folder
+        for prefix in folders_in("AMENT_PREFIX_PATH"):
+            yield prefix / "share" / package
+        for variable in _RESOURCE_VARIABLES:
+            for folder in folders_in(variable):
+                yield folder / package
+                yield from (folder,) * (folder.name == package)
+
+
+def folders_in(variable: str) -> list[Path]:
+    """Return the folders listed in an environment variable."""
+    return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+
+def _package_name(folder: Path) -> str:
+    """Return the name in the package.xml of `folder`, "" where there is none."""
+    try:
+        content = (folder / "package.xml").read_bytes()
+    except OSError:
+        return ""
+    name = re.search(rb"<name>\s*([^<\s]+)\s*</name>", content)
+    return name[1].decode(errors="replace") if name else ""

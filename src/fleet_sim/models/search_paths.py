@@ -1,0 +1,41 @@
+"""The folders of the user in which models are looked up by name, before all others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleet_sim.errors import InvalidValueError, did_you_mean
+
+_folders: list[Path] = []
+
+
+def add_search_path(directory: str | Path) -> None:
+    """Search `directory` for models by name from now on, after the folders added before it.
+
+    A folder added twice is searched once. Raises InvalidValueError where there is no such folder.
+    """
+    folder = checked_folder(directory)
+    if folder not in _folders:
+        _folders.append(folder)
+
+
+def remove_search_path(directory: str | Path) -> None:
+    """Search `directory` no more; one that was never added is ignored."""
+    folder = Path(directory).expanduser().resolve()
+    if folder in _folders:
+        _folders.remove(folder)
+
+
+def get_search_paths() -> list[str]:
+    """Return the added folders in the order they are searched, as a copy."""
+    return [str(folder) for folder in _folders]
+
+
+def checked_folder(directory: str | Path) -> Path:
+    """Return the absolute path of a folder; raises InvalidValueError with the closest names beside it."""
+    folder = Path(directory).expanduser().resolve()
+    if not folder.is_dir():
+        beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
+        near = [entry.name for entry in beside if entry.is_dir()]
+        raise InvalidValueError(f"there is no folder {str(folder)!r}.{did_you_mean(folder.name, near)}")
+    return folder

@@ -1,0 +1,210 @@
+"""URDF files as robot models. What belongs to simulators and controllers (<gazebo>, <transmission>) is passed over."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.errors import did_you_mean
+from fleet_sim.models.assembly import (
+    NO_LIMITS,
+    ORIGIN,
+    UNTURNED,
+    JointParts,
+    LinkParts,
+    Quaternion,
+    Vector,
+    assemble,
+    checked_axis,
+)
+from fleet_sim.models.inertia import inertial_of
+from fleet_sim.models.markup import Element
+from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+Colour = tuple[float, float, float, float]
+
+# A floating joint has no motor and no value of its own; PyBullet makes it a fixed one.
+_JOINT_KINDS = {
+    "revolute": REVOLUTE,
+    "continuous": REVOLUTE,
+    "prismatic": PRISMATIC,
+    "fixed": FIXED,
+    "floating": FIXED,
+    "planar": PLANAR,
+    "spherical": SPHERICAL,
+}
+_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
+DEFAULT_COLOUR: Colour = (0.8, 0.8, 0.8, 1.0)
+
+
+def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
+    """Return the model that a <robot> element describes; raises InvalidValueError naming the element at fault."""
+    if root.tag != "robot":
+        raise root.error("a URDF file has a <robot> element at its top")
+    for tag in ("deformable", "reduced_deformable"):
+        for element in root.all(tag):
+            raise element.error("deformable bodies are not supported")
+    reader = _Reader(root, meshes)
+    links = [reader.link(element) for element in root.all("link")]
+    joints = [reader.joint(element) for element in root.all("joint")]
+    return assemble(root.need("name"), path, root, links, joints)
+
+
+class _Reader:
+    def __init__(self, root: Element, meshes: MeshFinder) -> None:
+        self._meshes = meshes
+        self._colours: dict[str, Colour] = {}
+        for element in root.all("material"):
+            self._colour(element)
+
+    def link(self, element: Element) -> LinkParts:
+        """Return the parts of a <link>."""
+        inertial = element.child("inertial")
+        return LinkParts(
+            element.need("name"),
+            element,
+            _inertial(inertial) if inertial else Inertial(),
+            [self._geometry(visual) for visual in element.all("visual")],
+            [self._geometry(collision) for collision in element.all("collision")],
+        )
+
+    def joint(self, element: Element) -> JointParts:
+        """Return the parts of a <joint>."""
+        kind_name = element.need("type")
+        kind = _JOINT_KINDS.get(kind_name)
+        if kind is None:
+            raise element.error(f"unknown type of joint {kind_name!r}.{did_you_mean(kind_name, _JOINT_KINDS)}")
+        position, orientation = origin_of(element)
+        axis, limit, dynamics = element.child("axis"), element.child("limit"), element.child("dynamics")
+        lower, upper = _limits(element, limit, kind_name)
+        return JointParts(
+            element.need("name"),
+            element,
+            kind,
+            element.need_child("parent").need("link"),
+            element.need_child("child").need("link"),
+            position,
+            orientation,
+            checked_axis(element, axis.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0), kind),
+            lower,
+            upper,
+            max_velocity=_not_negative(limit, "velocity"),
+            max_force=_not_negative(limit, "effort"),
+            damping=_not_negative(dynamics, "damping"),
+            friction=_not_negative(dynamics, "friction"),
+        )
+
+    def _geometry(self, element: Element) -> Geometry:
+        position, orientation = origin_of(element)
+        outer = element.need_child("geometry")
+        shape = next(outer.all(*_SHAPES), None)
+        if shape is None:
+            given = [child.tag for child in outer.children]
+            raise outer.error(
+                f"needs one of {', '.join(f'<{name}>' for name in _SHAPES)}, got {given or 'nothing'}."
+                f"{did_you_mean(given[0], _SHAPES) if given else ''}"
+            )
+        colour = DEFAULT_COLOUR
+        material = element.child("material")
+        if material is not None:
+            colour = self._colour(material)
+        return geometry_of(shape, position, orientation, colour, self._meshes)
+
+    def _colour(self, element: Element) -> Colour:
+        """Return the colour of a <material>; one with a colour of its own is known by its name from then on."""
+        name, colour = element.attributes.get("name", ""), element.child("color")
+        if colour is None:
+            return self._colours.get(name, DEFAULT_COLOUR)
+        red, green, blue, alpha = colour.numbers("rgba", 4)
+        found = self._colours[name] = (red, green, blue, alpha)
+        return found
+
+
+def geometry_of(
+    shape: Element, position: Vector, orientation: Quaternion, colour: Colour, meshes: MeshFinder
+) -> Geometry:
+    """Return the geometry of a URDF shape element; raises InvalidValueError for a negative size."""
+    if shape.tag == "mesh":
+        scale = shape.attributes.get("scale", "1").split()
+        x, y, z = shape.parsed(" ".join(scale * 3 if len(scale) == 1 else scale), 3, "scale")
+        path = meshes.find(shape, shape.need("filename"))
+        return Geometry(ShapeKind.MESH, mesh_path=path, mesh_scale=(x, y, z), rgba=colour, position=position,
+                        orientation=orientation)  # fmt: skip
+    if shape.tag == "plane":
+        turned = quaternions.multiply(np.array([orientation]), _turn_from_z(shape)[None])[0]
+        return Geometry(ShapeKind.PLANE, rgba=colour, position=position, orientation=tuple(turned.tolist()))
+    half_extents, radius, height = (0.5, 0.5, 0.5), 0.5, 1.0
+    if shape.tag == "box":
+        x, y, z = (0.5 * _size(shape, size) for size in shape.numbers("size", 3))
+        half_extents = (x, y, z)
+    else:
+        radius = _size(shape, shape.number("radius"))
+        if shape.tag != "sphere":
+            height = _size(shape, shape.number("length"))
+    return Geometry(ShapeKind[shape.tag.upper()], half_extents, radius, height, rgba=colour, position=position,
+                    orientation=orientation)  # fmt: skip
+
+
+def origin_of(element: Element) -> tuple[Vector, Quaternion]:
+    """Return the pose that the <origin> of `element` gives, the identity where it has none."""
+    origin = element.child("origin")
+    if origin is None:
+        return ORIGIN, UNTURNED
+    x, y, z = origin.numbers("xyz", 3, ORIGIN)
+    return (x, y, z), turn_of(origin.numbers("rpy", 3, ORIGIN))
+
+
+def turn_of(eulers: tuple[float, ...]) -> Quaternion:
+    """Return the quaternion of roll, pitch, yaw."""
+    x, y, z, w = quaternions.normalized(quaternions.from_eulers(np.array([eulers])))[0].tolist()
+    return (x, y, z, w)
+
+
+def _turn_from_z(plane: Element) -> Floats:
+    """Return the shortest turn (4,) of the z axis to the normal of a plane."""
+    x, y, z = checked_axis(plane, plane.numbers("normal", 3, (0.0, 0.0, 1.0)), PLANAR)
+    if z < -1.0 + 1e-9:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    return quaternions.normalized(np.array([[-y, x, 0.0, 1.0 + z]]))[0]
+
+
+def _inertial(element: Element) -> Inertial:
+    position, orientation = origin_of(element)
+    inertia = element.child("inertia")
+    tensor = tuple(inertia.number(name, 0.0) if inertia else 0.0 for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    return inertial_of(element, element.need_child("mass").number("value"), position, orientation, tensor)
+
+
+def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, float]:
+    """Return lower and upper limit. Without both the joint turns freely, as in PyBullet; one alone is beside 0."""
+    if limit is None and kind in ("revolute", "prismatic"):
+        raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
+    if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():
+        return NO_LIMITS
+    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    if lower > upper and kind == "revolute":
+        raise limit.error(
+            f"the lower limit {lower:g} is above the upper limit {upper:g}; exchange them, or make the joint "
+            f"{element.attributes['name']!r} 'continuous' if it turns freely"
+        )
+    # A slide has no type without limits, so files write it with the limits the wrong way round.
+    return (lower, upper) if lower <= upper else NO_LIMITS
+
+
+def _size(shape: Element, size: float) -> float:
+    if size < 0.0:
+        raise shape.error(f"sizes must not be negative, got {size:g}")
+    return size
+
+
+def _not_negative(element: Element | None, attribute: str) -> float:
+    if element is None:
+        return 0.0
+    value = element.number(attribute, 0.0)
+    if value < 0.0:
+        raise element.error(f"{attribute} must not be negative, got {value:g}")
+    return value

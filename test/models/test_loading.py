@@ -1,0 +1,113 @@
+"""Models are numbered, named, limited and placed as PyBullet has them, for every file that PyBullet brings along."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pybullet_data
+import pytest
+
+from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.models import load_robot_model
+from fleet_sim.spatial import poses, quaternions
+
+DATA = Path(pybullet_data.getDataPath())
+# PyBullet reads these as something else than they say, or not at all.
+UNREADABLE = {
+    "biped/biped2d_pybullet.urdf": "lower must be a finite number",  # -1.57.
+    "kuka_iiwa/model_for_sdf.urdf": "there is no mesh",
+    "torus_deform.urdf": "deformable",
+    "toys/concave_box.urdf": "<geometry>",
+}
+MISREAD = {"husky/husky.urdf"}  # holds $(optenv ...), which PyBullet takes for zeros
+ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[int]:
+    number = pybullet.connect(pybullet.DIRECT)
+    yield number
+    pybullet.disconnect(number)
+
+
+def link_poses(model: RobotModel, values: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (J, 3) and orientations (J, 4) of all links, for a base at the origin."""
+    positions, orientations = (
+        np.zeros((model.num_joints + 1, 3)),
+        np.tile(quaternions.IDENTITY, (model.num_joints + 1, 1)),
+    )
+    for joint, value in enumerate(values):  # the entry of the base is the last, which is also the -1st
+        parent = model.parents[joint]
+        axis = model.axes[joint][None] * value
+        revolute, prismatic = (model.joint_types[joint] == kind for kind in (REVOLUTE, PRISMATIC))
+        frame = poses.compose(
+            positions[parent][None],
+            orientations[parent][None],
+            model.joint_positions[joint][None],
+            model.joint_orientations[joint][None],
+        )
+        moved = poses.compose(*frame, axis * prismatic, quaternions.from_rotation_vectors(axis * revolute))
+        positions[joint], orientations[joint] = moved[0][0], moved[1][0]
+    return positions[:-1], orientations[:-1]
+
+
+def assert_equal_to_pybullet(model: RobotModel, client: int, body: int, *, frames: bool = True) -> None:
+    infos = [pybullet.getJointInfo(body, joint, client) for joint in range(pybullet.getNumJoints(body, client))]
+    base = pybullet.getBodyInfo(body, client)
+    assert (model.base_name, model.name) == (base[0].decode(), base[1].decode())
+    assert model.joint_names == tuple(info[1].decode() for info in infos)
+    assert model.link_names == tuple(info[12].decode() for info in infos)
+    assert model.joint_types.tolist() == [info[2] for info in infos]
+    assert model.parents.tolist() == [info[16] for info in infos]
+    for joint, info in enumerate(infos):
+        if model.limited_mask[joint]:
+            assert (model.lower[joint], model.upper[joint]) == info[8:10]
+        if model.joint_types[joint] not in (FIXED, pybullet.JOINT_SPHERICAL):
+            assert (model.max_forces[joint], model.max_velocities[joint]) == info[10:12]
+    if not frames:
+        return
+    rng = np.random.default_rng(1)
+    values = [0.0 if kind not in (REVOLUTE, PRISMATIC) else rng.uniform(-1, 1) for kind in model.joint_types]
+    for joint, value in enumerate(values):
+        if value:
+            pybullet.resetJointState(body, joint, value, physicsClientId=client)
+    positions, orientations = link_poses(model, values)
+    for joint in range(model.num_joints):
+        state = pybullet.getLinkState(body, joint, computeForwardKinematics=True, physicsClientId=client)
+        np.testing.assert_allclose(positions[joint], state[4], atol=1e-6, err_msg=model.link_names[joint])
+        turn = abs(float(np.dot(orientations[joint], state[5])))
+        assert turn == pytest.approx(1.0, abs=1e-6), model.link_names[joint]
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in UNREADABLE])
+def test_urdf_is_read_as_pybullet_reads_it(name: str, client: int) -> None:
+    model = load_robot_model(DATA / name)
+    body = pybullet.loadURDF(str(DATA / name), physicsClientId=client)
+    assert_equal_to_pybullet(model, client, body, frames=name not in MISREAD)
+    dynamics = [pybullet.getDynamicsInfo(body, link, client) for link in range(BASE, model.num_joints)]
+    for inertial, values in zip(model.inertials, dynamics, strict=True):
+        if inertial.mass:
+            assert inertial.mass == pytest.approx(values[0])
+            np.testing.assert_allclose(inertial.position, values[3], atol=1e-9)
+    pybullet.removeBody(body, client)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_unreadable_urdf_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=UNREADABLE[name]) as caught:
+        load_robot_model(DATA / name)
+    assert str(DATA / name) in str(caught.value)
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "a.urdf"
+    file.write_text("<robot name='one'><link name='base'/></robot>")
+    model = load_robot_model(file)
+    assert load_robot_model(str(file)) is model
+    file.write_text("<robot name='two'><link name='base'/></robot>")
+    os.utime(file, ns=(1, 1))
+    assert load_robot_model(file).name == "two"
