@@ -1,0 +1,248 @@
+"""Arenas: many small worlds side by side in one simulation, so that one step moves the robots of all of them.
+
+World k is a square around `origins[k]`; the squares are far enough apart that nothing in one meets anything in another.
+Arrays of robots are (W, R): the world, then the robot in it. Positions are in the world's own frame, (x, y) in m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core import steering
+from fleet_sim.entities import drive
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawning import spawn_many
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.modes import MotionMode
+from fleet_sim.params import SimulationParams
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+
+GAP = 4.0
+"""Least metres between the squares of two worlds."""
+PARKING_HEIGHT = -50.0
+"""Height of robots that take no part: far below everything else."""
+ROBOT_HEIGHT = 0.3
+ROBOT_COLOUR, OBSTACLE_COLOUR, GOAL_COLOUR = (0.16, 0.42, 0.75, 1.0), (0.45, 0.45, 0.47, 1.0), (0.18, 0.62, 0.32, 1.0)
+
+
+@dataclass(frozen=True)
+class RobotKind:
+    """The robots of an arena: discs with a differential drive. Lengths in m, times in s."""
+
+    radius: float = 0.2
+    max_speed: float = 1.0
+    max_turn: float = 2.5
+    max_accel: float = 3.0
+    max_turn_accel: float = 12.0
+
+
+class Arena:
+    """W worlds with R robots and O round obstacles each, in one simulation."""
+
+    def __init__(
+        self,
+        worlds: int,
+        robots: int,
+        obstacles: int,
+        *,
+        size: float,
+        timestep: float,
+        kind: RobotKind | None = None,
+        obstacle_radius: float = 0.3,
+    ) -> None:
+        if worlds < 1 or robots < 1 or obstacles < 0:
+            raise InvalidValueError(
+                f"an arena needs at least one world and one robot, got {worlds} worlds, {robots} robots, "
+                f"{obstacles} obstacles"
+            )
+        self.kind = kind or RobotKind()
+        self.size = size
+        self.obstacle_radius = obstacle_radius
+        self.sim = MultiRobotSimulationCore(
+            SimulationParams(
+                gui=False,
+                monitor=False,
+                target_rtf=0,
+                timestep=timestep,
+                keep_initial_state=False,
+                ignore_static_collision=False,
+                collision_margin=0.0,
+                enable_floor=True,
+            )
+        )
+        self.world = self.sim.world
+        self.origins = _origins(worlds, size + GAP)
+        self.robot_rows: Rows = self._spawn_robots(worlds, robots)
+        self.obstacle_rows: Rows = self._spawn_obstacles(worlds, obstacles)
+        self.active: Bools = np.ones((worlds, robots), np.bool_)
+        """Which robots take part."""
+
+    def _spawn_robots(self, worlds: int, robots: int) -> Rows:
+        kind = self.kind
+        shape = ShapeParams(shape_type="cylinder", radius=kind.radius, height=ROBOT_HEIGHT, rgba_color=ROBOT_COLOUR)
+        params = AgentSpawnParams(
+            visual_shape=shape,
+            collision_shape=shape,
+            motion_mode=MotionMode.DIFFERENTIAL,
+            max_linear_vel=kind.max_speed,
+            max_linear_accel=kind.max_accel,
+            max_angular_vel=kind.max_turn,
+            max_angular_accel=kind.max_turn_accel,
+        )
+        names = [f"world_{world}/robot_{robot}" for world in range(worlds) for robot in range(robots)]
+        return self._spawn(Agent, params, worlds, robots, names)
+
+    def _spawn_obstacles(self, worlds: int, obstacles: int) -> Rows:
+        shape = ShapeParams(
+            shape_type="cylinder", radius=self.obstacle_radius, height=ROBOT_HEIGHT, rgba_color=OBSTACLE_COLOUR
+        )
+        params = SimObjectSpawnParams(visual_shape=shape, collision_shape=shape, pickable=False)
+        return self._spawn(SimObject, params, worlds, obstacles, [None] * (worlds * obstacles))
+
+    def _spawn(
+        self,
+        cls: type[SimObject],
+        params: SimObjectSpawnParams,
+        worlds: int,
+        count: int,
+        names: Sequence[str | None],
+    ) -> Rows:
+        total = worlds * count
+        positions = np.zeros((total, 3))
+        # In a row at first, apart from each other: where they belong is said before the first step.
+        positions[:, 0], positions[:, 2] = 4.0 * self.size * np.arange(total), PARKING_HEIGHT
+        handles = spawn_many(self.world, cls, params, positions, np.tile([0.0, 0.0, 0.0, 1.0], (total, 1)), names)
+        return np.array([handle.row for handle in handles], np.int64).reshape(worlds, count)
+
+    # ---- placing -----------------------------------------------------------------------------------------------------
+
+    def place_robots(self, mask: Bools, positions: Floats, headings: Floats) -> None:
+        """Put the robots of `mask` (W, R) at `positions` (N, 2), `headings` (N,), at rest, and let them take part."""
+        rows = self.robot_rows[mask]
+        self._place(rows, self._in_world(mask, positions), quaternions.from_yaws(headings))
+        steering.halt(self.world, rows)
+        self.active[mask] = True
+
+    def place_obstacles(self, world: int, positions: Floats) -> None:
+        """Put the obstacles of `world` at `positions` (O, 2)."""
+        rows = self.obstacle_rows[world]
+        turns = np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))
+        self._place(rows, positions + self.origins[world], turns)
+
+    def park(self, mask: Bools) -> None:
+        """Take the robots of `mask` (W, R) out of their worlds."""
+        rows = self.robot_rows[mask]
+        steering.halt(self.world, rows)
+        positions = self.world.position[rows]
+        positions[:, 2] = PARKING_HEIGHT
+        self.world.place(rows, positions, self.world.orientation[rows], preserve_velocity=False)
+        self.active[mask] = False
+
+    def _place(self, rows: Rows, points: Floats, turns: Floats) -> None:
+        positions = np.empty((len(rows), 3))
+        positions[:, :2] = points
+        positions[:, 2] = 0.5 * ROBOT_HEIGHT
+        self.world.place(rows, positions, turns, preserve_velocity=False)
+
+    def _in_world(self, mask: Bools, positions: Floats) -> Floats:
+        return positions + self.origins[np.nonzero(mask)[0]]
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+
+    def drive(self, speeds: Floats, turns: Floats) -> None:
+        """Command the active robots: forward `speeds` (W, R) in m/s, `turns` (W, R) in rad/s."""
+        rows = self.robot_rows[self.active]
+        linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+        linear[:, 0] = speeds[self.active]
+        angular[:, 2] = turns[self.active]
+        drive.start_velocities(self.world, rows, linear, angular, 0.0)
+
+    def step(self) -> Bools:
+        """Advance by one time step; return which robots (W, R) touch something."""
+        self.sim.step_once()
+        return self.touching()
+
+    def touching(self) -> Bools:
+        """Return which active robots (W, R) touch another robot or an obstacle."""
+        hit_mask = np.zeros(self.world.capacity, np.bool_)
+        hit_mask[self.sim.collisions.pairs.reshape(-1)] = True
+        touching: Bools = hit_mask[self.robot_rows] & self.active
+        return touching
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> Floats:
+        """Where the robots are, (W, R, 2), each in its world's frame."""
+        found: Floats = self.world.position[self.robot_rows, :2] - self.origins[:, None, :]
+        return found
+
+    @property
+    def headings(self) -> Floats:
+        """Which way the robots look, (W, R) in rad."""
+        rows = self.robot_rows.reshape(-1)
+        return quaternions.yaws(self.world.orientation[rows]).reshape(self.robot_rows.shape)
+
+    @property
+    def velocities(self) -> Floats:
+        """How the robots move, (W, R, 2) in m/s, world frame."""
+        found: Floats = self.world.velocity[self.robot_rows, :2]
+        return found
+
+    @property
+    def speeds(self) -> Floats:
+        """Forward speeds (W, R) in m/s."""
+        found: Floats = self.world.motion.body_linear[self.robot_rows, 0]
+        return found
+
+    @property
+    def turns(self) -> Floats:
+        """Turning speeds (W, R) in rad/s."""
+        found: Floats = self.world.motion.body_angular[self.robot_rows, 2]
+        return found
+
+    @property
+    def obstacles(self) -> Floats:
+        """Where the obstacles are, (W, O, 2), each in its world's frame."""
+        found: Floats = self.world.position[self.obstacle_rows, :2] - self.origins[:, None, :]
+        return found
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        self.sim.close()
+
+
+def _origins(worlds: int, pitch: float) -> Floats:
+    """Return the middles (W, 2) of the worlds' squares, on a square grid."""
+    columns = math.ceil(math.sqrt(worlds))
+    index: Ints = np.arange(worlds)
+    return pitch * np.stack([index % columns, index // columns], axis=1).astype(np.float64)
+
+
+def scatter_points(rng: np.random.Generator, count: int, size: float, distance: float, taken: Floats) -> Floats:
+    """Return `count` points (N, 2) of a square of side `size` around 0, at least `distance` m apart and from `taken`.
+
+    Where there is no room left for that, the distance is relaxed step by step, so that it always ends.
+    """
+    points = np.empty((len(taken) + count, 2))
+    points[: len(taken)] = taken
+    have, limit, tries = len(taken), distance * distance, 0
+    while have < len(points):
+        point = rng.uniform(-0.5 * size, 0.5 * size, 2)
+        offsets = points[:have] - point
+        if not have or (offsets[:, 0] ** 2 + offsets[:, 1] ** 2).min() >= limit:
+            points[have] = point
+            have += 1
+            tries = 0
+        elif (tries := tries + 1) >= 200:
+            limit, tries = 0.8 * limit, 0
+    return points[len(taken) :]

@@ -1,0 +1,134 @@
+"""NavigationVectorEnv: thousands of navigation worlds as rows of one simulation, stepped together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.navigation import NavigationParams, NavigationTask
+from fleet_sim.envs.navigation_gym import check_render_mode
+from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.spaces import drive_box, observation_box
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import read
+
+
+class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
+    """`num_envs` worlds of one robot each; what NavigationEnv is, for all of them at once.
+
+    World k draws from a stream of its own: `seed + k`. `autoreset_mode` as Gymnasium has it: NEXT_STEP (default),
+    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED, where ended worlds are
+    reset with `reset(options={"reset_mask": mask})`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as the base class declares it
+        "render_modes": ["rgb_array"],
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **settings: Any,
+    ) -> None:
+        check_render_mode(render_mode, ["rgb_array"])
+        self.render_mode = render_mode
+        self.params = read(NavigationParams, settings)
+        if self.params.num_robots != 1:
+            raise InvalidValueError(
+                f"NavigationVectorEnv has one robot per world, got num_robots {self.params.num_robots}; "
+                "for many robots in a world see fleet_navigation"
+            )
+        self.num_envs = num_envs
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_box(self.params.observation_size)
+        self.single_action_space = drive_box()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._task = NavigationTask(self.params, num_envs)
+        self._streams = [seeding.np_random(None)[0] for _ in range(num_envs)]
+        self._steps: Ints = np.zeros(num_envs, np.int64)
+        self._ended: Bools = np.zeros(num_envs, np.bool_)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin new episodes in all worlds, or in those of `options["reset_mask"]` (a bool array)."""
+        mask = np.ones(self.num_envs, np.bool_)
+        if options and "reset_mask" in options:
+            mask = np.asarray(options["reset_mask"], np.bool_)
+            if mask.shape != (self.num_envs,) or not mask.any():
+                raise InvalidValueError(
+                    f"reset_mask: expected {self.num_envs} booleans, one of them true, got {mask!r}"
+                )
+        self._seed(seed, mask)
+        self._begin(mask)
+        return self._observe(), {}
+
+    def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
+        """Move all worlds by one time step."""
+        again = self._ended.copy()
+        if again.any() and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise InvalidValueError(
+                "some worlds have ended; reset them with options={'reset_mask': mask} before step()"
+            )
+        wanted = np.asarray(actions, np.float64).reshape(self.num_envs, 1, 2)
+        outcome = self._task.step(wanted)
+        rewards, reached, collided = outcome.rewards[:, 0], outcome.reached[:, 0], outcome.collided[:, 0]
+        self._steps += 1
+        terminated = reached | collided
+        truncated = ~terminated & (self._steps >= self.params.max_steps)
+        if again.any():
+            # These worlds had ended: this step is their reset.
+            self._begin(again)
+            rewards = np.where(again, 0.0, rewards)
+            reached, terminated, truncated = reached & ~again, terminated & ~again, truncated & ~again
+        self._ended = terminated | truncated
+        infos: dict[str, Any] = {"is_success": reached, "_is_success": np.ones(self.num_envs, np.bool_)}
+        observations = self._observe()
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
+            infos["final_obs"], infos["_final_obs"] = observations.copy(), self._ended.copy()
+            infos["final_info"] = {"is_success": reached.copy(), "_is_success": self._ended.copy()}
+            infos["_final_info"] = self._ended.copy()
+            self._begin(self._ended.copy())
+            observations = self._observe()
+        return observations, rewards, terminated, truncated, infos
+
+    def render(self) -> tuple[Image, ...] | None:
+        """Return a top view of each world, or None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._task.draw(world, 160) for world in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the simulation."""
+        self._task.close()
+
+    def _seed(self, seed: int | Sequence[int | None] | None, mask: Bools) -> None:
+        if seed is None:
+            return
+        seeds = [seed + world for world in range(self.num_envs)] if isinstance(seed, int) else list(seed)
+        if len(seeds) != self.num_envs:
+            raise InvalidValueError(f"seed: expected one per world ({self.num_envs}), got {len(seeds)}")
+        for world in np.flatnonzero(mask).tolist():
+            if seeds[world] is not None:
+                self._streams[world] = seeding.np_random(seeds[world])[0]
+
+    def _begin(self, mask: Bools) -> None:
+        for world in np.flatnonzero(mask).tolist():
+            self._task.reset_world(world, self._streams[world])
+        self._steps[mask] = 0
+        self._ended[mask] = False
+
+    def _observe(self) -> Observations:
+        return self._task.observe()[:, 0]

@@ -1,0 +1,37 @@
+"""The ids under which Gymnasium makes our environments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fleet_sim.errors import missing_extra
+
+try:
+    import gymnasium
+except ModuleNotFoundError as error:
+    raise missing_extra("gymnasium", "gym", "fleet_sim.envs") from error
+
+NAMESPACE = "FleetSim"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an environment is; `vector` where it also comes as many worlds in one simulation."""
+
+    single: str
+    vector: str | None = None
+
+
+ENVIRONMENTS: dict[str, Entry] = {
+    f"{NAMESPACE}/Navigation-v0": Entry(
+        "fleet_sim.envs.navigation_gym:NavigationEnv", "fleet_sim.envs.navigation_vector:NavigationVectorEnv"
+    ),
+}
+"""Every environment by id."""
+
+
+def register_all() -> None:
+    """Make the ids known to Gymnasium; may be called again."""
+    for name, entry in ENVIRONMENTS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(id=name, entry_point=entry.single, vector_entry_point=entry.vector)

@@ -1,0 +1,26 @@
+"""Spaces of the arena environments, and the check that Gymnasium is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.errors import missing_extra
+
+try:
+    from gymnasium import spaces
+except ModuleNotFoundError as error:
+    raise missing_extra("gymnasium", "gym", "an environment of fleet_sim.envs") from error
+
+OBSERVATION_BOUND = 2.0
+
+
+def observation_box(size: int) -> Any:
+    """Return the space of what a robot observes."""
+    return spaces.Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (size,), np.float32)
+
+
+def drive_box() -> Any:
+    """Return the space of speed and turning speed, each from -1 to 1."""
+    return spaces.Box(-1.0, 1.0, (2,), np.float32)

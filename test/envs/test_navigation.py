@@ -1,0 +1,188 @@
+"""Navigation: one robot in Gymnasium, thousands of worlds at once, a fleet in PettingZoo."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+from fleet_sim.envs.fleet_navigation import FleetNavigation, env, parallel_env
+from fleet_sim.envs.navigation import NavigationParams, NavigationTask
+from fleet_sim.envs.navigation_gym import NavigationEnv
+from fleet_sim.envs.navigation_vector import NavigationVectorEnv
+from fleet_sim.errors import ConfigError, InvalidValueError
+
+
+def make_vector(count: int, **settings: object) -> NavigationVectorEnv:
+    made = gymnasium.make_vec(
+        "FleetSim/Navigation-v0", num_envs=count, vectorization_mode="vector_entry_point", **settings
+    )
+    assert isinstance(made.unwrapped, NavigationVectorEnv)
+    return made.unwrapped
+
+
+def towards_goal(observations: np.ndarray) -> np.ndarray:
+    """Actions that turn to the goal and drive when it lies ahead."""
+    ahead, aside = observations[..., 1], observations[..., 2]
+    bearing = np.arctan2(aside, ahead)
+    return np.stack([np.maximum(0.0, ahead), np.clip(2.0 * bearing, -1.0, 1.0)], axis=-1).astype(np.float32)
+
+
+def test_a_robot_that_drives_at_its_goal_reaches_it() -> None:
+    env = NavigationEnv(num_obstacles=0)
+    observation, info = env.reset(seed=3)
+    assert info["distance"] == pytest.approx(float(observation[0]) * env.params.arena_size, rel=1e-5)
+    total = 0.0
+    for _ in range(env.params.max_steps):
+        observation, reward, terminated, truncated, info = env.step(towards_goal(observation))
+        total += reward
+        if terminated or truncated:
+            break
+    assert terminated
+    assert info["is_success"]
+    assert info["distance"] <= env.params.goal_radius
+    assert total > 5.0
+    env.close()
+
+
+def test_touching_an_obstacle_ends_the_episode_with_the_penalty() -> None:
+    env = NavigationEnv(num_obstacles=1, collision_reward=-7.0, progress_reward=0.0, step_reward=0.0, max_steps=500)
+    env.reset(seed=0)
+    task = env._task
+    assert task is not None
+    obstacle = task.arena.obstacles[0, 0]
+    everyone = np.ones((1, 1), np.bool_)
+    task.arena.place_robots(everyone, (obstacle - [1.0, 0.0])[None], np.zeros(1))
+    task.goals[0, 0] = obstacle + [3.0, 0.0]
+    steps, terminated = 0, False
+    while not terminated:
+        _, reward, terminated, _, info = env.step(np.array([1.0, 0.0], np.float32))
+        steps += 1
+    assert not info["is_success"]
+    assert reward == -7.0
+    # 1 m between the middles, radii of 0.2 and 0.3 m, at most 1 m/s.
+    assert 6 <= steps <= 9
+    env.close()
+
+
+def test_the_nearest_neighbours_are_seen_in_the_robots_own_frame() -> None:
+    task = NavigationTask(NavigationParams(num_robots=2, num_obstacles=1, neighbours=3, reach=4.0))
+    arena = task.arena
+    everyone = np.ones((1, 2), np.bool_)
+    arena.place_robots(everyone, np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([np.pi / 2, 0.0]))
+    arena.place_obstacles(0, np.array([[-1.0, 0.0]]))
+    task.goals[0] = [[0.0, 3.0], [4.0, 2.0]]
+    seen = task.observe()[0, 0]
+    assert seen[:5] == pytest.approx([3.0 / 8.0, 1.0, 0.0, 0.0, 0.0], abs=1e-6)
+    obstacle, robot, nobody = seen[5:].reshape(3, 5)
+    # The robot looks north: what lies west of it is on its left.
+    assert obstacle == pytest.approx([0.0, 0.25, 0.0, 0.0, 1.0 - 0.5 / 4.0], abs=1e-6)
+    assert robot == pytest.approx([0.5, 0.0, 0.0, 0.0, 1.0 - 1.6 / 4.0], abs=1e-6)
+    assert not nobody.any()
+    task.close()
+
+
+def test_the_other_robots_drive_and_leave_when_they_are_done() -> None:
+    env = NavigationEnv(num_robots=3, num_obstacles=0, max_steps=400)
+    env.reset(seed=1)
+    for _ in range(400):
+        env.step(np.zeros(2, np.float32))
+    task = env._task
+    assert task is not None
+    assert task.arena.active[0].tolist() == [True, False, False]
+    env.close()
+
+
+def test_a_world_among_many_goes_as_it_goes_alone() -> None:
+    many = make_vector(4)
+    alone = make_vector(1)
+    many_seen, _ = many.reset(seed=[5, 6, 7, 8])
+    alone_seen, _ = alone.reset(seed=[7])
+    for _ in range(50):
+        many_seen, many_rewards, *_ = many.step(towards_goal(many_seen))
+        alone_seen, alone_rewards, *_ = alone.step(towards_goal(alone_seen))
+        # Worlds stand in different places, so that the last bits of positions differ.
+        np.testing.assert_allclose(many_seen[2], alone_seen[0], atol=1e-4)
+        np.testing.assert_allclose(many_rewards[2], alone_rewards[0], atol=1e-4)
+    many.close()
+    alone.close()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_worlds_that_end_begin_again_as_the_mode_says(mode: AutoresetMode) -> None:
+    envs = make_vector(8, max_steps=10, autoreset_mode=mode, num_obstacles=0)
+    assert envs.metadata["autoreset_mode"] is mode
+    seen, _ = envs.reset(seed=0)
+    for step in range(1, 11):
+        last = seen
+        seen, _, terminated, truncated, infos = envs.step(np.zeros((8, 2), np.float32))
+        assert truncated.all() == (step == 10)
+    assert not terminated.any()
+    if mode is AutoresetMode.SAME_STEP:
+        np.testing.assert_array_equal(infos["final_obs"], last)
+        assert not np.array_equal(seen, last)
+    elif mode is AutoresetMode.NEXT_STEP:
+        np.testing.assert_array_equal(seen, last)
+        again, rewards, _, truncated, _ = envs.step(np.zeros((8, 2), np.float32))
+        assert not np.array_equal(again, last)
+        assert not rewards.any()
+        assert not truncated.any()
+    else:
+        with pytest.raises(InvalidValueError, match="reset_mask"):
+            envs.step(np.zeros((8, 2), np.float32))
+        mask = np.arange(8) < 4
+        again, _ = envs.reset(options={"reset_mask": mask})
+        assert (again[4:] == last[4:]).all()
+        assert not (again[:4] == last[:4]).all(axis=1).any()
+    envs.close()
+
+
+def test_pettingzoo_finds_nothing_to_complain_about() -> None:
+    parallel_api_test(parallel_env(num_robots=5, max_steps=60), num_cycles=200)
+    parallel_seed_test(lambda: FleetNavigation(num_robots=4, max_steps=40))
+
+
+def test_robots_of_a_fleet_end_one_by_one() -> None:
+    fleet = FleetNavigation(num_robots=6, num_obstacles=0, max_steps=300, render_mode="rgb_array")
+    seen, _ = fleet.reset(seed=2)
+    assert fleet.state().shape == (6 * fleet.params.observation_size,)
+    counts = [len(fleet.agents)]
+    reached = 0
+    while fleet.agents:
+        actions = {name: towards_goal(seen[name]) for name in fleet.agents}
+        seen, rewards, terminated, _, infos = fleet.step(actions)
+        assert set(seen) == set(rewards) == set(terminated) == set(infos)
+        reached += sum(info["is_success"] for info in infos.values())
+        counts.append(len(fleet.agents))
+    assert counts == sorted(counts, reverse=True)
+    assert reached >= 3
+    picture = fleet.render()
+    assert picture is not None
+    assert picture.shape == (480, 480, 3)
+    fleet.close()
+    fleet.close()
+
+
+def test_the_fleet_comes_turn_by_turn_as_well() -> None:
+    turns = env(num_robots=2, max_steps=5)
+    turns.reset(seed=0)
+    for agent in turns.agent_iter(40):
+        _, _, terminated, truncated, _ = turns.last()
+        turns.step(None if terminated or truncated else turns.action_space(agent).sample())
+    assert not turns.agents
+    turns.close()
+
+
+def test_wrong_settings_are_refused_with_a_reason() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'num_robots'"):
+        NavigationEnv(num_robot=3)
+    with pytest.raises(ConfigError, match="do not fit"):
+        NavigationEnv(num_robots=100, arena_size=3.0)
+    with pytest.raises(InvalidValueError, match="render_mode"):
+        NavigationEnv(render_mode="human")
+    with pytest.raises(InvalidValueError, match="fleet_navigation"):
+        NavigationVectorEnv(2, num_robots=3)
+    with pytest.raises(InvalidValueError, match="reset"):
+        NavigationEnv().step(np.zeros(2, np.float32))
