@@ -48,6 +48,7 @@ _HOMES = {
     "motion.laws": "MotionLaw register_motion_law",
     "params": "SimulationParams",
     "runner": "RunReport",
+    "sensors": "Batch Reading Sensor SensorKind SensorParams list_sensors register_sensor",
     "simulation": "MultiRobotSimulationCore",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -10,6 +10,7 @@ SECTIONS: Mapping[str, str] = {
     "simulation": "The settings of the simulation.",
     "robots": "Robots to spawn: single ones with a pose, or grids.",
     "objects": "Objects to spawn: single ones with a pose, or grids.",
+    "sensors": "Sensors fixed in the world; those of a robot are in its entry.",
     "ros": "The interfaces of the simulation in ROS 2.",
 }
 

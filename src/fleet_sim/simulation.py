@@ -44,6 +44,7 @@ from fleet_sim.entities.entries import spawn_scenario
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.facade.collisions import CollisionFacade
 from fleet_sim.facade.population import PopulationFacade
+from fleet_sim.facade.sensors import SensorFacade
 from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
 from fleet_sim.modes import CollisionDetectionMethod
@@ -52,6 +53,8 @@ from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.params import SimulationParams
 from fleet_sim.runner import Runner
+from fleet_sim.sensors.base import SensorContext
+from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
 
 # A logger of its own: these lines are asked for by a setting, whatever the level of the others.
@@ -65,7 +68,7 @@ PHASE_1_EVENTS = (
 """Events whose handlers run before the poses are flushed."""
 
 
-class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, ViewFacade, Runner):
+class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, StateFacade, ViewFacade, Runner):
     """A simulation of a fleet.
 
     `world` holds all state; `pipeline` runs a step. Entities are spawned with `spawn`, managers or a scenario file, and
@@ -100,6 +103,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             spawn_scenario(sim.world, config, source=source)
+            sim.sensors.place(config.get("sensors"), source=source)
         except BaseException:
             sim.close()
             raise
@@ -163,6 +167,8 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
+        context = SensorContext(world, self._mirror, lambda: self.collisions.pairs, params.gravity)
+        self.sensors = world.sensors = SensorSystem(context)
         self.snapshots = SnapshotBoard(world)
         self._callbacks = CallbackList(self.clock, self.guard)
         self._plugins = PluginRunner(self.clock, self.guard)
@@ -170,6 +176,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
         self.checkpoints = Checkpoints(world)
         self.checkpoints.register("actions", self.actions)
         self.checkpoints.register("collisions", self.collisions)
+        self.checkpoints.register("sensors", self.sensors)
 
     def _build_pipeline(self) -> None:
         """The step, in order."""
@@ -191,6 +198,7 @@ class MultiRobotSimulationCore(PopulationFacade, CollisionFacade, StateFacade, V
             System("collisions", Phase.COLLIDE, self.collisions.run),
             System("collision_events", Phase.COLLIDE, self.collisions.emit),
             System("highlight", Phase.OBSERVE, self._colour_collisions),
+            System("sensors", Phase.OBSERVE, self.sensors.run),
             System("snapshot", Phase.OBSERVE, self.snapshots.end_step),
             System("monitor", Phase.OBSERVE, self._monitor),
             System("post_step", Phase.OBSERVE, self._emit_post_step),

@@ -10,6 +10,7 @@ from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.params import SimulationParams
 from fleet_sim.ros_params import RosParams
 from fleet_sim.scenario import SECTIONS
+from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
 
 
@@ -31,6 +32,7 @@ def scenario_schema() -> dict[str, Any]:
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
+    schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),
         "description": "What is simulated, and how.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from fleet_sim.arrays import Floats, Ints, Rows
@@ -50,6 +51,22 @@ class LinkBook(Protocol):
         """Return the world poses (N, 3), (N, 4) of one link per row; -1 is the base."""
 
 
+class SensorBook(Protocol):
+    """The sensors of all entities."""
+
+    def plan(self, specs: Any) -> Sequence[Any]:
+        """Return what a list of specs asks for, checked."""
+
+    def mount(self, rows: Rows, plans: Sequence[Any]) -> None:
+        """Give each of `rows` sensors as planned."""
+
+    def of(self, row: int) -> list[Any]:
+        """Return the sensors of the entity."""
+
+    def named(self, row: int, name: str) -> Any:
+        """Return one of them."""
+
+
 class Unconnected:
     """Stands in for the books of a world that is not part of a simulation: nothing queued, nothing mirrored."""
 
@@ -87,6 +104,23 @@ class Unconnected:
 
     def pose_written(self, rows: Rows) -> None:
         """Nobody mirrors the poses."""
+
+    def plan(self, specs: Any) -> Sequence[Any]:
+        """Plan no sensors; raises StateError for any."""
+        if not specs:
+            return ()
+        raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
+
+    def mount(self, rows: Rows, plans: Sequence[Any]) -> None:
+        """There is nothing to mount."""
+
+    def of(self, row: int) -> list[Any]:
+        """There are no sensors."""
+        return []
+
+    def named(self, row: int, name: str) -> Any:
+        """Raise StateError."""
+        raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Raise StateError."""

@@ -14,7 +14,7 @@ from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
-from fleet_sim.core.ports import ActionBook, BodyBook, LinkBook, Unconnected, no_controllers
+from fleet_sim.core.ports import ActionBook, BodyBook, LinkBook, SensorBook, Unconnected, no_controllers
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.schema import BodyColumns, MotionColumns
@@ -43,6 +43,7 @@ class World(BodyColumns):
         self.actions: ActionBook = Unconnected()
         self.bodies: BodyBook = Unconnected()
         self.links: LinkBook = Unconnected()
+        self.sensors: SensorBook = Unconnected()
         self.random = RandomStreams(seed)
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)

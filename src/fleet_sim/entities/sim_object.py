@@ -134,6 +134,15 @@ class SimObject:
         self._world.rename(self.row, name)
 
     @property
+    def sensors(self) -> list[Any]:
+        """The sensors the entity carries, in order of adding; `sim.add_sensor` adds one."""
+        return self._world.sensors.of(self.row)
+
+    def sensor(self, name: str) -> Any:
+        """Return the sensor called `name`; raises UnknownNameError with the closest names."""
+        return self._world.sensors.named(self.row, name)
+
+    @property
     def user_data(self) -> dict[str, Any]:
         """A dict of the user's own."""
         return self._world.user_data.setdefault(self.row, {})

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
-from fleet_sim.errors import ConfigError
+from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.settings import Checked, read, setting
@@ -60,6 +60,26 @@ class ControllerParams(Checked):
 LIMIT_DEFAULTS = {"max_linear_vel": 2.0, "max_linear_accel": 5.0, "max_angular_vel": 3.0, "max_angular_accel": 10.0}
 
 
+def read_sensors(value: object) -> list[Any] | None:
+    """Return the specs of sensors as a list; raises InvalidValueError. Whoever knows the sensors reads the rest."""
+    if value is None or isinstance(value, list):
+        return value
+    if isinstance(value, tuple):
+        return list(value)
+    raise InvalidValueError(f"must be a list of sensors, each a mapping with its type and parameters, got {value!r}")
+
+
+_SENSORS_SCHEMA = {
+    "anyOf": [
+        {"type": "null"},
+        {
+            "type": "array",
+            "items": {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+        },
+    ],
+}
+
+
 @dataclass
 class AgentSpawnParams(SimObjectSpawnParams):
     """An agent to be: an object that drives.
@@ -78,6 +98,9 @@ class AgentSpawnParams(SimObjectSpawnParams):
     max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
     plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
+    sensors: Any = setting(
+        None, reader=read_sensors, schema=_SENSORS_SCHEMA, doc="Mappings of type (lidar, imu, ...) and parameters."
+    )
 
     def limit(self, name: str, controller: ControllerParams) -> tuple[Floats, float]:
         """Return the limit `name` as columns hold it: (per axis (3,), norm)."""

@@ -146,12 +146,26 @@ def _spawn(
     for row, handle in zip(rows.tolist(), handles, strict=True):
         world.handles[row] = handle
     world.announce(rows)
+    _mount_sensors(world, runs, rows)
     first = 0
     for template, _, count in runs:
         _python_parts(world, template, handles[first : first + count])
         first += count
     emit_spawned(world, handles)
     return handles
+
+
+def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:
+    """Give the entities in `rows` their sensors; where one cannot carry them, none is spawned."""
+    first = 0
+    try:
+        for template, _, count in runs:
+            if template.sensors:
+                world.sensors.mount(rows[first : first + count], template.sensors)
+            first += count
+    except BaseException:
+        world.release(rows)
+        raise
 
 
 def _python_parts(world: World, template: Template, handles: Sequence[SimObject]) -> None:

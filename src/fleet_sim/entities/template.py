@@ -30,6 +30,7 @@ class Template:
     user_data: dict[str, Any]
     make_controllers: Callable[[], list[Any]] = list
     plugins: Sequence[tuple[Any, Any]] = ()
+    sensors: Sequence[Any] = ()
 
     @property
     def has_python_parts(self) -> bool:
@@ -64,7 +65,8 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     plan.make()  # what cannot be made is refused here, before anything is spawned
     plugins = _checked_plugins(params.plugins)
     motion = _motion_columns(world, params, plan)
-    return Template(body, motion, dict(params.user_data), make_controllers=plan.make, plugins=plugins)
+    sensors = world.sensors.plan(params.sensors)
+    return Template(body, motion, dict(params.user_data), plan.make, plugins, sensors)
 
 
 def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]:

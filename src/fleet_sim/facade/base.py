@@ -27,6 +27,7 @@ from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.errors import StateError
 from fleet_sim.modes import CollisionMode
 from fleet_sim.params import SimulationParams
+from fleet_sim.sensors.system import SensorSystem
 
 
 class SimulationParts:
@@ -43,6 +44,7 @@ class SimulationParts:
     actions: ActionScheduler
     collisions: CollisionSystem
     checkpoints: Checkpoints
+    sensors: SensorSystem
     bullet: BulletHandle
     _client: BulletClient
     _mirror: BulletMirror

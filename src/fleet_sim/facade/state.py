@@ -59,6 +59,7 @@ class StateFacade(SimulationParts):
         """
         self._require_between_steps("clear")
         remove(self.world, self.world.rows)
+        self.sensors.clear()
         self.clock.restart()
         self.world.renew()
         self.collisions.count = 0

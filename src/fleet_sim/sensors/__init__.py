@@ -1,0 +1,38 @@
+"""Sensors: what robots see, measure and touch. Read when due and asked for, in simulation time.
+
+One kind per file, a `SensorKind` that reads all of its sensors in one call; its place in the list is here.
+"""
+
+from __future__ import annotations
+
+from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
+from fleet_sim.sensors.imu import Imu
+from fleet_sim.sensors.registry import (
+    list_sensors,
+    plan_sensor,
+    register_sensor,
+    sensor_kind,
+    sensor_params_class,
+)
+from fleet_sim.sensors.system import SensorSystem
+
+_BUILT_IN: dict[str, type[SensorKind]] = {"imu": Imu}
+
+for _name, _kind in _BUILT_IN.items():
+    register_sensor(_name, _kind)
+
+__all__ = [
+    "Batch",
+    "Reading",
+    "Readings",
+    "Sensor",
+    "SensorContext",
+    "SensorKind",
+    "SensorParams",
+    "SensorSystem",
+    "list_sensors",
+    "plan_sensor",
+    "register_sensor",
+    "sensor_kind",
+    "sensor_params_class",
+]

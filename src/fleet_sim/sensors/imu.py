@@ -1,0 +1,120 @@
+"""IMU: orientation, angular velocity and linear acceleration, in the frame of the sensor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
+from fleet_sim.sensors.motion import frame_motion
+from fleet_sim.sensors.noise import normals
+from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
+
+_ORIENTATION, _GYRO, _ACCEL, _GYRO_BIAS, _ACCEL_BIAS = range(5)
+"""Channels of noise."""
+
+
+@dataclass(frozen=True)
+class ImuParams(SensorParams):
+    """An inertial measurement unit. Noise densities and walks are as in a data sheet."""
+
+    default_name: ClassVar[str] = "imu"
+
+    orientation_noise: float = setting(0.0, low=0, unit="rad", doc="Standard deviation about each axis.")
+    gyro_noise: float = setting(0.0, low=0, unit="rad/s/sqrt(Hz)", doc="Noise density of the angular velocity.")
+    gyro_bias_walk: float = setting(0.0, low=0, unit="rad/s^2/sqrt(Hz)", doc="Random walk of its bias.")
+    accel_noise: float = setting(0.0, low=0, unit="m/s^2/sqrt(Hz)", doc="Noise density of the acceleration.")
+    accel_bias_walk: float = setting(0.0, low=0, unit="m/s^3/sqrt(Hz)", doc="Random walk of its bias.")
+
+
+@dataclass(frozen=True, eq=False)
+class ImuReading(Reading):
+    """What an IMU feels.
+
+    `orientation` (4,) is that of the sensor's frame in the world, xyzw; `angular_velocity` (3,) in rad/s and
+    `linear_acceleration` (3,) in m/s2 are in the sensor's frame. The acceleration is what the sensor feels: at rest it
+    points up, with the size of gravity. It is the mean since the reading before, so that readings add up to velocities.
+    """
+
+    orientation: Floats
+    angular_velocity: Floats
+    linear_acceleration: Floats
+
+
+class Imu(SensorKind):
+    """Reads IMUs from velocities, and remembers the last ones and the biases."""
+
+    params_class = ImuParams
+    reading_class = ImuReading
+
+    def state(self, params: ImuParams) -> State:
+        """Remember time, velocity, acceleration without noise, and biases."""
+        return {
+            "time": np.empty(0),
+            "velocity": np.empty((0, 3)),
+            "acceleration": np.empty((0, 3)),
+            "gyro_bias": np.empty((0, 3)),
+            "accel_bias": np.empty((0, 3)),
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Start from the present velocity; biases stay as they are."""
+        batch.state["time"][:] = batch.time
+        batch.state["velocity"][:] = frame_motion(self.world, batch)[0]
+        batch.state["acceleration"][:] = 0.0
+
+    def sense(self, batch: Batch) -> dict[str, Floats]:
+        """Return orientations, angular velocities and accelerations."""
+        params: ImuParams = batch.params
+        state = batch.state
+        velocity, spin = frame_motion(self.world, batch)
+        elapsed = batch.time - state["time"]
+        passed_mask = elapsed > 0.0
+        spans = np.where(passed_mask, elapsed, 1.0)[:, None]
+        # Asked again at the same time, the answer is that of the first time.
+        mean = np.where(passed_mask[:, None], (velocity - state["velocity"]) / spans, state["acceleration"])
+        state["time"][:] = batch.time
+        state["velocity"][:] = velocity
+        state["acceleration"][:] = mean
+        for name, walk, channel in (
+            ("gyro_bias", params.gyro_bias_walk, _GYRO_BIAS),
+            ("accel_bias", params.accel_bias_walk, _ACCEL_BIAS),
+        ):
+            if walk:
+                steps = normals(batch.keys, batch.tick, 3, channel)
+                state[name] += walk * np.sqrt(np.where(passed_mask, elapsed, 0.0))[:, None] * steps
+        back = quaternions.conjugate(batch.orientations)
+        felt = mean - np.asarray(self.context.gravity)
+        density = 1.0 / math.sqrt(self._period(params))
+        return {
+            "orientation": self._orientations(batch, params),
+            "angular_velocity": quaternions.rotate(back, spin)
+            + state["gyro_bias"]
+            + _noise(batch, params.gyro_noise * density, _GYRO),
+            "linear_acceleration": quaternions.rotate(back, felt)
+            + state["accel_bias"]
+            + _noise(batch, params.accel_noise * density, _ACCEL),
+        }
+
+    def _period(self, params: ImuParams) -> float:
+        """Return the seconds between two readings."""
+        step = self.world.clock.dt
+        return step if params.rate is None else max(step, 1.0 / params.rate)
+
+    def _orientations(self, batch: Batch, params: ImuParams) -> Floats:
+        if not params.orientation_noise:
+            return batch.orientations
+        errors = _noise(batch, params.orientation_noise, _ORIENTATION)
+        return quaternions.multiply(batch.orientations, quaternions.from_rotation_vectors(errors))
+
+
+def _noise(batch: Batch, deviation: float, channel: int) -> Floats:
+    """Return noise (N, 3) of a standard deviation."""
+    if not deviation:
+        return np.zeros((len(batch), 3))
+    return deviation * normals(batch.keys, batch.tick, 3, channel)

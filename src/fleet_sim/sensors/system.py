@@ -1,0 +1,277 @@
+"""The system that reads sensors: what is due and has a consumer, all of a group in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import DuplicateNameError, unknown_name
+from fleet_sim.sensors.base import Readings, Sensor, SensorContext, SensorKind, SensorParams
+from fleet_sim.sensors.group import SensorGroup
+from fleet_sim.sensors.mounting import link_index
+from fleet_sim.sensors.noise import stream_key
+from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
+
+GroupKey = tuple[str, SensorParams, int]
+
+
+class SensorSystem:
+    """All sensors of a simulation, on entities and fixed in the world.
+
+    A reading made by the step holds at the step's end: its time is that at which the next step begins. `fresh` lists
+    what the last step read, group by group.
+    """
+
+    def __init__(self, context: SensorContext) -> None:
+        self.fresh: list[Readings] = []
+        self._context = context
+        self._world = context.world
+        self._kinds: dict[str, SensorKind] = {}
+        self._groups: dict[GroupKey, SensorGroup] = {}
+        self._of_row: dict[int, dict[str, Sensor]] = {}
+        self._busy: list[SensorGroup] | None = []
+        context.world.on_remove.append(self._owners_removed)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def run(self, dt: float) -> None:
+        """Read what is due and has a consumer, then tell the handlers."""
+        if self.fresh:
+            self.fresh = []
+        if self._busy is None:
+            self._busy = [group for group in self._groups.values() if group.wanted]
+        if not self._busy:
+            return
+        clock, guard = self._world.clock, self._world.guard
+        tick = clock.tick + 1
+        time = clock.seconds(tick)
+        fresh: list[Readings] = []
+        for group in self._busy:
+            if group.due():
+                what = f"{type(group.kind).__name__} sensors"
+                readings: Readings | None = guard.call(what, group.compute_wanted, time, tick)
+                if readings is not None:
+                    fresh.append(readings)
+        self.fresh = fresh
+        for readings in fresh:
+            self._tell(readings)
+
+    def _tell(self, readings: Readings) -> None:
+        guard = self._world.guard
+        for index, sensor in enumerate(readings.sensors):
+            for handler in sensor.handlers:
+                if sensor.is_alive:
+                    guard.call("sensor handler", handler, sensor, readings[index])
+
+    def consumers_changed(self) -> None:
+        """Hear that a sensor got its first consumer, or lost its last."""
+        self._busy = None
+
+    # ---- adding and removing -----------------------------------------------------------------------------------------
+
+    def plan(self, specs: Any) -> tuple[SensorPlan, ...]:
+        """Return the sensors that a list of specs asks for; raises ConfigError."""
+        return plan_sensors(specs)
+
+    def add(self, spec: Any, owner: SimObject | None = None, **settings: Any) -> Sensor:
+        """Add one sensor and return it: see `sim.add_sensor`."""
+        plan = plan_sensor(spec, settings)
+        row = NO_ROW if owner is None else owner.row
+        return self._mount([row], [owner], [plan])[0]
+
+    def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
+        """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
+        return self._mount([NO_ROW], [None], plan_sensors(specs, source=source))
+
+    def mount(self, rows: Rows, plans: Sequence[SensorPlan]) -> None:
+        """Add the same sensors to every entity of `rows`."""
+        if plans:
+            self._mount(rows.tolist(), [self._world.handles[row] for row in rows.tolist()], plans)
+
+    def check(self, row: int, plans: Sequence[SensorPlan]) -> None:
+        """Raise unless the entity in `row` can carry the sensors: UnknownNameError, DuplicateNameError."""
+        taken = self._of_row.get(row, {})
+        for plan in plans:
+            if plan.params.name in taken:
+                holder = f"{self._world.label(row)!r} has" if row != NO_ROW else "the world has"
+                raise DuplicateNameError(
+                    f"{holder} a sensor named {plan.params.name!r} already; give this one another name"
+                )
+            if row != NO_ROW:
+                link_index(self._world, row, plan.params.link)
+
+    def _mount(
+        self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]
+    ) -> list[Sensor]:
+        for row in rows:
+            self.check(row, plans)
+        made: list[Sensor] = []
+        for plan in plans:
+            sensors = []
+            for row, owner in zip(rows, owners, strict=True):
+                link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
+                sensor = Sensor(self, plan.type, plan.params, owner, link)
+                self._of_row.setdefault(row, {})[sensor.name] = sensor
+                sensors.append(sensor)
+            keys = [stream_key(self._world.random.seed, sensor.label) for sensor in sensors]
+            self._take_in(sensors, keys)
+            made += sensors
+        return made
+
+    def _take_in(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        """Put new sensors of one plan into groups."""
+        first = sensors[0]
+        kind = self._kind(first.type)
+        common = first.params.common()
+        slots = self._slots(kind, common, len(sensors))
+        places = sorted(range(len(sensors)), key=slots.__getitem__)
+        for slot, chosen in groupby(places, key=slots.__getitem__):
+            group = self._group(first.type, common, slot)
+            members = list(chosen)
+            group.add([sensors[place] for place in members], [keys[place] for place in members])
+
+    def _slots(self, kind: SensorKind, params: SensorParams, count: int) -> list[int]:
+        """Return in which steps of their period `count` more sensors are due: those in which the fewest are."""
+        if not kind.spread or params.rate is None:
+            return [0] * count
+        period = max(1, self._world.clock.ticks(1.0 / params.rate))
+        load = np.zeros(period, np.int64)
+        for (_, other, slot), group in self._groups.items():
+            if group.kind is kind and other.rate == params.rate:
+                load[slot] += len(group.sensors)
+        slots = []
+        for _ in range(count):
+            slots.append(int(np.argmin(load)))
+            load[slots[-1]] += 1
+        return slots
+
+    def _kind(self, name: str) -> SensorKind:
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = sensor_kind(name)(self._context)
+        return kind
+
+    def _group(self, type_name: str, common: SensorParams, slot: int) -> SensorGroup:
+        key = (type_name, common, slot)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = SensorGroup(self._kind(type_name), common, slot)
+        return group
+
+    def remove(self, sensors: Sequence[Sensor]) -> None:
+        """Take sensors away; raises StateError for one that is gone."""
+        chosen = list(dict.fromkeys(sensors))
+        for _, members in _by_group(chosen):
+            members[0].group.remove(members)
+        gone = set(chosen)
+        for row, known in list(self._of_row.items()):
+            if gone.intersection(known.values()):
+                self._of_row[row] = {name: sensor for name, sensor in known.items() if sensor not in gone}
+        self._drop_empty()
+
+    def clear(self) -> None:
+        """Take all sensors away."""
+        self.remove(self.all)
+        self.fresh = []
+
+    def _owners_removed(self, rows: Rows) -> None:
+        if not self._of_row:
+            return
+        gone = [sensor for row in rows.tolist() for sensor in self._of_row.pop(row, {}).values()]
+        for _, members in _by_group(gone):
+            members[0].group.remove(members)
+        if gone:
+            self._drop_empty()
+
+    def _drop_empty(self) -> None:
+        self._groups = {key: group for key, group in self._groups.items() if group.sensors}
+        self._busy = None
+
+    # ---- asking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def all(self) -> list[Sensor]:
+        """All sensors, those of one entity together."""
+        return [sensor for known in self._of_row.values() for sensor in known.values()]
+
+    def __len__(self) -> int:
+        return sum(len(group.sensors) for group in self._groups.values())
+
+    def of(self, row: int) -> list[Sensor]:
+        """Return the sensors of the entity in `row` (-1: those fixed in the world), in order of adding."""
+        return list(self._of_row.get(row, {}).values())
+
+    def named(self, row: int, name: str) -> Sensor:
+        """Return one sensor of the entity in `row` (-1: fixed in the world); raises UnknownNameError."""
+        known = self._of_row.get(row, {})
+        if name not in known:
+            holder = "the world" if row == NO_ROW else repr(self._world.label(row))
+            raise unknown_name(f"sensor of {holder}", name, known)
+        return known[name]
+
+    def read(self, sensors: Sequence[Sensor]) -> list[Any]:
+        """Read sensors now, in as few calls as possible, and return their readings in the same order.
+
+        Raises StateError for a removed one, and what the sensors' kind raises.
+        """
+        clock = self._world.clock
+        out: dict[Sensor, Any] = {}
+        for group, members in _by_group(sensors):
+            unique = list(dict.fromkeys(members))
+            readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
+            out.update(zip(unique, map(readings.__getitem__, range(len(unique))), strict=True))
+        return [out[sensor] for sensor in sensors]
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return who is there and what each remembers."""
+        return [(key, group, group.save()) for key, group in self._groups.items()]
+
+    def restore(self, saved: Any) -> None:
+        """Go back to what `save` returned: removed sensors are there again, those added since stay and begin anew.
+
+        Called after the world is back.
+        """
+        self.fresh = []
+        self._busy = None
+        known = {id(group) for _, group, _ in saved}
+        for group in self._groups.values():
+            if id(group) not in known:
+                group.restart()
+        for key, group, content in saved:
+            group = self._groups.setdefault(key, group)
+            self._revive(group, content)
+            group.begin(np.arange(len(group.sensors)))
+            group.restore(content)
+
+    def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
+        """Add those sensors that are gone, unless their owner, or another sensor with the name, is in the way."""
+        back: list[Sensor] = []
+        keys: list[int] = []
+        for sensor, key in zip(content["sensors"], content["keys"], strict=True):
+            if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
+                continue
+            row = NO_ROW if sensor.owner is None else sensor.owner.row
+            known = self._of_row.setdefault(row, {})
+            if sensor.name not in known:
+                known[sensor.name] = sensor
+                back.append(sensor)
+                keys.append(key)
+        if back:
+            group.add(back, keys)
+
+
+def _by_group(sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
+    """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
+    groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
+    for sensor in sensors:
+        group = sensor.group
+        groups.setdefault(id(group), (group, []))[1].append(sensor)
+    return list(groups.values())
