@@ -8,10 +8,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from fleet_sim.envs.fleet_navigation import FleetNavigation, env, parallel_env
+from fleet_sim.envs.fleet_navigation import env, parallel_env
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
-from fleet_sim.envs.navigation_gym import NavigationEnv
-from fleet_sim.envs.navigation_vector import NavigationVectorEnv
+from fleet_sim.envs.parallel import FleetNavigation
+from fleet_sim.envs.single import NavigationEnv
+from fleet_sim.envs.vector import NavigationVectorEnv
 from fleet_sim.errors import ConfigError, InvalidValueError
 
 
@@ -50,8 +51,7 @@ def test_a_robot_that_drives_at_its_goal_reaches_it() -> None:
 def test_touching_an_obstacle_ends_the_episode_with_the_penalty() -> None:
     env = NavigationEnv(num_obstacles=1, collision_reward=-7.0, progress_reward=0.0, step_reward=0.0, max_steps=500)
     env.reset(seed=0)
-    task = env._task
-    assert task is not None
+    task = env.task
     obstacle = task.arena.obstacles[0, 0]
     everyone = np.ones((1, 1), np.bool_)
     task.arena.place_robots(everyone, (obstacle - [1.0, 0.0])[None], np.zeros(1))
@@ -89,8 +89,7 @@ def test_the_other_robots_drive_and_leave_when_they_are_done() -> None:
     env.reset(seed=1)
     for _ in range(400):
         env.step(np.zeros(2, np.float32))
-    task = env._task
-    assert task is not None
+    task = env.task
     assert task.arena.active[0].tolist() == [True, False, False]
     env.close()
 
@@ -147,7 +146,7 @@ def test_pettingzoo_finds_nothing_to_complain_about() -> None:
 def test_robots_of_a_fleet_end_one_by_one() -> None:
     fleet = FleetNavigation(num_robots=6, num_obstacles=0, max_steps=300, render_mode="rgb_array")
     seen, _ = fleet.reset(seed=2)
-    assert fleet.state().shape == (6 * fleet.params.observation_size,)
+    assert fleet.state().shape == (6 * len(seen["robot_0"]),)
     counts = [len(fleet.agents)]
     reached = 0
     while fleet.agents:

@@ -1,128 +1,14 @@
-"""fleet_navigation: a PettingZoo parallel environment in which every robot of a fleet reaches a goal of its own."""
+"""fleet_navigation: FleetNavigation under the names that PettingZoo's own environments have."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
+from pettingzoo.utils.conversions import parallel_to_aec
 
-from fleet_sim.envs.drawing import Image
-from fleet_sim.envs.navigation import NavigationParams, NavigationTask
-from fleet_sim.envs.navigation_gym import check_render_mode
-from fleet_sim.envs.observations import Observations
-from fleet_sim.envs.spaces import drive_box, observation_box
-from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.settings import read
-
-try:
-    from pettingzoo import ParallelEnv
-    from pettingzoo.utils.conversions import parallel_to_aec
-except ModuleNotFoundError as error:
-    raise missing_extra("pettingzoo", "gym", "fleet_navigation") from error
-from gymnasium.utils import seeding
-
-AgentDict = dict[str, Any]
-
-
-class FleetNavigation(ParallelEnv[str, Observations, Observations]):
-    """Robots reach their goals without touching anything.
-
-    Agents are "robot_0", "robot_1" and so on. A robot that has reached its goal, or has touched something, has ended
-    and leaves the arena; the others are cut after `max_steps`. Observations and actions are those of NavigationEnv.
-    """
-
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "fleet_navigation_v0",
-        "render_modes": ["rgb_array"],
-        "render_fps": 10,
-        "is_parallelizable": True,
-    }
-
-    def __init__(self, num_robots: int = 8, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, ["rgb_array"])
-        self.render_mode = render_mode
-        self.params = read(NavigationParams, {"num_robots": num_robots, "arena_size": 12.0, **settings})
-        self.possible_agents = [f"robot_{robot}" for robot in range(num_robots)]
-        self.agents: list[str] = []
-        self.observation_spaces = {name: observation_box(self.params.observation_size) for name in self.possible_agents}
-        self.action_spaces = {name: drive_box() for name in self.possible_agents}
-        self._number = {name: robot for robot, name in enumerate(self.possible_agents)}
-        self._task: NavigationTask | None = None
-        self._rng, _ = seeding.np_random(None)
-        self._steps = 0
-
-    def observation_space(self, agent: str) -> Any:
-        """Return what `agent` observes: always the same object."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return what `agent` can do: always the same object."""
-        return self.action_spaces[agent]
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observations], dict[str, AgentDict]]:
-        """Begin an episode with all robots; the same seed gives the same one."""
-        if seed is not None:
-            self._rng, _ = seeding.np_random(seed)
-        if self._task is None:
-            self._task = NavigationTask(self.params)
-        self._task.reset_world(0, self._rng)
-        self._steps = 0
-        self.agents = list(self.possible_agents)
-        return self._observe(self._task, self.agents), {name: {} for name in self.agents}
-
-    def step(
-        self, actions: dict[str, Observations]
-    ) -> tuple[dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, AgentDict]]:
-        """Move by one time step; an agent without an action stops."""
-        task = self._running()
-        if not self.agents:
-            return {}, {}, {}, {}, {}
-        wanted = np.zeros((*task.shape, 2))
-        for name, action in actions.items():
-            wanted[0, self._number[name]] = action
-        outcome = task.step(wanted)
-        self._steps += 1
-        agents = self.agents
-        observations = self._observe(task, agents)
-        late = self._steps >= self.params.max_steps
-        index = [self._number[name] for name in agents]
-        reached, collided = outcome.reached[0, index].tolist(), outcome.collided[0, index].tolist()
-        rewards = dict(zip(agents, outcome.rewards[0, index].tolist(), strict=True))
-        terminated = {name: got or hit for name, got, hit in zip(agents, reached, collided, strict=True)}
-        truncated = {name: late and not ended for name, ended in terminated.items()}
-        infos: dict[str, AgentDict] = {name: {"is_success": got} for name, got in zip(agents, reached, strict=True)}
-        task.arena.park((outcome.reached | outcome.collided) & task.arena.active)
-        self.agents = [] if late else [name for name in agents if not terminated[name]]
-        return observations, rewards, terminated, truncated, infos
-
-    def _observe(self, task: NavigationTask, agents: list[str]) -> dict[str, Observations]:
-        seen = task.observe()[0]
-        return {name: seen[self._number[name]] for name in agents}
-
-    def _running(self) -> NavigationTask:
-        if self._task is None:
-            raise InvalidValueError("step() and render() need a running episode; call reset() first")
-        return self._task
-
-    def render(self) -> Image | None:
-        """Return a top view (480, 480, 3), or None without a render mode."""
-        return None if self.render_mode is None else self._running().draw()
-
-    def state(self) -> Observations:
-        """Return what all robots observe, one after the other, for a central critic."""
-        return self._running().observe()[0].reshape(-1)
-
-    def close(self) -> None:
-        """End the simulation; may be called again."""
-        if self._task is not None:
-            self._task.close()
-            self._task = None
-
+from fleet_sim.envs.parallel import FleetNavigation
 
 parallel_env = FleetNavigation
-"""The parallel form, as PettingZoo's own environments name it."""
 
 
 def env(**settings: Any) -> Any:

@@ -3,85 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
-from fleet_sim.envs.arena import Arena, RobotKind, scatter_points
-from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
-from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
-from fleet_sim.errors import ConfigError
-from fleet_sim.settings import Checked, setting
+from fleet_sim.envs.arena import scatter_points
+from fleet_sim.envs.task import ArenaTask, Outcome, TaskParams
 
 
 @dataclass
-class NavigationParams(Checked):
+class NavigationParams(TaskParams):
     """The navigation task's settings."""
 
-    num_robots: int = setting(1, low=1, doc="Robots per world.")
-    num_obstacles: int = setting(4, low=0, doc="Round obstacles per world.")
-    arena_size: float = setting(8.0, above=0, unit="m", doc="Side of the square in which things are placed.")
-    neighbours: int = setting(5, low=0, doc="How many of the nearest robots and obstacles a robot sees.")
-    reach: float = setting(4.0, above=0, unit="m", doc="How far it sees.")
-    goal_radius: float = setting(0.3, above=0, unit="m", doc="How near to its goal a robot has reached it.")
-    max_steps: int = setting(200, low=1, doc="Steps after which an episode is truncated.")
-    timestep: float = setting(0.1, above=0, unit="s", doc="Simulated time of one step.")
-    max_speed: float = setting(1.0, above=0, unit="m/s", doc="Speed of a robot at action 1.")
-    max_turn: float = setting(2.5, above=0, unit="rad/s", doc="Turning speed of a robot at action 1.")
-    progress_reward: float = setting(1.0, doc="Per metre nearer to the goal.")
-    goal_reward: float = setting(10.0, doc="For reaching the goal.")
-    collision_reward: float = setting(-10.0, doc="For touching something.")
-    step_reward: float = setting(-0.02, doc="For each step.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        needed = 4 * (2 * self.num_robots + self.num_obstacles) * 0.3**2
-        if needed > 0.5 * self.arena_size**2:
-            raise ConfigError(
-                f"{self.num_robots} robots and {self.num_obstacles} obstacles do not fit into a square of "
-                f"{self.arena_size:g} m; make it larger",
-                path="arena_size",
-            )
-
-    @property
-    def observation_size(self) -> int:
-        """How many numbers a robot observes."""
-        return OWN_SIZE + NEIGHBOUR_SIZE * self.neighbours
-
-
-class Outcome(NamedTuple):
-    """What a step brought each robot, all (W, R)."""
-
-    rewards: Floats
-    reached: Bools
-    collided: Bools
-
-
-class NavigationTask:
-    """Worlds of robots with goals. `step` moves all; robots that are done wait until they are reset or parked."""
-
-    def __init__(self, params: NavigationParams, worlds: int = 1) -> None:
-        self.params = params
-        kind = RobotKind(max_speed=params.max_speed, max_turn=params.max_turn)
-        self.arena = Arena(
-            worlds, params.num_robots, params.num_obstacles, size=params.arena_size, timestep=params.timestep, kind=kind
-        )
-        self.shape = self.arena.robot_rows.shape
-        self.goals: Floats = np.zeros((*self.shape, 2))
-        """Where the robots are to go, (W, R, 2)."""
-        self.distances: Floats = np.zeros(self.shape)
-        """How far they are from there, (W, R)."""
-        self._distance_apart = 2.0 * max(kind.radius, self.arena.obstacle_radius) + 0.25
+class NavigationTask(ArenaTask[NavigationParams]):
+    """A robot's episode ends at its goal, or when it touches something."""
 
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
         """Begin `world` anew: obstacles, robots and goals at random, apart from each other."""
         robots, size = self.shape[1], self.params.arena_size
         nothing = np.empty((0, 2))
-        obstacles = scatter_points(rng, self.params.num_obstacles, size, self._distance_apart, nothing)
-        points = scatter_points(rng, robots, size, self._distance_apart, obstacles)
+        obstacles = scatter_points(rng, self.params.num_obstacles, size, self.spacing, nothing)
+        points = scatter_points(rng, robots, size, self.spacing, obstacles)
         # A goal may be where a robot starts, but not in an obstacle nor at another goal.
-        goals = scatter_points(rng, robots, size, self._distance_apart, obstacles)
+        goals = scatter_points(rng, robots, size, self.spacing, obstacles)
         mask = np.zeros(self.shape, np.bool_)
         mask[world] = True
         self.arena.place_obstacles(world, obstacles)
@@ -89,70 +34,10 @@ class NavigationTask:
         self.goals[world] = goals
         self.distances[world] = np.hypot(goals[:, 0] - points[:, 0], goals[:, 1] - points[:, 1])
 
-    def step(self, actions: Floats) -> Outcome:
-        """Drive with `actions` (W, R, 2) in [-1, 1]: speed and turning speed; return what that brought."""
-        params, arena = self.params, self.arena
-        wanted = np.clip(actions, -1.0, 1.0)
-        arena.drive(wanted[..., 0] * params.max_speed, wanted[..., 1] * params.max_turn)
-        collided = arena.step()
-        offsets = self.goals - arena.positions
-        distances = np.hypot(offsets[..., 0], offsets[..., 1])
-        reached = (distances <= params.goal_radius) & arena.active & ~collided
-        rewards = params.progress_reward * (self.distances - distances) + params.step_reward
-        rewards += params.goal_reward * reached + params.collision_reward * collided
-        self.distances = distances
-        return Outcome(np.where(arena.active, rewards, 0.0), reached, collided)
-
-    def observe(self) -> Observations:
-        """Return what each robot observes, (W, R, `observation_size`), every number within [-2, 2]."""
-        params, arena = self.params, self.arena
-        positions, headings = arena.positions, arena.headings
-        scales = (params.arena_size, params.max_speed, params.max_turn)
-        own = own_part(self.goals, positions, headings, arena.speeds, arena.turns, scales)
-        near = self._near(positions, headings)
-        seen: Observations = np.clip(np.concatenate([own, near], axis=2), -2.0, 2.0).astype(np.float32)
-        return seen
-
-    def _near(self, positions: Floats, headings: Floats) -> Floats:
-        params, arena = self.params, self.arena
-        worlds, robots = self.shape
-        obstacles, velocities = arena.obstacles, arena.velocities
-        others = np.concatenate([positions, obstacles], axis=1)
-        other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
-        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], arena.obstacle_radius)])
-        present = np.ones((worlds, robots, others.shape[1]), np.bool_)
-        present[:, :, :robots] = arena.active[:, None, :]
-        own = np.arange(robots)
-        present[:, own, own] = False
-        return neighbour_part(
-            positions,
-            headings,
-            velocities,
-            radii + arena.kind.radius,
-            others,
-            other_velocities,
-            present,
-            params.neighbours,
-            params.reach,
-            2.0 * params.max_speed,
-        )
-
-    def draw(self, world: int = 0, pixels: int = 480) -> Image:
-        """Return a top view (H, W, 3) of a world: robots with their headings, goals as rings, obstacles."""
-        arena = self.arena
-        canvas = Canvas(pixels, 1.15 * self.params.arena_size)
-        for obstacle in arena.obstacles[world]:
-            canvas.disc(obstacle, arena.obstacle_radius, OBSTACLE)
-        positions, headings = arena.positions[world], arena.headings[world]
-        for robot in np.flatnonzero(arena.active[world]).tolist():
-            colour = ROBOTS[robot % len(ROBOTS)]
-            goal, place = self.goals[world, robot], positions[robot]
-            canvas.disc(goal, self.params.goal_radius, colour, hole=0.75 * self.params.goal_radius)
-            canvas.disc(place, arena.kind.radius, colour)
-            nose = place + 0.8 * arena.kind.radius * np.array([np.cos(headings[robot]), np.sin(headings[robot])])
-            canvas.line(place, nose, 0.3 * arena.kind.radius, PAPER)
-        return canvas.image
-
-    def close(self) -> None:
-        """End the simulation; may be called again."""
-        self.arena.close()
+    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+        """Reward progress, the goal, and every step; touching costs."""
+        params, active = self.params, self.arena.active
+        reached = (self.distances <= params.goal_radius) & active & ~touching
+        rewards = params.progress_reward * progress + params.step_reward
+        rewards += params.goal_reward * reached + params.collision_reward * touching
+        return Outcome(np.where(active, rewards, 0.0), reached, reached | touching)

@@ -24,8 +24,9 @@ class Entry:
 
 ENVIRONMENTS: dict[str, Entry] = {
     f"{NAMESPACE}/Navigation-v0": Entry(
-        "fleet_sim.envs.navigation_gym:NavigationEnv", "fleet_sim.envs.navigation_vector:NavigationVectorEnv"
+        "fleet_sim.envs.single:NavigationEnv", "fleet_sim.envs.vector:NavigationVectorEnv"
     ),
+    f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.envs.single:WarehouseEnv"),
 }
 """Every environment by id."""
 

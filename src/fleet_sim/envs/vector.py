@@ -13,8 +13,8 @@ from gymnasium.vector.utils import batch_space
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.envs.drawing import Image
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
-from fleet_sim.envs.navigation_gym import check_render_mode
 from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import drive_box, observation_box
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
@@ -51,7 +51,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = observation_box(self.params.observation_size)
+        self.single_observation_space = observation_box(NavigationTask.observation_size(self.params))
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -84,9 +84,8 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
             )
         wanted = np.asarray(actions, np.float64).reshape(self.num_envs, 1, 2)
         outcome = self._task.step(wanted)
-        rewards, reached, collided = outcome.rewards[:, 0], outcome.reached[:, 0], outcome.collided[:, 0]
+        rewards, reached, terminated = outcome.rewards[:, 0], outcome.success[:, 0], outcome.ended[:, 0]
         self._steps += 1
-        terminated = reached | collided
         truncated = ~terminated & (self._steps >= self.params.max_steps)
         if again.any():
             # These worlds had ended: this step is their reset.

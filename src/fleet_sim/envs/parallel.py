@@ -1,0 +1,140 @@
+"""PettingZoo parallel environments in which every robot of a fleet is an agent: navigation and warehouse."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.navigation import NavigationParams, NavigationTask
+from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.single import check_render_mode
+from fleet_sim.envs.spaces import drive_box, observation_box
+from fleet_sim.envs.task import ArenaTask, TaskParams
+from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.settings import read
+
+try:
+    from pettingzoo import ParallelEnv
+except ModuleNotFoundError as error:
+    raise missing_extra("pettingzoo", "gym", "fleet_navigation") from error
+from gymnasium.utils import seeding
+
+AgentDict = dict[str, Any]
+METADATA = {"render_modes": ["rgb_array"], "render_fps": 10, "is_parallelizable": True}
+
+
+class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
+    """A fleet in one arena: agents are "robot_0", "robot_1" and so on. A subclass names its task and the settings.
+
+    Observations and actions are those of the Gymnasium form. An agent whose episode has ended leaves the arena; all are
+    cut after `max_steps`.
+    """
+
+    task_class: type[ArenaTask[Any]]
+    params_class: type[TaskParams]
+    defaults: ClassVar[dict[str, Any]] = {}
+    metadata: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        check_render_mode(render_mode, ["rgb_array"])
+        self.render_mode = render_mode
+        self.params = read(self.params_class, {**self.defaults, **settings})
+        size = self.task_class.observation_size(self.params)
+        self.possible_agents = [f"robot_{robot}" for robot in range(self.params.num_robots)]
+        self.agents: list[str] = []
+        self.observation_spaces = {name: observation_box(size) for name in self.possible_agents}
+        self.action_spaces = {name: drive_box() for name in self.possible_agents}
+        self._number = {name: robot for robot, name in enumerate(self.possible_agents)}
+        self._task: ArenaTask[Any] | None = None
+        self._rng, _ = seeding.np_random(None)
+        self._steps = 0
+
+    def observation_space(self, agent: str) -> Any:
+        """Return what `agent` observes: always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Return what `agent` can do: always the same object."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observations], dict[str, AgentDict]]:
+        """Begin an episode with all robots; the same seed gives the same one."""
+        if seed is not None:
+            self._rng, _ = seeding.np_random(seed)
+        if self._task is None:
+            self._task = self.task_class(self.params)
+        self._task.reset_world(0, self._rng)
+        self._steps = 0
+        self.agents = list(self.possible_agents)
+        return self._observe(self._task, self.agents), {name: {} for name in self.agents}
+
+    def step(
+        self, actions: dict[str, Observations]
+    ) -> tuple[dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, AgentDict]]:
+        """Move by one time step; an agent without an action stops."""
+        task = self._running()
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        wanted = np.zeros((*task.shape, 2))
+        for name, action in actions.items():
+            wanted[0, self._number[name]] = action
+        outcome = task.step(wanted)
+        self._steps += 1
+        agents = self.agents
+        observations = self._observe(task, agents)
+        late = self._steps >= self.params.max_steps
+        index = [self._number[name] for name in agents]
+        success, ended = outcome.success[0, index].tolist(), outcome.ended[0, index].tolist()
+        rewards = dict(zip(agents, outcome.rewards[0, index].tolist(), strict=True))
+        terminated = dict(zip(agents, ended, strict=True))
+        truncated = {name: late and not done for name, done in terminated.items()}
+        infos: dict[str, AgentDict] = {name: {"is_success": got} for name, got in zip(agents, success, strict=True)}
+        if outcome.ended.any():
+            task.arena.park(outcome.ended)
+        self.agents = [] if late else [name for name in agents if not terminated[name]]
+        return observations, rewards, terminated, truncated, infos
+
+    def _observe(self, task: ArenaTask[Any], agents: list[str]) -> dict[str, Observations]:
+        seen = task.observe()[0]
+        return {name: seen[self._number[name]] for name in agents}
+
+    def _running(self) -> ArenaTask[Any]:
+        if self._task is None:
+            raise InvalidValueError("step() and render() need a running episode; call reset() first")
+        return self._task
+
+    def render(self) -> Image | None:
+        """Return a top view (480, 480, 3), or None without a render mode."""
+        return None if self.render_mode is None else self._running().draw()
+
+    def state(self) -> Observations:
+        """Return what all robots observe, one after the other, for a central critic."""
+        return self._running().observe()[0].reshape(-1)
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self._task is not None:
+            self._task.close()
+            self._task = None
+
+
+class FleetNavigation(ArenaParallelEnv):
+    """Robots reach their goals without touching anything; whoever has done either has ended."""
+
+    task_class = NavigationTask
+    params_class = NavigationParams
+    defaults: ClassVar[dict[str, Any]] = {"num_robots": 8, "arena_size": 12.0}
+    metadata: ClassVar[dict[str, Any]] = {"name": "fleet_navigation_v0", **METADATA}
+
+
+class FleetWarehouse(ArenaParallelEnv):
+    """Robots fetch crates at stations on one side and deliver them to the other, until time is up."""
+
+    task_class = WarehouseTask
+    params_class = WarehouseParams
+    metadata: ClassVar[dict[str, Any]] = {"name": "warehouse_v0", **METADATA}

@@ -1,0 +1,109 @@
+"""Gymnasium environments of one robot; the others of its world, if any, drive to their goals by a simple rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.navigation import NavigationParams, NavigationTask
+from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.spaces import drive_box, observation_box
+from fleet_sim.envs.task import ArenaTask, TaskParams
+from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import read
+
+
+class ArenaEnv(gym.Env[Observations, Observations]):
+    """One robot of an arena. A subclass names its task and the settings of that."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
+    task_class: type[ArenaTask[Any]]
+    params_class: type[TaskParams]
+
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        check_render_mode(render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        self.params = read(self.params_class, settings)
+        self.observation_space = observation_box(self.task_class.observation_size(self.params))
+        self.action_space = drive_box()
+        self._task: ArenaTask[Any] | None = None
+        self._steps = 0
+
+    @property
+    def task(self) -> ArenaTask[Any]:
+        """The task; raises InvalidValueError before the first reset."""
+        if self._task is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        return self._task
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode; the same seed gives the same one."""
+        super().reset(seed=seed)
+        if self._task is None:
+            self._task = self.task_class(self.params)
+        self._task.reset_world(0, self.np_random)
+        self._steps = 0
+        return self._task.observe()[0, 0], self._info(False)
+
+    def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Move by one time step."""
+        task = self.task
+        actions = task.simple_actions()
+        actions[0, 0] = action
+        outcome = task.step(actions)
+        self._steps += 1
+        others_mask = outcome.ended.copy()
+        others_mask[0, 0] = False
+        if others_mask.any():
+            task.arena.park(others_mask)
+        terminated = bool(outcome.ended[0, 0])
+        truncated = not terminated and self._steps >= self.params.max_steps
+        info = self._info(bool(outcome.success[0, 0]))
+        return task.observe()[0, 0], float(outcome.rewards[0, 0]), terminated, truncated, info
+
+    def _info(self, success: bool) -> dict[str, Any]:
+        return {"is_success": success, "distance": float(self.task.distances[0, 0])}
+
+    def render(self) -> Image | None:
+        """Return a top view (480, 480, 3), or None without a render mode."""
+        return None if self.render_mode is None else self.task.draw()
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self._task is not None:
+            self._task.close()
+            self._task = None
+
+
+class NavigationEnv(ArenaEnv):
+    """A robot with a differential drive reaches a goal between obstacles and other robots.
+
+    Observation (float32): distance and direction of the goal, own speeds, then the nearest robots and obstacles.
+    Action: speed and turning speed in [-1, 1]. An episode ends at the goal or at the first touch, and is cut after
+    `max_steps`. `info` says `is_success` and `distance`. Settings are those of NavigationParams.
+    """
+
+    task_class = NavigationTask
+    params_class = NavigationParams
+
+
+class WarehouseEnv(ArenaEnv):
+    """A robot fetches crates at stations and delivers them, among others that do the same by a simple rule.
+
+    As NavigationEnv, with one more observation: whether it carries a crate. `is_success` is true at each delivery. An
+    episode is cut after `max_steps`. Settings are those of WarehouseParams.
+    """
+
+    task_class = WarehouseTask
+    params_class = WarehouseParams
+
+
+def check_render_mode(mode: str | None, allowed: list[str]) -> None:
+    """Raise InvalidValueError unless `mode` is None or one of `allowed`."""
+    if mode is not None and mode not in allowed:
+        raise InvalidValueError(f"render_mode: expected one of {', '.join(allowed)} or None, got {mode!r}")
