@@ -23,6 +23,7 @@ _HOMES = {
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
     "core.plugins": "AgentPlugin SimPlugin",
+    "core.robot_model": "RobotModel",
     "core.snapshot": "Snapshot",
     "core.world": "World",
     "entities.agent": "Agent",
@@ -38,6 +39,11 @@ _HOMES = {
         "StateError UnknownNameError"
     ),
     "geometry": "Path Pose",
+    "models": (
+        "KNOWN_MODELS MeshLimits ModelEntry RobotProfile add_search_path auto_detect_profile detect_robot_type "
+        "discover_models get_search_paths list_all_models load_robot_model register_model remove_search_path "
+        "resolve_model resolve_urdf unregister_model"
+    ),
     "modes": (
         "ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection PosePhase "
         "SpatialHashCellSizeMode"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pybullet
 import pybullet_data
 import pytest
+from link_poses import link_poses
 
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.models import load_robot_model
-from fleet_sim.spatial import poses, quaternions
 
 DATA = Path(pybullet_data.getDataPath())
 # PyBullet reads these as something else than they say, or not at all.
@@ -25,34 +24,6 @@ UNREADABLE = {
 }
 MISREAD = {"husky/husky.urdf"}  # holds $(optenv ...), which PyBullet takes for zeros
 ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    yield number
-    pybullet.disconnect(number)
-
-
-def link_poses(model: RobotModel, values: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (J, 3) and orientations (J, 4) of all links, for a base at the origin."""
-    positions, orientations = (
-        np.zeros((model.num_joints + 1, 3)),
-        np.tile(quaternions.IDENTITY, (model.num_joints + 1, 1)),
-    )
-    for joint, value in enumerate(values):  # the entry of the base is the last, which is also the -1st
-        parent = model.parents[joint]
-        axis = model.axes[joint][None] * value
-        revolute, prismatic = (model.joint_types[joint] == kind for kind in (REVOLUTE, PRISMATIC))
-        frame = poses.compose(
-            positions[parent][None],
-            orientations[parent][None],
-            model.joint_positions[joint][None],
-            model.joint_orientations[joint][None],
-        )
-        moved = poses.compose(*frame, axis * prismatic, quaternions.from_rotation_vectors(axis * revolute))
-        positions[joint], orientations[joint] = moved[0][0], moved[1][0]
-    return positions[:-1], orientations[:-1]
 
 
 def assert_equal_to_pybullet(model: RobotModel, client: int, body: int, *, frames: bool = True) -> None:

@@ -1,0 +1,155 @@
+"""The models that are known by name, and how users add their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleet_sim.errors import DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
+from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
+from fleet_sim.models.tiers import check_described, check_tier, locate
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """Where a known model comes from.
+
+    `rel_path` is relative to the place of its `tier`: urdf/ (local), the data folder of PyBullet (pybullet_data), the
+    share folder of an ament prefix (ros), a module name (robot_descriptions), or an absolute path (user).
+    `install_hint` is the command that brings it; `xacro_args` ("name:=value ...") are given to xacro.
+    Raises UnknownNameError for an unknown tier, InvalidValueError for a path that is empty, or of a user's model not
+    absolute.
+    """
+
+    rel_path: str
+    tier: str = "user"
+    install_hint: str = ""
+    xacro_args: str = ""
+
+    def __post_init__(self) -> None:
+        check_tier(self.tier)
+        if not self.rel_path:
+            raise InvalidValueError("rel_path: must name a file, got ''")
+        if self.tier == "user" and not Path(self.rel_path).expanduser().is_absolute():
+            raise InvalidValueError(f"rel_path: a user's model needs an absolute path, got {self.rel_path!r}")
+        if any(":=" not in argument for argument in self.xacro_args.split()):
+            raise InvalidValueError(f"xacro_args: expected 'name:=value ...', got {self.xacro_args!r}")
+
+    def path_func(self) -> str:
+        """Return the absolute path of the file, of a xacro file that of its expansion.
+
+        Raises FleetSimError saying where the file was searched or what to install.
+        """
+        path = locate(self.tier, self.rel_path, self.install_hint)
+        return str(expanded_file(path, self.xacro_args) if path.suffix == XACRO_SUFFIX else path)
+
+
+def _local(rel_path: str) -> ModelEntry:
+    return ModelEntry(rel_path, "local")
+
+
+def _bullet(rel_path: str) -> ModelEntry:
+    return ModelEntry(rel_path, "pybullet_data")
+
+
+def _ros(rel_path: str, xacro_args: str = "") -> ModelEntry:
+    package = rel_path.split("/")[0].replace("_", "-")
+    return ModelEntry(rel_path, "ros", f"apt install ros-$ROS_DISTRO-{package}", xacro_args)
+
+
+def _described(name: str) -> ModelEntry:
+    return ModelEntry(f"{name}_description", "robot_descriptions", "pip install 'fleet_sim[robot_descriptions]'")
+
+
+KNOWN_MODELS: dict[str, ModelEntry] = {
+    "diff_base": _local("diff_base.urdf"),
+    "omni_base": _local("omni_base.urdf"),
+    "arm6": _local("arm6.urdf"),
+    "rail_arm": _local("rail_arm.urdf"),
+    "mobile_manipulator": _local("mobile_manipulator.urdf"),
+    "pallet": _local("pallet.urdf"),
+    "shelf": _local("shelf.urdf"),
+    "station": _local("station.urdf"),
+    "box": _local("box.urdf"),
+    "mobile_robot": _local("diff_base.urdf"),
+    "arm_robot": _local("arm6.urdf"),
+    "rail_arm_robot": _local("rail_arm.urdf"),
+    "simple_cube": _local("box.urdf"),
+    "panda": _bullet("franka_panda/panda.urdf"),
+    "kuka_iiwa": _bullet("kuka_iiwa/model.urdf"),
+    "xarm6": _bullet("xarm/xarm6_with_gripper.urdf"),
+    "wsg50_gripper": _bullet("gripper/wsg50_one_motor_gripper_new.sdf"),
+    "husky": _bullet("husky/husky.urdf"),
+    "racecar": _bullet("racecar/racecar.urdf"),
+    "r2d2": _bullet("r2d2.urdf"),
+    "a1": _bullet("a1/a1.urdf"),
+    "aliengo": _bullet("aliengo/aliengo.urdf"),
+    "laikago": _bullet("laikago/laikago.urdf"),
+    "mini_cheetah": _bullet("mini_cheetah/mini_cheetah.urdf"),
+    "minitaur": _bullet("quadruped/minitaur.urdf"),
+    "kiva_shelf": _bullet("kiva_shelf/model.sdf"),
+    "plane": _bullet("plane.urdf"),
+    "table": _bullet("table/table.urdf"),
+    "table_square": _bullet("table_square/table_square.urdf"),
+    "tray": _bullet("tray/tray.urdf"),
+    "domino": _bullet("domino/domino.urdf"),
+    "jenga": _bullet("jenga/jenga.urdf"),
+    "lego": _bullet("lego/lego.urdf"),
+    "mug": _bullet("objects/mug.urdf"),
+    "ur5e": _ros(
+        "ur_description/urdf/ur.urdf.xacro",
+        "ur_type:=ur5e name:=ur5e safety_limits:=true safety_pos_margin:=0.15 safety_k_position:=20",
+    ),
+    "turtlebot3_burger": _ros("turtlebot3_description/urdf/turtlebot3_burger.urdf"),
+    "turtlebot3_waffle": _ros("turtlebot3_description/urdf/turtlebot3_waffle.urdf"),
+    "fetch": _ros("fetch_description/robots/fetch.urdf"),
+    "tiago": _described("tiago"),
+    "pr2": _described("pr2"),
+}
+"""The known models by name. Change it with `register_model` and `unregister_model`."""
+
+
+def register_model(name: str, path_or_entry: str | Path | ModelEntry, *, force: bool = False) -> None:
+    """Make a model known as `name`: an absolute path (tier "user") or a ModelEntry.
+
+    Raises InvalidValueError for a name that would be taken for a path, DuplicateNameError where the name is known and
+    `force` is not given.
+    """
+    entry = path_or_entry if isinstance(path_or_entry, ModelEntry) else ModelEntry(str(path_or_entry))
+    if not name or is_path(name):
+        raise InvalidValueError(f"name: expected a name without '/' and suffix, got {name!r}")
+    if name in KNOWN_MODELS and not force:
+        raise DuplicateNameError(f"the model {name!r} is known already; give force=True to replace it")
+    KNOWN_MODELS[name] = entry
+
+
+def unregister_model(name: str) -> None:
+    """Forget the model `name`; raises UnknownNameError with the closest names."""
+    if name not in KNOWN_MODELS:
+        raise unknown_name("model", name, KNOWN_MODELS)
+    del KNOWN_MODELS[name]
+
+
+def list_all_models() -> dict[str, dict[str, object]]:
+    """Return all known models by name: {"tier", "available", "path"}, or "error" instead of "path".
+
+    Nothing is fetched: a model of robot_descriptions counts as available where that package is installed, and its
+    path is the module that fetches it.
+    """
+    return {name: _listing(entry) for name, entry in KNOWN_MODELS.items()}
+
+
+def is_path(text: str) -> bool:
+    """Return whether `text` is taken for a path, not a name."""
+    return "/" in text or "\\" in text or text.lower().endswith((".urdf", ".sdf", ".xacro", ".xml", ".mjcf"))
+
+
+def _listing(entry: ModelEntry) -> dict[str, object]:
+    found: dict[str, object] = {"tier": entry.tier, "available": True}
+    try:
+        if entry.tier == "robot_descriptions":
+            check_described(entry.rel_path)
+            return found | {"path": f"robot_descriptions.{entry.rel_path}"}
+        return found | {"path": str(locate(entry.tier, entry.rel_path, entry.install_hint))}
+    except FleetSimError as error:
+        return found | {"available": False, "error": str(error)}

@@ -1,0 +1,62 @@
+"""How far an arm reaches, from its geometry and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.spatial import poses, quaternions
+
+_SAMPLES = 2048
+_STEPS = 24
+_SWEEPS = 2
+
+
+def arm_reach(model: RobotModel, tip: int, first: int) -> float:
+    """Return the greatest distance in m of link `tip` from the frame of joint `first`, to about one percent.
+
+    It is searched over joint values within their limits: sampled, then each joint improved in turn. The same model
+    gives the same number.
+    """
+    chain = list(model.chain(tip))[::-1]
+    chain = chain[chain.index(first) :]
+    low, high = _ranges(model, chain)
+    values = low + (high - low) * np.random.default_rng(0).random((_SAMPLES, len(chain)))
+    distances = _distances(model, chain, values)
+    best = values[int(np.argmax(distances))]
+    for _ in range(_SWEEPS):
+        for place in range(len(chain)):
+            trials = np.tile(best, (_STEPS + 1, 1))
+            trials[1:, place] = np.linspace(low[place], high[place], _STEPS)
+            best = trials[int(np.argmax(_distances(model, chain, trials)))]
+    return float(_distances(model, chain, best[None])[0])
+
+
+def _ranges(model: RobotModel, chain: list[int]) -> tuple[Floats, Floats]:
+    limited = model.limited_mask[chain]
+    turns = np.where(model.joint_types[chain] == REVOLUTE, np.pi, 0.0)
+    low = np.where(limited, model.lower[chain], -turns)
+    high = np.where(limited, model.upper[chain], turns)
+    # Turning or sliding the first joint itself takes the whole arm along.
+    low[0] = high[0] = 0.0 if low[0] <= 0.0 <= high[0] else low[0]
+    return low, high
+
+
+def _distances(model: RobotModel, chain: list[int], values: Floats) -> Floats:
+    count = len(values)
+    positions, orientations = np.zeros((count, 3)), np.tile(quaternions.IDENTITY, (count, 1))
+    for place, joint in enumerate(chain):
+        moved = values[:, [place]] * model.axes[joint]
+        kind = model.joint_types[joint]
+        if place:
+            frame = (
+                np.tile(model.joint_positions[joint], (count, 1)),
+                np.tile(model.joint_orientations[joint], (count, 1)),
+            )
+            positions, orientations = poses.compose(positions, orientations, *frame)
+        if kind == REVOLUTE:
+            orientations = quaternions.multiply(orientations, quaternions.from_rotation_vectors(moved))
+        elif kind == PRISMATIC:
+            positions = positions + quaternions.rotate(orientations, moved)
+    return np.sqrt(np.square(positions).sum(axis=1))

@@ -1,0 +1,116 @@
+"""From the name of a model to its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
+from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, is_path
+from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
+from fleet_sim.models.search_paths import get_search_paths
+from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan
+
+
+def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
+    """Return the absolute path of the model called `name_or_path`, of a xacro file that of its expansion.
+
+    A name is looked up in `search_paths`, in the folders of `add_search_path`, in KNOWN_MODELS, and among all models of
+    the tiers local, pybullet_data, ros and robot_descriptions, in this order. A path (anything with a "/" or the
+    suffix of a model file) passes through unchanged; a bare file name that is not in the working folder is looked up
+    in the folders and tiers first.
+
+    Raises UnknownNameError with the closest names and what was searched for an unknown name; for a known model that is
+    not there InvalidValueError or MissingDependencyError with what to install.
+    """
+    given = str(name_or_path)
+    if not given:
+        raise InvalidValueError("the name or path of a model must not be empty")
+    folders = [Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())]
+    if is_path(given):
+        return _resolve_path(given, folders)
+    for folder in folders:
+        for candidate in in_folder(folder, given):
+            if candidate.is_file():
+                return _plain(candidate.resolve())
+    entry, failure = KNOWN_MODELS.get(given), None
+    if entry is not None:
+        try:
+            return entry.path_func()
+        except FleetSimError as error:
+            failure = error
+    path = _scanned(given)
+    if path is not None:
+        return path
+    if failure is not None and entry is not None:
+        raise type(failure)(f"model {given!r} ({entry.tier}): {failure}") from failure
+    raise _unknown(given, folders)
+
+
+resolve_model = resolve_urdf
+"""Another name of `resolve_urdf`, which takes SDF and MJCF as well."""
+
+
+def discover_models(tier: str) -> dict[str, str]:
+    """Return every model of a tier as {name: path}, whether or not it is in KNOWN_MODELS.
+
+    `tier` is "local", "pybullet_data", "ros", "robot_descriptions" (whose values are the modules that fetch the files;
+    nothing is fetched) or "user" (the folders of `add_search_path` and what was registered with a path). What is not
+    installed holds no models. Raises UnknownNameError for another tier.
+    """
+    check_tier(tier)
+    if tier != "user":
+        return scan(tier)
+    registered = {name: entry.rel_path for name, entry in KNOWN_MODELS.items() if entry.tier == "user"}
+    for folder in reversed(get_search_paths()):
+        registered.update(_in_user_folder(Path(folder)))
+    return registered
+
+
+def _resolve_path(given: str, folders: list[Path]) -> str:
+    path = Path(given).expanduser()
+    if path.is_file():
+        return _plain(path) if path.suffix == XACRO_SUFFIX else given
+    if "/" not in given and "\\" not in given:
+        for folder in folders:
+            if (folder / given).is_file():
+                return _plain((folder / given).resolve())
+        for tier in ("local", "pybullet_data"):
+            for found in scan(tier).values():
+                if Path(found).name == given:
+                    return _plain(Path(found))
+    return given
+
+
+def _plain(path: Path) -> str:
+    return str(expanded_file(path) if path.suffix == XACRO_SUFFIX else path)
+
+
+def _scanned(name: str) -> str | None:
+    for tier in SCANNED:
+        models = scan(tier)
+        if name not in models and name not in models.values():
+            continue
+        if tier == "robot_descriptions":
+            return ModelEntry(models.get(name, name), tier).path_func()
+        return _plain(Path(models[name]))
+    return None
+
+
+def _unknown(name: str, folders: list[Path]) -> UnknownNameError:
+    known = set(KNOWN_MODELS).union(*(scan(tier) for tier in SCANNED), *(_in_user_folder(folder) for folder in folders))
+    searched = [str(folder) for folder in folders] + [f"{len(KNOWN_MODELS)} known models"]
+    searched += [f"{tier} ({len(scan(tier))} models)" for tier in SCANNED]
+    return UnknownNameError(f"unknown model {name!r}.{did_you_mean(name, known)} Searched: {', '.join(searched)}")
+
+
+def _in_user_folder(folder: Path) -> dict[str, str]:
+    names = {entry.name.split(".")[0] for entry in folder.glob("*")} | {
+        entry.name.split(".")[0] for entry in folder.glob("urdf/*")
+    }
+    found = {}
+    for name in sorted(names):
+        path = next((path for path in in_folder(folder, name) if path.is_file()), None)
+        if path is not None:
+            found[name] = str(path.resolve())
+    return found

@@ -1,0 +1,142 @@
+"""The places models come from: the project's own, PyBullet's, ROS packages and the robot_descriptions package."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
+from fleet_sim.models.meshes import folders_in
+from fleet_sim.paths import data_roots
+
+Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
+TIERS: tuple[str, ...] = get_args(Tier)
+SCANNED = ("local", "pybullet_data", "ros", "robot_descriptions")
+SUFFIXES = (".urdf", ".urdf.xacro", ".xacro", ".sdf", ".xml", ".mjcf")
+"""Suffixes of model files; of files with one stem the first kind is taken."""
+
+_DESCRIPTION = "_description"
+
+
+def check_tier(tier: str, allowed: Iterable[str] = TIERS) -> None:
+    """Raise UnknownNameError unless `tier` is allowed."""
+    if tier not in allowed:
+        raise unknown_name("tier of models", tier, allowed)
+
+
+def locate(tier: str, relative: str, install_hint: str = "") -> Path:
+    """Return the file of a model of `tier`; raises FleetSimError saying where it was searched or what to install."""
+    if tier == "robot_descriptions":
+        return _described_file(relative)
+    if tier == "user":
+        candidates = [Path(relative).expanduser()]
+    elif tier == "pybullet_data":
+        candidates = [_pybullet_folder(relative) / relative]
+    else:
+        candidates = [folder / relative for folder in _folders(tier)]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate.resolve()
+    hint = f" Install it: {install_hint}" if install_hint else ""
+    if tier == "ros" and not candidates:
+        raise InvalidValueError(f"no ROS package holds {relative!r}: AMENT_PREFIX_PATH is not set.{hint}")
+    raise InvalidValueError(f"there is no file {relative!r}. Searched: {', '.join(map(str, candidates))}.{hint}")
+
+
+def scan(tier: str) -> dict[str, str]:
+    """Return every model of `tier` by name: {name: path}, of robot_descriptions {name: its module}.
+
+    A name is the stem of the file, or of its folder where the file is just called "model"; a stem that is taken gets
+    its folder's name in front. An absent tier holds nothing.
+    """
+    check_tier(tier, SCANNED)
+    if tier == "robot_descriptions":
+        return {name.removesuffix(_DESCRIPTION): name for name in _described_names()}
+    if tier == "pybullet_data":
+        try:
+            return dict(_scan_folder(_pybullet_folder("")))
+        except FleetSimError:
+            return {}
+    found: dict[str, str] = {}
+    for folder in _folders(tier):
+        models = _scan_folder(folder) if tier == "local" else _scan_packages(folder)
+        found = dict(models) | found
+    return found
+
+
+def in_folder(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files in which a model called `name` is looked for in a folder of the user."""
+    for place in (folder, folder / name, folder / "urdf", folder / name / "urdf", folder / name / "robots"):
+        yield from (place / f"{name}{suffix}" for suffix in SUFFIXES)
+    yield from (folder / name / f"model{suffix}" for suffix in SUFFIXES)
+
+
+def _folders(tier: str) -> list[Path]:
+    if tier == "local":
+        return [root / "urdf" for root in data_roots()]
+    return [prefix / "share" for prefix in folders_in("AMENT_PREFIX_PATH")]
+
+
+def _pybullet_folder(name: str) -> Path:
+    try:
+        return Path(importlib.import_module("pybullet_data").getDataPath())
+    except ImportError as error:
+        raise missing_extra("pybullet_data", "bullet", f"The model {name!r}") from error
+
+
+@lru_cache(maxsize=32)
+def _scan_folder(folder: Path) -> dict[str, str]:
+    """Return the models anywhere in `folder`, of which nothing changes while a program runs."""
+    files = (Path(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(SUFFIXES))
+    return _by_name(files)
+
+
+def _scan_packages(share: Path) -> dict[str, str]:
+    folders = ("urdf", "robots", "sdf", "mjcf")
+    return _by_name(file for kind in folders for file in share.glob(f"*/{kind}/**/*") if file.name.endswith(SUFFIXES))
+
+
+def _by_name(files: Iterable[Path]) -> dict[str, str]:
+    def order(file: Path) -> tuple[int, int, str]:
+        return len(file.parts), next(at for at, end in enumerate(SUFFIXES) if file.name.endswith(end)), str(file)
+
+    found: dict[str, str] = {}
+    for file in sorted(files, key=order):
+        stem = file.name.split(".")[0]
+        name = file.parent.name if stem == "model" else stem
+        found.setdefault(f"{file.parent.name}_{stem}" if name in found else name, str(file))
+    return found
+
+
+def _described_names() -> list[str]:
+    if importlib.util.find_spec("robot_descriptions") is None:
+        return []
+    return sorted(importlib.import_module("robot_descriptions").DESCRIPTIONS)
+
+
+def check_described(name: str) -> None:
+    """Raise FleetSimError unless robot_descriptions is installed and has a module `name`."""
+    if importlib.util.find_spec("robot_descriptions") is None:
+        raise missing_extra("robot_descriptions", "robot_descriptions", f"The model {name!r}")
+    names = _described_names()
+    if name not in names:
+        raise InvalidValueError(f"robot_descriptions has no {name!r}.{did_you_mean(name, names)}")
+
+
+def _described_file(name: str) -> Path:
+    """Return the file of a module of robot_descriptions, which fetches it from its repository where needed."""
+    check_described(name)
+    try:
+        module = importlib.import_module(f"robot_descriptions.{name}")
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
+        raise InvalidValueError(f"robot_descriptions cannot fetch {name!r}: {error}") from error
+    for attribute in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH"):
+        path = getattr(module, attribute, None)
+        if path:
+            return Path(path)
+    raise InvalidValueError(f"robot_descriptions.{name} holds neither URDF, xacro nor MJCF")

@@ -1,0 +1,28 @@
+"""Clean folders and catalog for every test, and PyBullet without a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pybullet
+import pytest
+
+from fleet_sim.models import KNOWN_MODELS, get_search_paths, remove_search_path
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    known = dict(KNOWN_MODELS)
+    yield
+    KNOWN_MODELS.clear()
+    KNOWN_MODELS.update(known)
+    for folder in get_search_paths():
+        remove_search_path(folder)
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[int]:
+    number = pybullet.connect(pybullet.DIRECT)
+    yield number
+    pybullet.disconnect(number)
