@@ -47,6 +47,7 @@ from fleet_sim.facade.population import PopulationFacade
 from fleet_sim.facade.sensors import SensorFacade
 from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
+from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.modes import CollisionDetectionMethod
 from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.laws import install_laws
@@ -124,6 +125,7 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
         self.world.on_remove.append(self._release_carried)
+        WorldLinks(self.world)
         install_laws(self.world)
         install_controllers(self.world)
 

@@ -50,6 +50,9 @@ class LinkBook(Protocol):
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return the world poses (N, 3), (N, 4) of one link per row; -1 is the base."""
 
+    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
+        """Return linear velocities (N, 3) of world `points` fixed to one link per row, and angular ones (N, 3)."""
+
 
 class SensorBook(Protocol):
     """The sensors of all entities."""
@@ -123,6 +126,10 @@ class Unconnected:
         raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Raise StateError."""
+        raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
+
+    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Raise StateError."""
         raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
 

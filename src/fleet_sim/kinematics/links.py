@@ -1,0 +1,196 @@
+"""WorldLinks: where the links of a world's robots are, computed once per change however many ask."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.robot_model import BASE
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.kinematics.forward import Forward, W
+from fleet_sim.kinematics.tree import Tree, tree_of
+from fleet_sim.spatial import poses, quaternions
+
+_NEVER = -(2**62)
+
+
+class WorldLinks:
+    """The links of all robots of a world (a LinkBook).
+
+    Body frames are kept together with the joint values they belong to, so they can never be out of date. When those
+    of one robot are computed, so are those of all robots of its model that were asked for since the last step: users
+    that ask robot by robot share one computation.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._shelves: dict[int, _Shelf] = {}
+        world.links = self
+
+    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Return the world poses (N, 3), (N, 4) of one link per row; -1 is the base.
+
+        Raises InvalidValueError for a link that the robot in a row does not have.
+        """
+        world = self._world
+        positions, orientations = self.poses_in_base(rows, links)
+        return poses.compose(world.position[rows], world.orientation[rows], positions, orientations)
+
+    def poses_in_base(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Return the poses of one link per row in the frame of its robot's base."""
+        positions, orientations = np.zeros((len(rows), 3)), np.tile(quaternions.IDENTITY, (len(rows), 1))
+        for number, members in self._by_model(rows, links):
+            positions[members], orientations[members] = self._shelf(number).link_frames(rows[members], links[members])
+        return positions, orientations
+
+    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
+        """Return linear velocities (N, 3) of world `points` (N, 3) fixed to one link per row, and angular ones (N, 3).
+
+        Both are in the world frame; the base's own velocity and that of the joints count.
+        """
+        world = self._world
+        linear, angular = world.velocity[rows], world.angular_velocity[rows]
+        linear = linear + _cross(angular, points - world.position[rows])
+        for number, members in self._by_model(rows, links):
+            chosen = rows[members]
+            turn, place = world.orientation[chosen], world.position[chosen]
+            inside = quaternions.rotate(quaternions.conjugate(turn), points[members] - place)
+            sweep, spin = self._shelf(number).link_velocities(chosen, links[members], inside)
+            linear[members] += quaternions.rotate(turn, sweep)
+            angular[members] += quaternions.rotate(turn, spin)
+        return linear, angular
+
+    def _by_model(self, rows: Rows, links: Ints) -> list[tuple[int, Ints]]:
+        """Return (number of the model, which of `rows` have it) for all rows whose link is not the base."""
+        moving_mask = links != BASE
+        numbers = self._world.robots.model[rows]
+        groups = []
+        for number in np.unique(numbers[moving_mask]).tolist():
+            members = np.flatnonzero(moving_mask & (numbers == number))
+            count = self._world.models[number].num_joints if number >= 0 else 0
+            bad = members[(links[members] >= count) | (links[members] < BASE)]
+            if len(bad):
+                label = self._world.label(int(rows[bad[0]]))
+                has = f"links -1 (base) to {count - 1}" if count else "only its base (-1)"
+                raise InvalidValueError(f"{label!r} has no link {int(links[bad[0]])}; it has {has}")
+            groups.append((number, members))
+        return groups
+
+    def _shelf(self, number: int) -> _Shelf:
+        shelf = self._shelves.get(number)
+        if shelf is None:
+            shelf = self._shelves[number] = _Shelf(self._world, tree_of(self._world.models[number]))
+        return shelf
+
+
+class _Shelf:
+    """The body frames of the robots of one model that were ever asked for, by place."""
+
+    def __init__(self, world: World, tree: Tree) -> None:
+        self._world, self._tree = world, tree
+        self._forward = Forward(tree)
+        self._place_of_row: Ints = np.full(world.capacity, -1, np.int64)
+        self._used = 0
+        self._rows: Rows = np.empty(0, np.int64)
+        self._asked: Ints = np.empty(0, np.int64)
+        self._values: Floats = np.empty((0, len(tree.slots)))
+        self._positions: Floats = np.empty((3, len(tree.slots) + 1, 0))
+        self._orientations: Floats = np.empty((4, len(tree.slots) + 1, 0))
+
+    def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        """Return where one link per row is in the base frame, (N, 3) and (N, 4)."""
+        places, tree = self._fresh(rows), self._tree
+        bodies = tree.link_body[links]
+        return poses.compose(
+            self._positions[:, bodies, places].T,
+            self._orientations[:, bodies, places].T,
+            tree.link_position[links],
+            tree.link_orientation[links],
+        )
+
+    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
+        """Return what the joints add to the velocity of `points` on a link, and to the link's, in the base frame."""
+        places, tree, joints = self._fresh(rows), self._tree, self._world.joints
+        linear, angular = np.zeros((3, len(rows))), np.zeros((3, len(rows)))
+        points = points.T
+        starts = self._world.robots.joint_start[rows]
+        bodies = tree.link_body[links]
+        while True:
+            on = np.flatnonzero(bodies != BASE)
+            if not len(on):
+                return linear.T, angular.T
+            body, place = bodies[on], places[on]
+            rates = joints.velocity[starts[on] + tree.slots[body]]
+            axes = quaternions.rotate(self._orientations[:, body, place].T, tree.axis[:3, body, 0].T).T * rates
+            spins = axes * tree.turning[body, 0]
+            arms = points[:, on] - self._positions[:, body, place]
+            linear[:, on] += (axes - spins) + _cross(spins.T, arms.T).T
+            angular[:, on] += spins
+            bodies[on] = tree.parents[body]
+
+    def _fresh(self, rows: Rows) -> Ints:
+        """Return the places (N,) of `rows`, whose frames are those of their present joint values."""
+        places = self._placed(rows)
+        now = self._world.clock.tick
+        self._asked[places] = now
+        if (self._joint_values(rows) != self._values[places]).any():
+            recent = np.flatnonzero(self._asked[: self._used] >= now - 1)
+            # A robot of this model may have gone since, and another have taken its row.
+            same_mask = self._world.robots.model[self._rows[recent]] == self._world.robots.model[rows[0]]
+            recent = recent[same_mask]
+            values = self._joint_values(self._rows[recent])
+            old_mask = (values != self._values[recent]).any(axis=1)
+            self._compute(recent[old_mask], values[old_mask])
+        return places
+
+    def _compute(self, places: Ints, values: Floats) -> None:
+        frames = self._forward.frames(values)
+        first, count = int(places[0]), len(places)
+        # Places are sorted; writing a span of them is much faster than writing them one by one.
+        chosen = slice(first, first + count) if places[-1] - first == count - 1 else places
+        self._values[chosen] = values
+        self._positions[:, :, chosen] = frames.positions
+        self._orientations[:3, :, chosen] = frames.orientations[:3]
+        self._orientations[3, :, chosen] = frames.orientations[W]
+
+    def _joint_values(self, rows: Rows) -> Floats:
+        starts = self._world.robots.joint_start[rows]
+        return self._world.joints.position[starts[:, None] + np.arange(len(self._tree.slots))]
+
+    def _placed(self, rows: Rows) -> Ints:
+        if self._world.capacity > len(self._place_of_row):
+            grown = np.full(self._world.capacity, -1, np.int64)
+            grown[: len(self._place_of_row)] = self._place_of_row
+            self._place_of_row = grown
+        places = self._place_of_row[rows]
+        if (places < 0).any():
+            new = np.unique(rows[places < 0])
+            self._reserve(self._used + len(new))
+            fresh = np.arange(self._used, self._used + len(new))
+            self._place_of_row[new], self._rows[fresh] = fresh, new
+            self._used += len(new)
+            places = self._place_of_row[rows]
+        return places
+
+    def _reserve(self, count: int) -> None:
+        have = len(self._rows)
+        if count <= have:
+            return
+        more = max(2 * have, count) - have
+        self._rows = np.concatenate((self._rows, np.zeros(more, np.int64)))
+        self._asked = np.concatenate((self._asked, np.full(more, _NEVER)))
+        self._values = np.concatenate((self._values, np.full((more, self._values.shape[1]), np.nan)))
+        bodies = self._values.shape[1] + 1
+        self._positions = np.concatenate((self._positions, np.zeros((3, bodies, more))), axis=2)
+        upright = np.repeat(quaternions.IDENTITY, bodies * more).reshape(4, bodies, more)
+        self._orientations = np.concatenate((self._orientations, upright), axis=2)
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """Return the vector products (N, 3)."""
+    return quaternions.stack(
+        a[:, 1] * b[:, 2] - a[:, 2] * b[:, 1],
+        a[:, 2] * b[:, 0] - a[:, 0] * b[:, 2],
+        a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0],
+    )

@@ -1,0 +1,150 @@
+"""Tree: a robot model as the arithmetic of kinematics needs it, made once per model.
+
+Only joints that can move count: everything between two of them is rigid, and is one body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import poses, quaternions
+
+CYCLIC = [0, 1, 2, 0, 1]
+"""Components of vectors with x and y repeated, as in `spatial.components`; quaternions have their w after them."""
+_UPRIGHT = quaternions.IDENTITY[None]
+
+
+class Tree(NamedTuple):
+    """B bodies, each moved by one joint, and what is constant about them. Index -1 is the base.
+
+    Bodies are sorted by depth: `levels` holds those next to the base, then those next to these, and so on. `parents`
+    (B,) are the bodies they hang on, `slots` (B,) says where a body's joint is among the joint values q of a robot, and
+    `bodies` (B,) the body of each joint value.
+
+    The orientation of a body in its parent is `sine * sin(half * q) + cosine * cos(half * q)`, its position
+    `offset + slide * q`; `half` is 0.5 for joints that turn, else 0. `axis` is the joint's axis in the body's own
+    frame, `turning` 1 for joints that turn, else 0. These arrays are laid out by component, body and (one) robot; x and
+    y come again after z.
+
+    `link_body` (J + 1,) says which body each link is part of, `link_position` (J + 1, 3) and `link_orientation`
+    (J + 1, 4) where it is in that body. The last entry is the base's.
+    """
+
+    parents: Ints
+    slots: Ints
+    bodies: Ints
+    levels: tuple[slice, ...]
+    half: Floats
+    sine: Floats
+    cosine: Floats
+    offset: Floats
+    slide: Floats
+    axis: Floats
+    turning: Floats
+    link_body: Ints
+    link_position: Floats
+    link_orientation: Floats
+
+    @property
+    def slides(self) -> bool:
+        """Whether some joint is prismatic."""
+        return bool(self.slide.any())
+
+
+@lru_cache(maxsize=256)
+def tree_of(model: RobotModel) -> Tree:
+    """Return the tree of all movable joints of `model`; raises InvalidValueError where links form a cycle."""
+    return make_tree(model, model.movable.tolist())
+
+
+def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
+    """Return the tree of `joints` alone, whose values have that order; all other joints are taken as fixed at 0."""
+    slot_of = {joint: slot for slot, joint in enumerate(joints)}
+    order = _by_depth(model, slot_of)
+    body_of = {joint: body for body, joint in enumerate(order)}
+    links, count = model.num_joints, len(order)
+    link_body = np.full(links + 1, BASE, np.int64)
+    link_position, link_orientation = np.zeros((links + 1, 3)), np.tile(_UPRIGHT, (links + 1, 1))
+    parents = np.full(count, BASE, np.int64)
+    offset, turn = np.zeros((count, 3)), np.tile(_UPRIGHT, (count, 1))
+    for link in _parents_first(model):
+        above = int(model.parents[link])
+        place = poses.compose(
+            link_position[[above]],
+            link_orientation[[above]],
+            model.joint_positions[[link]],
+            model.joint_orientations[[link]],
+        )
+        body = body_of.get(link)
+        if body is None:
+            link_body[link] = link_body[above]
+            link_position[[link]], link_orientation[[link]] = place
+        else:
+            link_body[link], parents[body] = body, link_body[above]
+            offset[[body]], turn[[body]] = place
+    bodies_joints = np.array(order, np.int64)
+    slots = np.array([slot_of[joint] for joint in order], np.int64)
+    turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
+    sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
+    axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
+    pure = np.concatenate((axes * turning[:, None], np.zeros((count, 1))), axis=1)
+    return Tree(
+        parents=parents,
+        slots=slots,
+        bodies=np.argsort(slots),
+        levels=_levels(parents),
+        half=0.5 * turning[:, None],
+        sine=_by_component(quaternions.multiply(turn, pure)),
+        cosine=_by_component(turn),
+        offset=_by_component(offset),
+        slide=_by_component(quaternions.rotate(turn, axes * sliding[:, None])),
+        axis=_by_component(axes),
+        turning=turning[:, None],
+        link_body=link_body,
+        link_position=link_position,
+        link_orientation=link_orientation,
+    )
+
+
+def _by_component(array: Floats) -> Floats:
+    return np.ascontiguousarray(array.T[[*CYCLIC, *range(3, array.shape[1])]])[:, :, None]
+
+
+def _by_depth(model: RobotModel, joints: Iterable[int]) -> list[int]:
+    """Return `joints`, those with fewer of them between themselves and the base first."""
+    chosen = set(joints)
+    depth = {BASE: 0}
+    for link in _parents_first(model):
+        depth[link] = depth[int(model.parents[link])] + (link in chosen)
+    return sorted(chosen, key=lambda joint: (depth[joint], joint))
+
+
+def _levels(parents: Ints) -> tuple[slice, ...]:
+    depth = np.zeros(len(parents), np.int64)
+    for body, above in enumerate(parents.tolist()):
+        depth[body] = 0 if above == BASE else depth[above] + 1
+    edges = np.searchsorted(depth, np.arange(depth.max(initial=-1) + 2)).tolist()
+    return tuple(slice(start, stop) for start, stop in pairwise(edges))
+
+
+def _parents_first(model: RobotModel) -> list[int]:
+    """Return all links, none before its parent."""
+    below: dict[int, list[int]] = {}
+    for link, parent in enumerate(model.parents.tolist()):
+        below.setdefault(parent, []).append(link)
+    order: list[int] = list(below.get(BASE, ()))
+    for link in order:
+        order.extend(below.get(link, ()))
+    if len(order) < model.num_joints:
+        lost = sorted(set(range(model.num_joints)) - set(order))
+        names = ", ".join(repr(model.link_names[link]) for link in lost[:5])
+        raise InvalidValueError(f"the robot model {model.name!r}: links that are not connected to the base: {names}")
+    return order
