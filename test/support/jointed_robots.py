@@ -6,12 +6,17 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
 
 
 def add_robots(world: World, model: RobotModel, positions: Floats, orientations: Floats | None = None) -> Rows:
     """Add one robot of `model` per position (N, 3), standing upright unless told otherwise."""
     rows = world.allocate([None] * len(positions))
+    world.kind[rows] = KIND_AGENT
+    for row in rows.tolist():
+        world.handles[row] = Agent.bind(world, row)
     if model not in world.models:
         world.models.append(model)
     world.robots.model[rows] = world.models.index(model)

@@ -1,18 +1,26 @@
-"""Objects carried by others: columns of the parent and the offset, followed at the end of phase 1."""
+"""Objects carried by others: columns of the parent, its link and the offset, followed at the end of phase 1."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import poses, quaternions
 
 
-def attach(world: World, child: int, parent: int, position: Floats | None, orientation: Floats | None) -> None:
-    """Let `child` follow `parent` at the offset (3,), (4,) in the parent's frame; None keeps its present place.
+def attach(
+    world: World,
+    child: int,
+    parent: int,
+    position: Floats | None,
+    orientation: Floats | None,
+    link: int = BASE,
+) -> None:
+    """Let `child` follow `link` of `parent` at the offset (3,), (4,) in that link's frame; None keeps its place.
 
     Raises InvalidValueError for a cycle and StateError when the child is carried already.
     """
@@ -27,8 +35,9 @@ def attach(world: World, child: int, parent: int, position: Floats | None, orien
         holder = world.label(int(world.parent[child]))
         raise StateError(f"{world.label(child)!r} is attached to {holder!r} already; detach it first")
     if position is None or orientation is None:
-        position, orientation = relative_pose(world, child, parent)
+        position, orientation = relative_pose(world, child, parent, link)
     world.parent[child] = parent
+    world.parent_link[child] = link
     world.attach_position[child] = position
     world.attach_orientation[child] = orientation
     world.dynamic[child] = False
@@ -38,28 +47,37 @@ def attach(world: World, child: int, parent: int, position: Floats | None, orien
 def detach(world: World, child: int, *, dynamic: bool) -> None:
     """Let go of `child` where it is; `dynamic` hands it back to the physics engine."""
     world.parent[child] = NO_ROW
-    world.parent_link[child] = -1
+    world.parent_link[child] = BASE
     world.velocity[child] = 0.0
     world.angular_velocity[child] = 0.0
     world.dynamic[child] = dynamic
     world.touch(np.array([child]))
 
 
-def relative_pose(world: World, child: int, parent: int) -> tuple[Floats, Floats]:
-    """Return the pose of `child` in the frame of `parent`."""
-    back = quaternions.conjugate(world.orientation[[parent]])
-    offset = quaternions.rotate(back, world.position[[child]] - world.position[[parent]])
-    return offset[0], quaternions.multiply(back, world.orientation[[child]])[0]
+def relative_pose(world: World, child: int, parent: int, link: int = BASE) -> tuple[Floats, Floats]:
+    """Return the pose of `child` in the frame of `link` of `parent`."""
+    frame = world.link_poses(np.array([parent]), np.array([link]))
+    position, orientation = poses.relative(*frame, world.position[[child]], world.orientation[[child]])
+    return position[0], orientation[0]
 
 
 def place(world: World, children: Rows) -> None:
     """Put `children` where their parents carry them. A parent must be in place before its children."""
-    parents = world.parent[children]
-    turn = world.orientation[parents]
-    world.position[children] = world.position[parents] + quaternions.rotate(turn, world.attach_position[children])
-    world.orientation[children] = quaternions.multiply(turn, world.attach_orientation[children])
-    world.velocity[children] = world.velocity[parents]
-    world.angular_velocity[children] = world.angular_velocity[parents]
+    if not len(children):
+        return
+    parents, links = world.parent[children], world.parent_link[children]
+    frames, turns = world.link_poses(parents, links)
+    arms = quaternions.rotate(turns, world.attach_position[children])
+    world.position[children] = frames + arms
+    world.orientation[children] = quaternions.multiply(turns, world.attach_orientation[children])
+    spins = world.angular_velocity[parents]
+    world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)
+    world.angular_velocity[children] = spins
+    on_link = children[links != BASE]
+    if len(on_link):
+        world.velocity[on_link], world.angular_velocity[on_link] = world.links.link_velocities(
+            world.parent[on_link], world.parent_link[on_link], world.position[on_link]
+        )
     world.touch(children)
 
 
@@ -77,8 +95,16 @@ def follow(world: World) -> None:
         parents = world.parent[carried]
         waiting_mask = np.isin(parents, carried)
         ready = carried[~waiting_mask]
-        place(world, ready[world.moved[world.parent[ready]]])
+        place(world, ready[_astir_mask(world, ready)])
         carried = carried[waiting_mask]
+
+
+def _astir_mask(world: World, children: Rows) -> Bools:
+    """Return which of `children` have a parent that moved, or a velocity that may have ended with its parent's."""
+    parents = world.parent[children]
+    mask: Bools = world.moved[parents] | (world.robots.joints_moved[parents] & (world.parent_link[children] != BASE))
+    mask |= (world.velocity[children] != 0.0).any(axis=1) | (world.angular_velocity[children] != 0.0).any(axis=1)
+    return mask
 
 
 def follow_rows(world: World, rows: Rows) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.core.events import EventBus
+from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
@@ -264,38 +265,50 @@ class SimObject:
     def attach_object(
         self,
         obj: SimObject,
-        parent_link_index: int = -1,
+        parent_link_index: int | str = BASE,
         relative_pose: Pose | None = None,
         joint_type: int = JOINT_FIXED,
         keep_world_pose: bool = False,
     ) -> bool:
         """Carry `obj` from now on; returns False when it is not pickable or carried by something else.
 
-        It takes `relative_pose` in this body's frame (default: this body's own pose), or stays where it is with
-        `keep_world_pose`. Only rigid attachment (JOINT_FIXED) to the base link (-1) exists.
+        It follows a link given by index or name, -1 being the base; what this body carries already goes over to
+        another link. It takes `relative_pose` in that link's frame (default: the link's own pose), or stays where it is
+        with `keep_world_pose`. Attachments are rigid (JOINT_FIXED). Raises UnknownNameError for a link that this body
+        does not have.
         """
         row = self.row
         if joint_type != JOINT_FIXED:
             raise InvalidValueError(
                 f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
             )
-        if parent_link_index != -1:
-            raise InvalidValueError(f"parent_link_index: {self!r} has only its base link (-1), got {parent_link_index}")
+        link = self._link_index(parent_link_index)
         child, world = obj.row, self._world
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
-        if world.parent[child] == row:
+        holder = int(world.parent[child])
+        if holder == row and world.parent_link[child] == link:
             return True
-        if not world.pickable[child] or world.parent[child] != NO_ROW:
+        if holder not in (NO_ROW, row) or not (holder == row or world.pickable[child]):
             return False
+        world.parent[child] = NO_ROW
         if keep_world_pose:
-            attachments.attach(world, child, row, None, None)
+            attachments.attach(world, child, row, None, None, link)
         else:
             pose = relative_pose or Pose((0.0, 0.0, 0.0))
-            attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation))
+            attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation), link)
             attachments.follow_rows(world, np.array([child]))
         obj.carried()
         return True
+
+    def _link_index(self, link: int | str) -> int:
+        """Return the index of a link given by index or name."""
+        model = self._world.model_of(self.row)
+        if model is not None:
+            return model.link_index(link)
+        if link != BASE:
+            raise InvalidValueError(f"parent_link_index: {self!r} has only its base link (-1), got {link!r}")
+        return BASE
 
     def carried(self) -> None:
         """Hear that something carries this entity from now on."""

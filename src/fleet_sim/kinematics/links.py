@@ -51,7 +51,7 @@ class WorldLinks:
         """
         world = self._world
         linear, angular = world.velocity[rows], world.angular_velocity[rows]
-        linear = linear + _cross(angular, points - world.position[rows])
+        linear = linear + quaternions.cross(angular, points - world.position[rows])
         for number, members in self._by_model(rows, links):
             chosen = rows[members]
             turn, place = world.orientation[chosen], world.position[chosen]
@@ -125,7 +125,7 @@ class _Shelf:
             axes = quaternions.rotate(self._orientations[:, body, place].T, tree.axis[:3, body, 0].T).T * rates
             spins = axes * tree.turning[body, 0]
             arms = points[:, on] - self._positions[:, body, place]
-            linear[:, on] += (axes - spins) + _cross(spins.T, arms.T).T
+            linear[:, on] += (axes - spins) + quaternions.cross(spins.T, arms.T).T
             angular[:, on] += spins
             bodies[on] = tree.parents[body]
 
@@ -185,12 +185,3 @@ class _Shelf:
         self._positions = np.concatenate((self._positions, np.zeros((3, bodies, more))), axis=2)
         upright = np.repeat(quaternions.IDENTITY, bodies * more).reshape(4, bodies, more)
         self._orientations = np.concatenate((self._orientations, upright), axis=2)
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    """Return the vector products (N, 3)."""
-    return quaternions.stack(
-        a[:, 1] * b[:, 2] - a[:, 2] * b[:, 1],
-        a[:, 2] * b[:, 0] - a[:, 0] * b[:, 2],
-        a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0],
-    )

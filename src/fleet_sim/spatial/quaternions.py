@@ -75,6 +75,13 @@ def rotate(quaternions: Floats, vectors: Floats) -> Floats:
     )
 
 
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return the vector products (N, 3) of vectors (N, 3)."""
+    ax, ay, az = _parts(a)
+    bx, by, bz = _parts(b)
+    return stack(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
+
+
 def to_matrices(quaternions: Floats) -> Floats:
     """Return rotation matrices (N, 3, 3) whose columns are the body axes in the parent frame."""
     x, y, z, w = _parts(quaternions)
