@@ -50,6 +50,9 @@ class JointColumns(ColumnTable):
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
     moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")
+    motor_behind: Bools = column(
+        bool, writer="joint commands", doc="the engine's motor has an older command", hashed=False
+    )
 
 
 class JointPool(JointColumns):
@@ -61,6 +64,10 @@ class JointPool(JointColumns):
     def __init__(self, capacity: int = 64) -> None:
         super().__init__(capacity)
         self.used = 0
+        self.given_tolerances: dict[int, Any] = {}
+        """The tolerances robots were given, by row, as they were given."""
+        self.ik_params: dict[int, Any] = {}
+        """How inverse kinematics is solved for robots that were given parameters of their own, by row."""
         self._free: dict[int, list[int]] = {}
 
     def assign(self, robots: RobotColumns, rows: Rows, model: RobotModel) -> Ints:
@@ -94,6 +101,10 @@ class JointPool(JointColumns):
             self.clear_rows(np.arange(span.start, span.stop))
             self._free.setdefault(span.stop - span.start, []).append(span.start)
         robots.joint_count[rows] = 0
+        for values in (self.given_tolerances, self.ik_params):
+            if values:
+                for row in rows.tolist():
+                    values.pop(row, None)
 
     def of(self, robots: RobotColumns, row: int) -> slice:
         """Return where the joints of `row` are."""
@@ -113,13 +124,20 @@ class JointPool(JointColumns):
     def save(self) -> dict[str, Any]:
         """Return copies of the joints in use, for a checkpoint."""
         arrays: dict[str, AnyArray] = {name: array[: self.used].copy() for name, _, array in self.columns()}
-        return {"arrays": arrays, "free": {count: list(starts) for count, starts in self._free.items()}}
+        return {
+            "arrays": arrays,
+            "free": {count: list(starts) for count, starts in self._free.items()},
+            "given_tolerances": dict(self.given_tolerances),
+            "ik_params": dict(self.ik_params),
+        }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Take back what `save` returned."""
         self.used = len(saved["arrays"]["robot"])
         self.restore_arrays(saved["arrays"])
         self._free = {count: list(starts) for count, starts in saved["free"].items()}
+        self.given_tolerances = dict(saved["given_tolerances"])
+        self.ik_params = dict(saved["ik_params"])
 
     def _take(self, count: int, number: int) -> Ints:
         """Return the first slots of `number` runs of `count` slots each."""

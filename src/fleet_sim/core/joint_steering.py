@@ -1,0 +1,74 @@
+"""What joints are told, written into the columns: targets, velocities, forces, holds, positions.
+
+These are the only writers of joint commands; joint motion, or the engine's motors, read them in the next step. The last
+command wins. All take `slots` (K,) of `World.joints` and write all of them at once. Values are taken as checked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats, Ints
+from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY, HOLD, TO_POSITION
+from fleet_sim.core.world import World
+
+
+def give_joint_targets(world: World, slots: Ints, targets: Floats, forces: AnyArray | float | None = None) -> None:
+    """Send joints to `targets` (K,), cut to their limits; `forces` of motors stay as they are where None."""
+    joints = world.joints
+    joints.target[slots] = np.clip(targets, joints.lower[slots], joints.upper[slots])
+    _command(world, slots, TO_POSITION, 0.0, forces)
+
+
+def give_joint_velocities(
+    world: World, slots: Ints, velocities: Floats, forces: AnyArray | float | None = None
+) -> None:
+    """Let joints turn or slide at `velocities` (K,), cut to their speed limits, until they are told otherwise.
+
+    At a limit of its range a joint stops. A velocity of 0 holds the joint.
+    """
+    joints = world.joints
+    limits = joints.max_velocity[slots]
+    speeds = np.clip(velocities, -limits, limits)
+    _command(world, slots, AT_VELOCITY, speeds, forces)
+    hold_joints(world, slots[speeds == 0.0])
+
+
+def give_joint_forces(world: World, slots: Ints, forces: Floats) -> None:
+    """Let motors push with `forces` (K,) in N or N m, whatever comes of it. Only robots with motors have any."""
+    _command(world, slots, AT_FORCE, forces, None)
+
+
+def hold_joints(world: World, slots: Ints) -> None:
+    """Keep joints where they are."""
+    joints = world.joints
+    joints.target[slots] = joints.position[slots]
+    _command(world, slots, HOLD, 0.0, None)
+    joints.velocity[slots[~_motors_mask(world, slots)]] = 0.0
+
+
+def put_joints(world: World, slots: Ints, positions: Floats) -> None:
+    """Put joints at `positions` (K,), cut to their limits, at rest, and hold them there."""
+    joints = world.joints
+    joints.position[slots] = np.clip(positions, joints.lower[slots], joints.upper[slots])
+    joints.velocity[slots] = 0.0
+    hold_joints(world, slots)
+    world.touch_joints(np.unique(joints.robot[slots]))
+
+
+def _command(
+    world: World, slots: Ints, control: int, command: AnyArray | float, forces: AnyArray | float | None
+) -> None:
+    joints = world.joints
+    joints.control[slots] = control
+    joints.command[slots] = command
+    if forces is not None:
+        joints.max_force[slots] = forces
+    motors_mask = _motors_mask(world, slots)
+    joints.moving[slots] = False if control in (HOLD, AT_FORCE) else ~motors_mask
+    joints.motor_behind[slots] = motors_mask
+
+
+def _motors_mask(world: World, slots: Ints) -> AnyArray:
+    mask: AnyArray = world.robots.motors[world.joints.robot[slots]]
+    return mask

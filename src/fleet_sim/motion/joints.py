@@ -1,0 +1,72 @@
+"""Joint motion: all joints under way, of all robots, advanced in one call.
+
+A joint goes straight to its target at its greatest speed and ends exactly there, or it keeps a velocity until a limit
+of its range stops it. Joints that motors move are left to the physics engine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Ints, Rows
+from fleet_sim.core.joints import AT_VELOCITY, HOLD, TO_POSITION
+from fleet_sim.core.world import World
+
+CHUNK = 16384
+"""Joints advanced at once: what is worked on stays in the processor's cache."""
+
+
+def advance_joints(world: World, dt: float) -> Rows:
+    """Move every joint under way by `dt` seconds; return the rows whose last joint reached its target in this step.
+
+    A joint that is there is at rest, to the bit at its target. What happens to a joint does not depend on which others
+    move. Rows come in ascending order.
+    """
+    joints = world.joints
+    slots = np.flatnonzero(joints.moving[: joints.used])
+    if not len(slots):
+        return NO_ROWS
+    arrived = [_advance(world, slots[at : at + CHUNK], dt) for at in range(0, len(slots), CHUNK)]
+    owners = joints.robot[slots]
+    # Slots of a robot are neighbours: equal owners follow each other.
+    movers = owners[np.flatnonzero(np.diff(owners, prepend=-1))]
+    world.touch_joints(movers)
+    ended = np.concatenate(arrived)
+    return _settled(world, ended) if len(ended) else NO_ROWS
+
+
+def _advance(world: World, slots: Ints, dt: float) -> Ints:
+    """Move the joints in `slots`; return those that reached their targets."""
+    joints = world.joints
+    position, limit = joints.position[slots], joints.max_velocity[slots]
+    velocity_mask = joints.control[slots] == AT_VELOCITY
+    goal, speed = joints.target[slots], limit
+    if velocity_mask.any():
+        command = joints.command[slots]
+        bounds = np.where(command > 0.0, joints.upper[slots], joints.lower[slots])
+        goal = np.where(velocity_mask, bounds, goal)
+        speed = np.where(velocity_mask, np.abs(command), limit)
+    left, reach = goal - position, speed * dt
+    # The last step may be an ulp too short where targets are whole steps away.
+    there_mask = np.abs(left) <= reach * (1.0 + 1e-9)
+    joints.position[slots] = np.where(there_mask, goal, position + np.copysign(reach, left))
+    joints.velocity[slots] = np.where(there_mask, 0.0, np.copysign(speed, left))
+    ended = slots[there_mask]
+    joints.moving[ended] = False
+    if not velocity_mask.any():
+        return ended
+    stopped = slots[there_mask & velocity_mask]
+    joints.control[stopped] = HOLD
+    joints.target[stopped] = joints.position[stopped]
+    return slots[there_mask & ~velocity_mask]
+
+
+def _settled(world: World, ended: Ints) -> Rows:
+    """Return the rows of the joints `ended` that have no other joint on its way to a target."""
+    joints = world.joints
+    rows = np.unique(joints.robot[ended])
+    slots = joints.slots(world.robots, rows)
+    busy_mask = joints.moving[slots] & (joints.control[slots] == TO_POSITION)
+    if not busy_mask.any():
+        return rows
+    return rows[~np.isin(rows, joints.robot[slots[busy_mask]])]
