@@ -12,13 +12,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "actions": (
-        "Action Drop DropAction DropPhase MoveAction MoveTo Pick PickAction PickPhase Until Wait WaitAction "
+        "Action Drop DropAction DropPhase JointAction MoveAction MoveTo Pick PickAction PickPhase Until Wait "
+        "WaitAction "
         "parse_action_goal register_action"
     ),
     "core.checkpoint": "Checkpoint",
     "core.commands": (
-        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetPoses SetVelocity "
-        "Stop"
+        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetJoints SetPoses "
+        "SetVelocity Stop"
     ),
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",

@@ -50,6 +50,7 @@ from fleet_sim.facade.view import ViewFacade
 from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.modes import CollisionDetectionMethod
 from fleet_sim.motion.controllers import install_controllers
+from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.params import SimulationParams
@@ -64,6 +65,7 @@ profile_log.setLevel(logging.INFO)
 
 PHASE_1_EVENTS = (
     *("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked"),
+    "joints_settled",
     *("fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed"),
 )
 """Events whose handlers run before the poses are flushed."""
@@ -190,6 +192,7 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
             System("actions", Phase.UPDATE, self.actions.run),
             System("controllers", Phase.UPDATE, self._run_controllers),
             System("motion", Phase.UPDATE, self._move),
+            System("joints", Phase.UPDATE, self._move_joints),
             System("entity_callbacks", Phase.UPDATE, self._run_entity_callbacks),
             System("callbacks", Phase.UPDATE, self._run_callbacks),
             System("plugins", Phase.UPDATE, self._run_plugins),
@@ -280,6 +283,14 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.actions.arrived(arrived)
         self._emit_to_agents("arrived", arrived)
         self._emit_to_agents("blocked", blocked)
+
+    def _move_joints(self, dt: float) -> None:
+        settled = advance_joints(self.world, dt)
+        if self._watched and self.world.robots.joints_moved.any():
+            attachments.follow(self.world)
+        if len(settled):
+            self.actions.joints_settled(settled)
+            self._emit_to_agents("joints_settled", settled)
 
     def _emit_to_agents(self, event: str, rows: Rows) -> None:
         world = self.world

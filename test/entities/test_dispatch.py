@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arms import PANDA, READY
 
 from fleet_sim import (
+    ActionStatus,
     Agent,
     AgentManager,
     AgentSpawnParams,
@@ -16,11 +18,13 @@ from fleet_sim import (
     FollowPath,
     GridSpawnParams,
     InvalidValueError,
+    JointAction,
     MoveTo,
     MultiRobotSimulationCore,
     Navigate,
     Pose,
     Remove,
+    SetJoints,
     SetPoses,
     SetVelocity,
     ShapeParams,
@@ -191,3 +195,48 @@ def test_the_command_is_announced_before_it_changes_anything(sim: MultiRobotSimu
     assert seen == [(command, None)]
     with pytest.raises(InvalidValueError, match="unknown command"):
         sim.dispatcher.dispatch("go")  # type: ignore[arg-type]
+
+
+def test_joints_of_many_robots_are_commanded_at_once(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    arms = [
+        sim.spawn(AgentSpawnParams(urdf_path=PANDA, use_fixed_base=True, name=f"arm_{index}", joint_positions=READY))
+        for index in range(4)
+    ]
+    names = ("arm_0", "arm_1", "arm_2", "arm_3", "robot", "nobody", "arm_0")
+    action = JointAction({"panda_joint7": 2.0})
+    arms[3].add_action(action)
+    sim.step_once()
+    positions = np.array([[0.1, -1.0], [9.0, -1.0], [np.nan, -1.0], [0.4, -1.0], [0, -1], [0, -1], [0, -1]])
+    joints = ("panda_joint1", "panda_joint4")
+    ack = sim.dispatcher.dispatch(SetJoints(names=names, joint_names=joints, positions=positions))
+    assert ack.accepted_names == ("arm_0", "arm_3")
+    assert ack.rejected == {
+        "arm_0": "duplicate target",
+        "arm_1": "target 9 of joint 'panda_joint1' is outside its limits [-2.9671, 2.9671]",
+        "arm_2": "a number is not finite",
+        "robot": "it has no joints that move",
+        "nobody": "unknown robot",
+    }
+    assert action.status is ActionStatus.IN_PROGRESS, "its joint was not among them"
+    assert arms[3].last_joint_targets == {0: 0.4, 3: -1.0, 6: 2.0}
+    assert arms[1].last_joint_targets == {}
+    ack = sim.dispatcher.dispatch(SetJoints(names=("arm_1",), joint_names=("panda_joint7",), velocities=[[0.5]]))  # type: ignore[arg-type]
+    sim.step_once()
+    assert ack.ok
+    assert arms[1].get_joint_state(6)[1] == 0.5
+    sim.dispatcher.dispatch(Stop(names=("arm_1",)))
+    sim.step_once()
+    assert arms[1].get_joint_state(6)[1] == 0.0
+
+
+def test_joint_commands_without_names_are_for_all_joints_that_move(sim: MultiRobotSimulationCore) -> None:
+    arm = sim.spawn(AgentSpawnParams(urdf_path=PANDA, name="arm"))
+    assert sim.dispatcher.dispatch(SetJoints(names=("arm",), positions=np.array([READY]))).ok
+    assert list(arm.last_joint_targets.values()) == READY
+    refused = sim.dispatcher.dispatch(SetJoints(names=("arm",), positions=np.zeros((1, 4))))
+    assert "9 joints that move, got 4" in refused.rejected["arm"]
+    refused = sim.dispatcher.dispatch(SetJoints(names=("arm",), joint_names=("elbow",), positions=np.zeros((1, 1))))
+    assert "unknown joint" in refused.rejected["arm"]
+    for bad in (SetJoints(names=("arm",)), SetJoints(names=("arm",), positions=np.zeros(9))):
+        with pytest.raises(InvalidValueError):
+            sim.dispatcher.dispatch(bad)

@@ -2,6 +2,7 @@
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase
+from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.registry import ACTIONS, parse_action_goal, register_action
@@ -13,6 +14,7 @@ __all__ = [
     "Drop",
     "DropAction",
     "DropPhase",
+    "JointAction",
     "MoveAction",
     "MoveTo",
     "Pick",

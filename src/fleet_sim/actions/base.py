@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import as_float
+from fleet_sim.arrays import Ints, as_float
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
@@ -19,7 +19,7 @@ FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
 
 @dataclass(frozen=True)
 class Until:
-    """What wakes an action: the agent's arrival, a simulation time (s), or whichever comes first.
+    """What wakes an action: the agent's arrival, its joints' arrival, a simulation time (s), or what comes first.
 
     An action that waits costs nothing until then. Waking up early is harmless: `update` looks at the state, not at why
     it was called.
@@ -27,6 +27,8 @@ class Until:
 
     arrival: bool = False
     time: float | None = None
+    joints: bool = False
+    """All joints that were sent to targets are there; of robots whose joints are moved by motors nothing is told."""
 
 
 class Action:
@@ -39,6 +41,9 @@ class Action:
     Attributes: `status`, `error_message` (why it failed or was cancelled, else None), `start_time` and `end_time` in s
     of simulation time (None until then), `timeout` in s after which it fails (None: never).
     """
+
+    moves_base: ClassVar[bool] = True
+    """Whether a command to drive, given while the action runs, cancels it."""
 
     def __init__(self, timeout: float | None = None) -> None:
         self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
@@ -61,6 +66,13 @@ class Action:
 
     def stop(self, agent: Agent) -> None:
         """Clean up: called once, however the action ended."""
+
+    def moves_joints(self, places: Ints) -> bool:
+        """Return whether the running action moves some of the joints at `places` (K,) among those that move.
+
+        A command to such a joint cancels the action.
+        """
+        return False
 
     # ---- ending ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +138,7 @@ class Action:
         if until is None or self.timeout is None or self.start_time is None:
             return until
         limit = self.start_time + self.timeout
-        return Until(until.arrival, limit if until.time is None else min(limit, until.time))
+        return replace(until, time=limit if until.time is None else min(limit, until.time))
 
     def execute(self, agent: Agent, dt: float) -> bool:
         """Run the action by hand, once per step: start it at the first call, go on at the others.

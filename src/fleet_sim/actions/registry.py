@@ -8,6 +8,7 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drop import Drop
+from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.wait import Wait
@@ -16,7 +17,14 @@ from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
 from fleet_sim.geometry import Path, Pose
 
-ACTIONS: dict[str, type[Action]] = {"move": MoveAction, "move_to": MoveTo, "pick": Pick, "drop": Drop, "wait": Wait}
+ACTIONS: dict[str, type[Action]] = {
+    "move": MoveAction,
+    "move_to": MoveTo,
+    "pick": Pick,
+    "drop": Drop,
+    "wait": Wait,
+    "joint": JointAction,
+}
 """Every action that can be made from its name and parameters."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")

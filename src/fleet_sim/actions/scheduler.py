@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.registry import parse_action_goal
-from fleet_sim.arrays import Bytes, Rows
+from fleet_sim.arrays import Bytes, Ints, Rows
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
@@ -20,13 +20,15 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.modes import ActionStatus
 
-_IDLE, _ARRIVAL, _OTHER = 0, 1, 2
+_IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 
 
 class ActionColumns(ColumnTable):
     """What the running action of each agent waits for."""
 
-    waiting: Bytes = column(np.uint8, writer="ActionScheduler", doc="0 no action, 1 its arrival, 2 something else")
+    waiting: Bytes = column(
+        np.uint8, writer="ActionScheduler", doc="0 no action, 2 something else, or sum of 1 its arrival, 4 its joints"
+    )
 
 
 class ActionScheduler:
@@ -83,6 +85,21 @@ class ActionScheduler:
         """
         return row != self._acting and self._cancel_all(row, reason)
 
+    def cancel_base(self, row: int, reason: str) -> bool:
+        """As `cancel`, but a running action that moves nothing but joints goes on."""
+        running = self._running.get(row)
+        if row == self._acting or running is None or running.moves_base:
+            return self.cancel(row, reason)
+        queued = self._queues.pop(row, ())
+        for action in queued:
+            self._end(row, action, reason)
+        return bool(queued)
+
+    def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
+        """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
+        running = self._running.get(row)
+        return running is not None and running.moves_joints(places) and self.cancel(row, reason)
+
     def _cancel_all(self, row: int, reason: str) -> bool:
         actions = [action for action in (self._running.get(row),) if action is not None]
         actions += self._queues.pop(row, ())
@@ -118,7 +135,14 @@ class ActionScheduler:
 
     def arrived(self, rows: Rows) -> None:
         """Hear that `rows` reached their goals: those who wait for it are woken in the next step."""
-        waiting = rows[self._columns.waiting[rows] == _ARRIVAL]
+        self._wake(rows, _ARRIVAL)
+
+    def joints_settled(self, rows: Rows) -> None:
+        """Hear that the joints of `rows` reached their targets: those who wait for it are woken in the next step."""
+        self._wake(rows, _JOINTS)
+
+    def _wake(self, rows: Rows, event: int) -> None:
+        waiting = rows[self._columns.waiting[rows] & event != 0]
         self._woken.update(waiting.tolist())
 
     def run(self, dt: float) -> None:
@@ -198,7 +222,7 @@ class ActionScheduler:
             self._columns.waiting[row] = _OTHER
             return
         self._polled.discard(row)
-        self._columns.waiting[row] = _ARRIVAL if until.arrival else _OTHER
+        self._columns.waiting[row] = _ARRIVAL * until.arrival + _JOINTS * until.joints or _OTHER
         if until.time is not None:
             clock = self._world.clock
             self._serial += 1

@@ -53,8 +53,23 @@ class SetVelocity(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetJoints(Command):
+    """Move joints to `positions` (N, K) in rad or m, or let them keep `velocities` (N, K): one of the two.
+
+    `joint_names` (K,) are the same for all robots; none: all joints that move, in order. `max_force` (N m or N) is for
+    motors.
+    """
+
+    names: tuple[str, ...]
+    joint_names: tuple[str, ...] = ()
+    positions: Floats | None = None
+    velocities: Floats | None = None
+    max_force: float = 500.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stop(Command):
-    """Stop at once and cancel all actions; no names: the whole fleet."""
+    """Stop at once, base and joints, and cancel all actions; no names: the whole fleet."""
 
     names: tuple[str, ...] = ()
 

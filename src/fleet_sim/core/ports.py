@@ -24,6 +24,12 @@ class ActionBook(Protocol):
     def cancel(self, row: int, reason: str) -> bool:
         """End the running and all queued actions CANCELLED with `reason`; returns whether there were any."""
 
+    def cancel_base(self, row: int, reason: str) -> bool:
+        """As `cancel`, but a running action that moves nothing but joints goes on."""
+
+    def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
+        """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
+
     def current(self, row: int) -> Any | None:
         """Return the running action, or None."""
 
@@ -86,6 +92,14 @@ class Unconnected:
         raise StateError("this world has no action system; use MultiRobotSimulationCore")
 
     def cancel(self, row: int, reason: str) -> bool:
+        """There is nothing to cancel."""
+        return False
+
+    def cancel_base(self, row: int, reason: str) -> bool:
+        """There is nothing to cancel."""
+        return False
+
+    def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """There is nothing to cancel."""
         return False
 

@@ -13,6 +13,7 @@ from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.controller_plan import plan_controllers
+from fleet_sim.entities.joint_handle import JointHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
@@ -21,10 +22,12 @@ from fleet_sim.geometry import Path, Pose
 from fleet_sim.modes import ControllerMode, MotionMode, MovementDirection
 
 
-class Agent(SimObject):
+class Agent(JointHandle):
     """A robot.
 
-    It does what it was told last: a new goal, path, velocity or stop cancels the actions it was working on.
+    It does what it was told last: a new goal, path, velocity or stop cancels the actions it was working on. Base and
+    joints are told apart: an action that moves nothing but joints goes on while the base is driven, and the other way
+    round.
     """
 
     __slots__ = ()
@@ -37,13 +40,17 @@ class Agent(SimObject):
         cls,
         urdf_path: str,
         pose: Pose | None = None,
-        mass: float = 0.0,
+        mass: float | None = None,
         motion_mode: MotionMode | str = MotionMode.DIFFERENTIAL,
         use_fixed_base: bool = False,
         sim_core: Any = None,
         **settings: Any,
     ) -> Any:
-        """Spawn one agent from a robot description file; `settings` are further spawn params."""
+        """Spawn one agent from a robot description: a model's name or a file. `settings` are further spawn params.
+
+        Without `mass` the robot weighs what its description says: with physics on, motors move its joints then. A mass
+        of 0 makes it kinematic.
+        """
         if sim_core is None:
             raise InvalidValueError("from_urdf needs sim_core, the simulation to spawn in")
         params = AgentSpawnParams(
@@ -81,7 +88,7 @@ class Agent(SimObject):
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
-        self._world.actions.cancel(self.row, "a new path was set")
+        self._world.actions.cancel_base(self.row, "a new path was set")
         self.begin_path(waypoints, final_orientation_align, way)
 
     def begin_path(
@@ -124,14 +131,16 @@ class Agent(SimObject):
         linear = as_floats((vx, vy, vz), (3,), "linear velocity")
         angular = as_floats((wx, wy, wz), (3,), "angular velocity")
         limit = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
-        self._world.actions.cancel(self.row, "a velocity was commanded")
+        self._world.actions.cancel_base(self.row, "a velocity was commanded")
         drive.start_velocities(self._world, np.array([self.row]), linear, angular, limit)
 
     set_cmd_vel = set_velocity
 
     def stop(self) -> None:
-        """Stop at once, where the robot is; its actions are cancelled."""
+        """Stop at once, base and joints, where they are; the robot's actions are cancelled."""
         self._world.actions.cancel(self.row, "stopped")
+        if self._world.robots.joint_count[self.row]:
+            self.stop_joints()
         drive.stop(self._world, np.array([self.row]))
 
     def require_mobile(self) -> None:
@@ -151,8 +160,7 @@ class Agent(SimObject):
     @property
     def is_urdf_robot(self) -> bool:
         """Whether the agent was spawned from a robot description."""
-        shape_id = int(self._world.shape_id[self.row])
-        return shape_id >= 0 and bool(self._world.shapes[shape_id].model_path)
+        return self.robot_model is not None
 
     def is_goal_reached(self) -> bool:
         """Return whether the last goal or path given was reached."""

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.core.callbacks import CallbackList
+from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
+from fleet_sim.entities.joint_values import JointNumbers
 from fleet_sim.entities.manager import BaseManager
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
@@ -65,9 +67,18 @@ class AgentManager(BaseManager[Agent]):
         world = self.world
         rows = np.array([agent.row for agent, _ in chosen])
         for row in rows.tolist():
-            world.actions.cancel(row, "a new goal was set")
+            world.actions.cancel_base(row, "a new goal was set")
         positions, orientations = pose_arrays([goal for _, goal in chosen])
         drive.start_paths(world, rows, np.ones(len(rows), np.int64), positions, orientations)
+
+    def set_joints_targets_all(
+        self, targets_factory: Callable[[Agent], JointNumbers | None], max_force: float = DEFAULT_FORCE
+    ) -> None:
+        """Send the joints of every agent to `targets_factory(agent)`, a list or a mapping; None leaves it as it is."""
+        for agent in self.agents:
+            targets = targets_factory(agent)
+            if targets is not None:
+                agent.set_joints_targets(targets, max_force)
 
     def stop_all(self) -> None:
         """Stop every agent at once and cancel its actions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
 from typing import Any
 
@@ -11,51 +10,15 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
+from fleet_sim.entities.joint_command import set_joints
+from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.spatial import quaternions
-
-
-class Recipients:
-    """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it.
-
-    Of a name given several times the first entry counts; the others are refused: the name is then among the
-    accepted `names` and, as "duplicate target", among the `rejected`.
-    """
-
-    def __init__(self, world: World, names: Sequence[str], refuse: Callable[[int], str]) -> None:
-        """`refuse(row)` returns why the entity in that row cannot take the command, or ""."""
-        self.rejected: dict[str, str] = {}
-        seen: set[str] = set()
-        accepted: list[tuple[int, int, str]] = []
-        for index, name in enumerate(names):
-            if name in seen:
-                self.rejected.setdefault(name, "duplicate target")
-                continue
-            seen.add(name)
-            if not world.has_name(name):
-                self.rejected[name] = "unknown robot"
-                continue
-            row = world.row_named(name)
-            reason = refuse(row)
-            if reason:
-                self.rejected[name] = reason
-            else:
-                accepted.append((row, index, name))
-        self.rows = np.array([entry[0] for entry in accepted], np.int64)
-        self.indices = np.array([entry[1] for entry in accepted], np.int64)
-        self.names = tuple(entry[2] for entry in accepted)
-
-    def keep(self, good_mask: Any, reason: str) -> None:
-        """Refuse those outside `good_mask`, aligned with `rows`."""
-        if good_mask.all():
-            return
-        self.rejected.update({name: reason for name, good in zip(self.names, good_mask, strict=True) if not good})
-        self.names = tuple(name for name, good in zip(self.names, good_mask, strict=True) if good)
-        self.rows, self.indices = self.rows[good_mask], self.indices[good_mask]
 
 
 class FleetCommandDispatcher:
@@ -83,7 +46,7 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names, self._refuse_to_drive)
         points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
-        self._pre_empt(to, "a new goal was commanded")
+        self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
             drive.start_paths(world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
         return self._ack(command, to)
@@ -95,7 +58,7 @@ class FleetCommandDispatcher:
         turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
-        self._pre_empt(to, "a new path was commanded")
+        self._pre_empt_base(to, "a new path was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.array([len(points)]), points, turns)
         return self._ack(command, to)
@@ -104,14 +67,20 @@ class FleetCommandDispatcher:
     def _(self, command: c.SetVelocity) -> CommandAck:
         to = Recipients(self._world, command.names, self._refuse_to_drive)
         count = len(command.names)
-        linear = _shaped(command.linear, (count, 3), "linear")[to.indices]
-        angular = _shaped(command.angular, (count, 3), "angular")[to.indices]
+        linear = shaped(command.linear, (count, 3), "linear")[to.indices]
+        angular = shaped(command.angular, (count, 3), "angular")[to.indices]
         good_mask = np.isfinite(linear).all(axis=1) & np.isfinite(angular).all(axis=1)
         timeout = None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0)
         to.keep(good_mask, "velocity is not finite")
-        self._pre_empt(to, "a velocity was commanded")
+        self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
             drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], timeout)
+        return self._ack(command, to)
+
+    @_apply.register
+    def _(self, command: c.SetJoints) -> CommandAck:
+        to = Recipients(self._world, command.names, self._refuse_without_joints)
+        set_joints(self._world, command, to)
         return self._ack(command, to)
 
     @_apply.register
@@ -123,9 +92,7 @@ class FleetCommandDispatcher:
             to = Recipients(world, [], self._refuse_non_agents)
             to.rows = world.rows[world.kind[world.rows] == KIND_AGENT]
             to.names = tuple(world.label(row) for row in to.rows.tolist())
-        self._pre_empt(to, "stopped by command")
-        if len(to.rows):
-            drive.stop(world, to.rows)
+        self._stop(to, "stopped by command")
         return self._ack(command, to)
 
     @_apply.register
@@ -160,9 +127,7 @@ class FleetCommandDispatcher:
     @_apply.register
     def _(self, command: c.CancelActions) -> CommandAck:
         to = Recipients(self._world, command.names, self._refuse_non_agents)
-        self._pre_empt(to, command.reason)
-        if len(to.rows):
-            drive.stop(self._world, to.rows)
+        self._stop(to, command.reason)
         return self._ack(command, to)
 
     @_apply.register
@@ -213,14 +178,25 @@ class FleetCommandDispatcher:
         parent = int(self._world.parent[row])
         return "" if parent == NO_ROW else f"it is carried by {self._world.label(parent)!r}"
 
-    def _pre_empt(self, to: Recipients, reason: str) -> None:
+    def _refuse_without_joints(self, row: int) -> str:
+        return "" if self._world.robots.joint_count[row] else "it has no joints that move"
+
+    def _pre_empt_base(self, to: Recipients, reason: str) -> None:
         for row in to.rows.tolist():
-            self._world.actions.cancel(row, reason)
+            self._world.actions.cancel_base(row, reason)
+
+    def _stop(self, to: Recipients, reason: str) -> None:
+        world = self._world
+        for row in to.rows.tolist():
+            world.actions.cancel(row, reason)
+        if len(to.rows):
+            drive.stop(world, to.rows)
+            hold_joints(world, world.joints.slots(world.robots, to.rows))
 
     def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
         """Return the poses of those who may take them; refuses what is not finite and zero quaternions."""
-        points = _shaped(positions, (count, 3), "positions")[to.indices]
-        turns = _shaped(orientations, (count, 4), "orientations")[to.indices]
+        points = shaped(positions, (count, 3), "positions")[to.indices]
+        turns = shaped(orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
         good_mask[good_mask] = (turns[good_mask] ** 2).sum(axis=1) > 1e-12
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
@@ -245,14 +221,3 @@ class FleetCommandDispatcher:
         if obj is None or not agent.pick(obj):
             return "no free pickable object in reach"
         return ""
-
-
-def _shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
-    """Return `values` as floats of `shape`, finite or not; raises InvalidValueError."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {values!r}") from error
-    if array.shape != shape:
-        raise InvalidValueError(f"{what}: expected shape {shape}, got {array.shape}")
-    return array

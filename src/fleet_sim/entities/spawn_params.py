@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.geometry import Pose
@@ -27,7 +28,7 @@ class SimObjectSpawnParams(Checked):
     visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
     collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
-    mass: float = setting(0.0, low=0, unit="kg", doc="0: kinematic.")
+    mass: float | None = setting(0.0, low=0, unit="kg", doc="0: kinematic; null: what a robot description says.")
     pickable: bool = setting(True, doc="Whether robots may pick it up.")
     name: str | None = setting(None, doc="Unique name; in a grid the prefix of the names.")
     visual_frame_pose: Pose | None = pose_setting(doc="Where the visual shape sits in the body.")
@@ -56,6 +57,14 @@ class ControllerParams(Checked):
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
     default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")
 
+
+_NUMBERS = {
+    "anyOf": [
+        {"type": "null"},
+        {"type": "array", "items": {"type": "number"}},
+        {"type": "object", "additionalProperties": {"type": "number"}},
+    ]
+}
 
 LIMIT_DEFAULTS = {"max_linear_vel": 2.0, "max_linear_accel": 5.0, "max_angular_vel": 3.0, "max_angular_accel": 10.0}
 
@@ -89,13 +98,23 @@ class AgentSpawnParams(SimObjectSpawnParams):
     list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
-    urdf_path: str | None = setting(None, doc="Robot description file, instead of shapes.")
+    urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
     motion_mode: str = setting(MotionMode.DIFFERENTIAL, doc="How the base moves: the name of a motion law.")
     use_fixed_base: bool = setting(False, doc="An agent that never drives.")
     max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit.")
     max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit.")
     max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit.")
     max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit.")
+    joint_positions: Any = setting(
+        None, reader=read_joint_setting, schema=_NUMBERS, doc="Where joints start: a list, or by name; null: at 0."
+    )
+    joint_tolerance: Any = setting(
+        None,
+        reader=read_tolerance_setting,
+        schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
+        doc="How near to its target a joint counts as there (rad, m): a number, a list by index, or by name.",
+    )
+    ik_params: Any = setting(None, doc="How inverse kinematics is solved: IKParams, or a mapping of its fields.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
     plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
     sensors: Any = setting(

@@ -10,13 +10,16 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
+from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.shape_params import existing_file
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.models import load_robot_model
 from fleet_sim.modes import CollisionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
@@ -31,6 +34,7 @@ class Template:
     make_controllers: Callable[[], list[Any]] = list
     plugins: Sequence[tuple[Any, Any]] = ()
     sensors: Sequence[Any] = ()
+    robot: RobotPlan | None = None
 
     @property
     def has_python_parts(self) -> bool:
@@ -43,11 +47,14 @@ class Template:
             getattr(world, name)[rows] = value
         for name, value in self.motion.items():
             getattr(world.motion, name)[rows] = value
+        if self.robot is not None:
+            self.robot.write(world, rows)
 
 
 def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
-    mass = as_float(params.mass, "mass in kg", low=0.0)
+    model = _model(params)
+    mass = _mass(params, model)
     mode = CollisionMode.parse(params.collision_mode)
     blocking = params.block_on_collision
     body: dict[str, Any] = {
@@ -58,7 +65,7 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
         "collision_mode": mode.code,
         "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
     }
-    body.update(_shape_columns(world, params))
+    body.update(_shape_columns(world, params, model))
     if not isinstance(params, AgentSpawnParams):
         return Template(body, {}, dict(params.user_data))
     plan = plan_controllers(world, params.controller)
@@ -66,15 +73,27 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     plugins = _checked_plugins(params.plugins)
     motion = _motion_columns(world, params, plan)
     sensors = world.sensors.plan(params.sensors)
-    return Template(body, motion, dict(params.user_data), plan.make, plugins, sensors)
+    robot = None if model is None else plan_robot(params, model, motors=body["dynamic"])
+    return Template(body, motion, dict(params.user_data), plan.make, plugins, sensors, robot)
 
 
-def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]:
+def _model(params: SimObjectSpawnParams) -> RobotModel | None:
+    """Return the robot description an agent is spawned from, None for anything else."""
+    path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
+    return None if path is None else load_robot_model(existing_file(path, "urdf_path"))
+
+
+def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
+    if params.mass is None:
+        return 0.0 if model is None else sum(inertial.mass for inertial in model.inertials)
+    return as_float(params.mass, "mass in kg", low=0.0)
+
+
+def _shape_columns(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> dict[str, Any]:
     visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
     collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
-    model = getattr(params, "urdf_path", None)
     if model is not None:
-        return _model_columns(world, str(model), fixed_base=bool(getattr(params, "use_fixed_base", False)))
+        return _model_columns(world, model, fixed_base=bool(getattr(params, "use_fixed_base", False)))
     shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
     columns: dict[str, Any] = {"shape_id": shape_id}
     if collision:
@@ -82,8 +101,8 @@ def _shape_columns(world: World, params: SimObjectSpawnParams) -> dict[str, Any]
     return columns
 
 
-def _model_columns(world: World, model: str, *, fixed_base: bool) -> dict[str, Any]:
-    shape_id = world.shapes.intern(BodyShape(model_path=existing_file(model, "urdf_path"), fixed_base=fixed_base))
+def _model_columns(world: World, model: RobotModel, *, fixed_base: bool) -> dict[str, Any]:
+    shape_id = world.shapes.intern(BodyShape(model_path=model.path, fixed_base=fixed_base))
     centre, half_extents = world.bodies.local_bounds(shape_id)
     return {
         "shape_id": shape_id,

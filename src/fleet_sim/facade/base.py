@@ -63,9 +63,10 @@ class SimulationParts:
         """Events of the whole simulation; `events.on(name, handler)` calls `handler` with the details as keywords.
 
         pre_step, post_step (dt, sim_time); pre_update (dt, entity), post_update (dt, entity, moved); action_started
-        (agent, action), action_completed (agent, action, status); arrived, blocked (agent); collision_started,
-        collision_ended (obj_a, obj_b); object_spawned, object_removed (obj); agent_spawned, agent_removed (agent);
-        fleet_command (command); paused, resumed, reset, cleared. An entity's own `events` leave out the entity itself.
+        (agent, action), action_completed (agent, action, status); arrived, blocked, joints_settled (agent);
+        collision_started, collision_ended (obj_a, obj_b); object_spawned, object_removed (obj); agent_spawned,
+        agent_removed (agent); fleet_command (command); paused, resumed, reset, cleared. An entity's own `events` leave
+        out the entity itself.
         """
         return self.world.events
 

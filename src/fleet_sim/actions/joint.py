@@ -1,0 +1,144 @@
+"""JointAction: move joints to target positions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.actions.base import Action, Until
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float
+from fleet_sim.core import joint_steering
+from fleet_sim.core.joints import DEFAULT_FORCE, TO_POSITION
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.errors import FleetSimError
+from fleet_sim.modes import ActionStatus
+
+STALL_TIME = 1.0
+"""Seconds for which motors may get no nearer to a target before they count as unable to."""
+STALL_PROGRESS = 1e-4
+"""Rad or m that count as getting nearer."""
+
+
+class JointAction(Action):
+    """Move joints to targets: a list for all of them, or a mapping by name; COMPLETED when each is within tolerance.
+
+    `tolerance` in rad or m is one number, a list by joint index or a mapping by joint name. None takes the agent's
+    `joint_tolerance`, which is written back to `tolerance` when the action starts. FAILED at once, with the cause, for
+    an agent without such joints, a wrong number of targets, and targets beyond a joint's limits; FAILED later where
+    motors cannot get there with `max_force` (N m or N). An action that does not complete leaves its joints where they
+    are. The base may drive meanwhile.
+    """
+
+    moves_base: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        target_joint_positions: JointNumbers,
+        max_force: float = DEFAULT_FORCE,
+        tolerance: Tolerance = None,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__(timeout)
+        self.target_joint_positions = target_joint_positions
+        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
+        self.tolerance = tolerance
+        self._places: Ints = NO_ROWS
+        self._targets: Floats = np.empty(0)
+        self._tolerances: Floats = np.empty(0)
+        self._nearest = np.inf
+        self._nearest_time = 0.0
+
+    def moves_joints(self, places: Ints) -> bool:
+        """Return whether some of `places` are among the joints with targets."""
+        return bool(np.isin(places, self._places).any())
+
+    def start(self, agent: Agent) -> Until | None:
+        """Send the joints off."""
+        model = agent.robot_model
+        if model is None:
+            self.fail("the agent was made from shapes and has no joints")
+            return None
+        cause = self._read(agent, model)
+        if cause:
+            self.fail(cause)
+            return None
+        self._nearest = np.inf
+        targets = dict(zip(model.movable[self._places].tolist(), self._targets.tolist(), strict=True))
+        agent.set_joints_targets(targets, self.max_force)
+        return self.update(agent, 0.0)
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        """See whether the joints are there."""
+        joints, slots = agent.world.joints, self._slots(agent)
+        left = np.abs(joints.position[slots] - self._targets)
+        if bool((left <= self._tolerances).all()):
+            self.complete()
+            return None
+        now = agent.world.clock.time
+        if agent.uses_motors:
+            self._watch(agent, left, now)
+            return None
+        # Without motors the time of arrival is known.
+        wait = float(np.max((left - self._tolerances) / joints.max_velocity[slots]))
+        return Until(joints=True, time=now + wait)
+
+    def stop(self, agent: Agent) -> None:
+        """Hold the joints where they are, unless they are where they should be."""
+        if self.status is not ActionStatus.COMPLETED and len(self._places):
+            slots = self._slots(agent)
+            joints = agent.world.joints
+            ours_mask = (joints.control[slots] == TO_POSITION) & (joints.target[slots] == self._accepted(agent))
+            joint_steering.hold_joints(agent.world, slots[ours_mask])
+
+    def progress(self, agent: Agent) -> dict[str, Any]:
+        """Return phase, duration and the largest distance (rad or m) a joint has left."""
+        left = np.abs(agent.world.joints.position[self._slots(agent)] - self._targets)
+        return {
+            "phase": "moving",
+            "duration": self.get_duration(),
+            "distance_left": float(left.max()) if len(left) else 0.0,
+        }
+
+    def _read(self, agent: Agent, model: RobotModel) -> str:
+        """Read targets and tolerances for `model`; returns what is wrong with them, or ""."""
+        try:
+            self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
+            if self.tolerance is None:
+                self.tolerance = agent.joint_tolerance
+            default = np.empty(len(model.movable))
+            self._tolerances = read_tolerances(model, self.tolerance, default)[self._places]
+        except FleetSimError as error:
+            self._places = NO_ROWS
+            return str(error)
+        cause = limits_cause(model, self._places, self._targets)
+        if cause:
+            self._places = NO_ROWS
+        return cause
+
+    def _slots(self, agent: Agent) -> Ints:
+        slots: Ints = self._places + int(agent.world.robots.joint_start[agent.row])
+        return slots
+
+    def _accepted(self, agent: Agent) -> Floats:
+        joints, slots = agent.world.joints, self._slots(agent)
+        cut: Floats = np.clip(self._targets, joints.lower[slots], joints.upper[slots])
+        return cut
+
+    def _watch(self, agent: Agent, left: Floats, now: float) -> None:
+        """Fail where the motors have got no nearer for some time."""
+        beyond = np.maximum(left - self._tolerances, 0.0)
+        distance = float(beyond.sum())
+        if distance < self._nearest - STALL_PROGRESS:
+            self._nearest, self._nearest_time = distance, now
+        elif now - self._nearest_time >= STALL_TIME:
+            worst = int(np.argmax(beyond))
+            model = agent.robot_model
+            assert model is not None
+            name = model.joint_names[model.movable[self._places[worst]]]
+            self.fail(
+                f"joint {name!r} stopped {left[worst]:g} short of its target {self._targets[worst]:g}: it is blocked, "
+                f"or max_force {self.max_force:g} is too little"
+            )

@@ -1,0 +1,78 @@
+"""Joint commands for many robots: one write per kind of robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, as_float
+from fleet_sim.core import commands as c
+from fleet_sim.core import joint_steering
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.world import World
+from fleet_sim.entities.joint_values import limits_cause, place_of
+from fleet_sim.entities.recipients import Recipients, shaped
+from fleet_sim.errors import FleetSimError, InvalidValueError
+
+
+def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
+    """Carry `command` out for the robots of `to`, all of which have joints; the others are refused there.
+
+    Raises InvalidValueError where the command is malformed as a whole.
+    """
+    values = _values(command)
+    force = as_float(command.max_force, "max_force in N m or N", low=0.0)
+    numbers = world.robots.model[to.rows]
+    chosen: dict[int, Ints] = {}
+    good_mask = np.zeros(len(to.rows), np.bool_)
+    for number in np.unique(numbers).tolist():
+        members = np.flatnonzero(numbers == number)
+        model = world.models[number]
+        try:
+            chosen[number] = _places(model, command.joint_names, values.shape[1])
+        except FleetSimError as error:
+            to.rejected.update({to.names[member]: str(error) for member in members.tolist()})
+            continue
+        given = values[to.indices[members]]
+        good_mask[members] = _good(to, members, model, chosen[number], given, command.positions is not None)
+    to.restrict(good_mask)
+    numbers = numbers[good_mask]
+    for number, places in chosen.items():
+        rows, indices = to.rows[numbers == number], to.indices[numbers == number]
+        for row in rows.tolist():
+            world.actions.cancel_joints(row, places, "joints were commanded")
+        slots = (world.robots.joint_start[rows][:, None] + places).reshape(-1)
+        give = joint_steering.give_joint_velocities if command.positions is None else joint_steering.give_joint_targets
+        give(world, slots, values[indices].reshape(-1), force)
+
+
+def _values(command: c.SetJoints) -> Floats:
+    """Return the numbers of the command, finite or not."""
+    if (command.positions is None) == (command.velocities is None):
+        raise InvalidValueError("a joint command has either positions or velocities")
+    what = "velocities" if command.positions is None else "positions"
+    given: Any = command.velocities if command.positions is None else command.positions
+    columns = len(command.joint_names) or (np.shape(given)[1] if np.ndim(given) == 2 else 0)
+    return shaped(given, (len(command.names), columns), what)
+
+
+def _places(model: RobotModel, joint_names: tuple[str, ...], count: int) -> Ints:
+    if joint_names:
+        return np.array([place_of(model, name) for name in joint_names], np.int64)
+    if count != len(model.movable):
+        raise InvalidValueError(f"{model.name!r} has {len(model.movable)} joints that move, got {count} numbers")
+    return np.arange(count)
+
+
+def _good(to: Recipients, members: Ints, model: RobotModel, places: Ints, given: Floats, are_positions: bool) -> Bools:
+    """Return which of `members` of `to` may take `given` (K, M); says in `to` why not."""
+    good_mask = np.ones(len(members), np.bool_)
+    for index, row_values in enumerate(given):
+        cause = "" if np.isfinite(row_values).all() else "a number is not finite"
+        if not cause and are_positions:
+            cause = limits_cause(model, places, row_values)
+        if cause:
+            good_mask[index] = False
+            to.rejected[to.names[int(members[index])]] = cause
+    return good_mask

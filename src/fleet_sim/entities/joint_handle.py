@@ -1,0 +1,281 @@
+"""JointHandle: the joints and links of a robot, as its handle offers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, as_float
+from fleet_sim.core import joint_steering
+from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.entities.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import StateError
+from fleet_sim.geometry import Pose
+
+JointState = tuple[float, float]
+"""Position (rad or m) and velocity (rad/s or m/s) of a joint."""
+
+
+class JointHandle(SimObject):
+    """An entity with joints, if it was spawned from a robot description.
+
+    Joints are given by name, or by index as PyBullet numbers them: fixed joints count. Lists have one number per joint
+    that moves, in order, or one per joint, of which those of fixed joints count for nothing. Everything is read from
+    columns: the state is current inside a step too, and costs no call of PyBullet.
+
+    Targets beyond a joint's limits go to the limit. Joints told something new leave the action that moved them: it ends
+    CANCELLED. Methods raise StateError where there are no joints, UnknownNameError for unknown ones, InvalidValueError
+    for fixed joints, a wrong number of values, and anything not finite.
+    """
+
+    __slots__ = ()
+
+    # ---- the model ---------------------------------------------------------------------------------------------------
+
+    @property
+    def robot_model(self) -> RobotModel | None:
+        """What the robot's description says, None for an agent made from shapes."""
+        return self._world.model_of(self.row)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The names of all joints, by index."""
+        model = self.robot_model
+        return () if model is None else model.joint_names
+
+    @property
+    def movable_joint_names(self) -> tuple[str, ...]:
+        """The names of the joints that move, in order."""
+        model = self.robot_model
+        return () if model is None else model.movable_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The names of all links but the base, by index."""
+        model = self.robot_model
+        return () if model is None else model.link_names
+
+    def get_num_joints(self) -> int:
+        """Return how many joints there are, fixed ones included; 0 for an agent made from shapes."""
+        return len(self.joint_names)
+
+    def get_joint_limits(self, joint: int | str) -> tuple[float, float]:
+        """Return the lowest and highest position of a joint that moves; infinite where it has no limits."""
+        slot = self._slot(joint)
+        joints = self._world.joints
+        return float(joints.lower[slot]), float(joints.upper[slot])
+
+    @property
+    def uses_motors(self) -> bool:
+        """Whether the physics engine's motors move the joints; else they are moved exactly, by interpolation."""
+        return bool(self._world.robots.motors[self.row])
+
+    def get_link_pose(self, link: int | str) -> Pose:
+        """Return the world pose of a link, -1 for the base."""
+        model = self._model()
+        position, orientation = self._world.link_poses(np.array([self.row]), np.array([model.link_index(link)]))
+        return Pose(position[0].tolist(), orientation[0].tolist())
+
+    # ---- state -------------------------------------------------------------------------------------------------------
+
+    def get_joint_state(self, joint_index: int | str) -> JointState:
+        """Return position and velocity of a joint; a fixed one is at 0 and at rest."""
+        model = self._model()
+        place = int(model.slots[model.joint_index(joint_index)])
+        if place < 0:
+            return 0.0, 0.0
+        joints = self._world.joints
+        slot = int(self._world.robots.joint_start[self.row]) + place
+        return float(joints.position[slot]), float(joints.velocity[slot])
+
+    def get_joint_state_by_name(self, joint_name: str) -> JointState:
+        """Return position and velocity of a joint."""
+        return self.get_joint_state(joint_name)
+
+    def get_all_joints_state(self) -> list[JointState]:
+        """Return position and velocity of every joint, by index; none for an agent made from shapes."""
+        model = self.robot_model
+        if model is None:
+            return []
+        span = self._world.joints.of(self._world.robots, self.row)
+        states = np.zeros((model.num_joints, 2))
+        states[model.movable, 0] = self._world.joints.position[span]
+        states[model.movable, 1] = self._world.joints.velocity[span]
+        return [(position, velocity) for position, velocity in states.tolist()]
+
+    def get_all_joints_state_by_name(self) -> dict[str, JointState]:
+        """Return position and velocity of every joint, by name."""
+        return dict(zip(self.joint_names, self.get_all_joints_state(), strict=True))
+
+    def get_joints_state_by_name(self, joint_names: Iterable[str]) -> dict[str, JointState]:
+        """Return position and velocity of some joints, by name."""
+        return {name: self.get_joint_state(name) for name in joint_names}
+
+    @property
+    def joint_positions(self) -> Floats:
+        """A copy of the positions (M,) of the joints that move, in order."""
+        values: Floats = self._world.joints.position[self._world.joints.of(self._world.robots, self.row)].copy()
+        return values
+
+    @property
+    def joint_velocities(self) -> Floats:
+        """A copy of the velocities (M,) of the joints that move, in order."""
+        values: Floats = self._world.joints.velocity[self._world.joints.of(self._world.robots, self.row)].copy()
+        return values
+
+    # ---- targets -----------------------------------------------------------------------------------------------------
+
+    def set_joint_target(
+        self, joint_index: int | str, target_position: float, max_force: float = DEFAULT_FORCE
+    ) -> None:
+        """Send one joint to a position. `max_force` (N m or N) is for motors; without them it counts for nothing."""
+        self._send({joint_index: target_position}, max_force)
+
+    def set_joint_target_by_name(
+        self, joint_name: str, target_position: float, max_force: float = DEFAULT_FORCE
+    ) -> None:
+        """Send one joint to a position."""
+        self._send({joint_name: target_position}, max_force)
+
+    def set_all_joints_targets(self, target_positions: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
+        """Send all joints to positions, given as a list."""
+        self._send(target_positions, max_force)
+
+    def set_joints_targets_by_name(self, joint_targets: Mapping[str, float], max_force: float = DEFAULT_FORCE) -> None:
+        """Send some joints to positions, given by name; the others go on with what they do."""
+        self._send(joint_targets, max_force)
+
+    def set_joints_targets(self, targets: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
+        """Send joints to positions: all of them from a list, or some from a mapping."""
+        self._send(targets, max_force)
+
+    @property
+    def last_joint_targets(self) -> dict[int, float]:
+        """Where joints that were sent to a target go or went, by joint index; cut to their limits."""
+        model = self.robot_model
+        if model is None:
+            return {}
+        joints, span = self._world.joints, self._world.joints.of(self._world.robots, self.row)
+        sent = np.flatnonzero(joints.control[span] == TO_POSITION)
+        return dict(zip(model.movable[sent].tolist(), joints.target[span][sent].tolist(), strict=True))
+
+    def set_joint_velocity(self, joint_index: int | str, velocity: float, max_force: float = DEFAULT_FORCE) -> None:
+        """Let one joint keep a velocity, cut to its speed limit, until it is told otherwise or a limit stops it."""
+        self.set_joints_velocities({joint_index: velocity}, max_force)
+
+    def set_joint_velocity_by_name(self, joint_name: str, velocity: float, max_force: float = DEFAULT_FORCE) -> None:
+        """Let one joint keep a velocity."""
+        self.set_joints_velocities({joint_name: velocity}, max_force)
+
+    def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
+        """Let joints keep velocities: all of them from a list, or some from a mapping."""
+        slots, values = self._numbers(velocities, "joint velocities")
+        force = as_float(max_force, "max_force in N m or N", low=0.0)
+        self._pre_empt(slots, "velocities of joints were commanded")
+        joint_steering.give_joint_velocities(self._world, slots, values, force)
+
+    def set_joints_forces(self, forces: JointNumbers) -> None:
+        """Let motors push with forces (N) or torques (N m), whatever comes of it; 0 lets a joint go.
+
+        Raises StateError for a robot without motors.
+        """
+        slots, values = self._numbers(forces, "joint forces")
+        if not self.uses_motors:
+            raise StateError(
+                f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
+                "the mass its description says)"
+            )
+        self._pre_empt(slots, "forces of joints were commanded")
+        joint_steering.give_joint_forces(self._world, slots, values)
+
+    def set_joint_positions(self, positions: JointNumbers) -> None:
+        """Put joints at positions at once, at rest: all of them from a list, or some from a mapping."""
+        slots, values = self._numbers(positions, "joint positions")
+        self._pre_empt(slots, "the joints were put somewhere else")
+        joint_steering.put_joints(self._world, slots, values)
+
+    def stop_joints(self) -> None:
+        """Stop all joints where they are, and hold them there."""
+        slots = self._world.joints.slots(self._world.robots, np.array([self.row]))
+        self._pre_empt(slots, "the joints were stopped")
+        joint_steering.hold_joints(self._world, slots)
+
+    # ---- arrival -----------------------------------------------------------------------------------------------------
+
+    @property
+    def joint_tolerance(self) -> Any:
+        """How near to its target a joint counts as there (rad or m): as it was given, 0.01 where it was not.
+
+        One number, a list by joint index or a mapping by joint name; what these leave out gets 0.01. None resets it.
+        """
+        return self._world.joints.given_tolerances.get(self.row, DEFAULT_TOLERANCE)
+
+    @joint_tolerance.setter
+    def joint_tolerance(self, value: Tolerance) -> None:
+        row, joints, model = self.row, self._world.joints, self._model()
+        tolerances = read_tolerances(model, value, np.full(len(model.movable), DEFAULT_TOLERANCE))
+        joints.tolerance[joints.of(self._world.robots, row)] = tolerances
+        if value is None:
+            joints.given_tolerances.pop(row, None)
+        else:
+            joints.given_tolerances[row] = value
+
+    def is_joint_at_target(self, joint_index: int | str, target: float, tolerance: Tolerance = None) -> bool:
+        """Return whether a joint is within `tolerance` (None: the agent's own) of `target`."""
+        return self.are_joints_at_targets({joint_index: target}, tolerance)
+
+    def is_joint_at_target_by_name(self, joint_name: str, target: float, tolerance: Tolerance = None) -> bool:
+        """Return whether a joint is within `tolerance` of `target`."""
+        return self.are_joints_at_targets({joint_name: target}, tolerance)
+
+    def are_all_joints_at_targets(
+        self, target_positions: JointNumbers | None = None, tolerance: Tolerance = None
+    ) -> bool:
+        """Return whether joints are at their targets; see `are_joints_at_targets`."""
+        return self.are_joints_at_targets(target_positions, tolerance)
+
+    def are_joints_at_targets_by_name(self, joint_targets: Mapping[str, float], tolerance: Tolerance = None) -> bool:
+        """Return whether some joints, given by name, are at their targets."""
+        return self.are_joints_at_targets(joint_targets, tolerance)
+
+    def are_joints_at_targets(self, targets: JointNumbers | None = None, tolerance: Tolerance = None) -> bool:
+        """Return whether every joint of `targets` is within `tolerance` of it; None: the targets given last.
+
+        Without a `tolerance` the agent's own counts. True where no joint was ever sent anywhere.
+        """
+        model, joints = self._model(), self._world.joints
+        slots, values = self._numbers(self.last_joint_targets if targets is None else targets, "joint targets")
+        start = int(self._world.robots.joint_start[self.row])
+        default = joints.tolerance[joints.of(self._world.robots, self.row)]
+        allowed = read_tolerances(model, tolerance, default)[slots - start]
+        return bool((np.abs(joints.position[slots] - values) <= allowed).all())
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _model(self) -> RobotModel:
+        model = self.robot_model
+        if model is None:
+            raise StateError(f"{self!r} was made from shapes and has no joints; spawn it from a robot description")
+        return model
+
+    def _slot(self, joint: int | str) -> int:
+        return int(self._world.robots.joint_start[self.row]) + place_of(self._model(), joint)
+
+    def _numbers(self, numbers: Any, what: str) -> tuple[Ints, Floats]:
+        """Return (slots, values) of numbers for joints."""
+        places, values = read_joint_numbers(self._model(), numbers, what)
+        return places + int(self._world.robots.joint_start[self.row]), values
+
+    def _send(self, targets: Any, max_force: float) -> None:
+        slots, values = self._numbers(targets, "joint targets")
+        force = as_float(max_force, "max_force in N m or N", low=0.0)
+        self._pre_empt(slots, "new joint targets were set")
+        joint_steering.give_joint_targets(self._world, slots, values, force)
+
+    def _pre_empt(self, slots: Ints, reason: str) -> None:
+        row = self.row
+        self._world.actions.cancel_joints(row, slots - int(self._world.robots.joint_start[row]), reason)

@@ -1,0 +1,122 @@
+"""Numbers for joints as users write them - a list, or a mapping by name - checked against a robot's model.
+
+A joint's place is its number among the joints of the model that move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, as_float, as_floats
+from fleet_sim.core.joints import DEFAULT_TOLERANCE
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.errors import InvalidValueError
+
+JointNumbers: TypeAlias = Sequence[float] | Floats | Mapping[Any, float]
+"""One number per joint that moves, in order, or per joint (fixed ones count for nothing); or by name or index."""
+Tolerance: TypeAlias = float | Sequence[float] | Mapping[str, float] | None
+"""In rad or m: one for all, a list by joint index, a mapping by joint name, or None for the next in the chain."""
+
+LIMIT_SLACK = 1e-6
+"""How far (rad or m) beyond a limit counts as the limit: descriptions round them."""
+
+
+def place_of(model: RobotModel, joint: int | str) -> int:
+    """Return the place of a joint that moves; raises UnknownNameError, and InvalidValueError for a fixed one."""
+    if isinstance(joint, bool) or not isinstance(joint, (int, str, np.integer)):
+        raise InvalidValueError(f"a joint is given by name or index, got {joint!r}")
+    index = model.joint_index(joint)
+    place = int(model.slots[index])
+    if place < 0:
+        raise InvalidValueError(
+            f"joint {model.joint_names[index]!r} of {model.name!r} is fixed; those that move are "
+            f"{', '.join(model.movable_names) or 'none'}"
+        )
+    return place
+
+
+def read_joint_numbers(model: RobotModel, numbers: JointNumbers, what: str) -> tuple[Ints, Floats]:
+    """Return places (K,) and values (K,); raises InvalidValueError and UnknownNameError, naming `what`.
+
+    NaN and infinity are refused.
+    """
+    if isinstance(numbers, Mapping):
+        places = np.array([place_of(model, joint) for joint in numbers], np.int64)
+        return places, as_floats(list(numbers.values()), (len(places),), what)
+    values = as_floats(numbers, (None,), what)
+    count = len(model.movable)
+    if len(values) == model.num_joints:
+        values = values[model.movable]
+    if len(values) != count:
+        raise InvalidValueError(
+            f"{what}: {model.name!r} has {count} joints that move ({', '.join(model.movable_names)}) and "
+            f"{model.num_joints} in all, got {len(values)} numbers"
+        )
+    return np.arange(count), values
+
+
+def limits_cause(model: RobotModel, places: Ints, values: Floats) -> str:
+    """Return which value is beyond its joint's limits, and what they are, or ""."""
+    joints = model.movable[places]
+    lower, upper = model.lower[joints], model.upper[joints]
+    outside_mask = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
+    outside = np.flatnonzero(outside_mask & model.limited_mask[joints])
+    if not len(outside):
+        return ""
+    first = int(outside[0])
+    return (
+        f"target {values[first]:g} of joint {model.joint_names[joints[first]]!r} is outside its limits "
+        f"[{lower[first]:g}, {upper[first]:g}]"
+    )
+
+
+def read_tolerances(model: RobotModel, tolerance: Tolerance, default: Floats) -> Floats:
+    """Return the tolerance (M,) of each joint that moves; None gives `default`.
+
+    What a list is too short for, and names a mapping leaves out, get the general default. Raises InvalidValueError and
+    UnknownNameError.
+    """
+    what = "joint tolerance in rad or m"
+    count = len(model.movable)
+    if tolerance is None:
+        return default.copy()
+    if isinstance(tolerance, Mapping):
+        everywhere = np.full(model.num_joints, DEFAULT_TOLERANCE)
+        for joint, value in tolerance.items():
+            everywhere[model.joint_index(joint)] = as_float(value, what, low=0.0)
+        return everywhere[model.movable]
+    if isinstance(tolerance, (Sequence, np.ndarray)) and not isinstance(tolerance, str):
+        given = as_floats(tolerance, (None,), what)
+        if (given < 0.0).any():
+            raise InvalidValueError(f"{what}: expected numbers of at least 0, got {tolerance!r}")
+        everywhere = np.full(max(model.num_joints, len(given)), DEFAULT_TOLERANCE)
+        everywhere[: len(given)] = given
+        return everywhere[model.movable]
+    return np.full(count, as_float(tolerance, what, low=0.0))
+
+
+def read_joint_setting(value: Any) -> Any:
+    """Check a spawn setting that is a list of numbers or a mapping by joint name; raises InvalidValueError."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, (tuple, list)):
+        items: list[Any] = list(value or ())
+    elif isinstance(value, Mapping):
+        items = list(value.values())
+        if not all(isinstance(name, str) for name in value):
+            raise InvalidValueError(f"expected joint names, got {value!r}")
+    else:
+        raise InvalidValueError(f"expected a list of numbers or a mapping by joint name, got {value!r}")
+    for item in items:
+        as_float(item, "of a joint")
+    return value
+
+
+def read_tolerance_setting(value: Any) -> Any:
+    """Check a tolerance as a spawn setting; raises InvalidValueError."""
+    if isinstance(value, (int, float, np.floating)) and not isinstance(value, bool):
+        return as_float(value, "joint tolerance in rad or m", low=0.0)
+    return read_joint_setting(value)

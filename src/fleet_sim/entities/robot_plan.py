@@ -1,0 +1,87 @@
+"""What a spawned robot gets from its model: joints, where they start, what moves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core import joint_steering
+from fleet_sim.core.joints import DEFAULT_TOLERANCE
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.world import World
+from fleet_sim.entities.joint_values import limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.entities.spawn_params import AgentSpawnParams
+from fleet_sim.errors import InvalidValueError
+
+
+@dataclass(frozen=True, eq=False)
+class RobotPlan:
+    """The joints of a robot to be: (M,) start positions and tolerances of the joints of `model` that move."""
+
+    model: RobotModel
+    motors: bool
+    positions: Floats
+    tolerances: Floats
+    joint_tolerance: Any = None
+    ik_params: Any = None
+
+    def write(self, world: World, rows: Rows) -> None:
+        """Give `rows` (N,) their joints."""
+        robots, joints = world.robots, world.joints
+        robots.model[rows] = _number(world, self.model)
+        robots.motors[rows] = self.motors
+        slots = joints.assign(robots, rows, self.model)
+        joints.position[slots] = joints.target[slots] = self.positions
+        joints.tolerance[slots] = self.tolerances
+        for values, value in ((joints.given_tolerances, self.joint_tolerance), (joints.ik_params, self.ik_params)):
+            if value is not None:
+                values.update(dict.fromkeys(rows.tolist(), value))
+        if self.motors:
+            _start_motors(world, rows, self.model)
+
+
+def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
+    """Check what `params` say about the joints of `model`; raises InvalidValueError and UnknownNameError."""
+    count = len(model.movable)
+    limited_mask = model.limited_mask[model.movable]
+    lower = np.where(limited_mask, model.lower[model.movable], -np.inf)
+    upper = np.where(limited_mask, model.upper[model.movable], np.inf)
+    positions = np.clip(np.zeros(count), lower, upper)
+    if params.joint_positions is not None:
+        places, values = read_joint_numbers(model, params.joint_positions, "joint_positions")
+        cause = limits_cause(model, places, values)
+        if cause:
+            raise InvalidValueError(f"joint_positions: {cause}")
+        positions[places] = values
+        positions = np.clip(positions, lower, upper)
+    return RobotPlan(
+        model=model,
+        motors=motors and count > 0,
+        positions=positions,
+        tolerances=read_tolerances(model, params.joint_tolerance, np.full(count, DEFAULT_TOLERANCE)),
+        joint_tolerance=params.joint_tolerance,
+        ik_params=params.ik_params,
+    )
+
+
+def _number(world: World, model: RobotModel) -> int:
+    """Return the number of `model` in the world, where it is kept from now on."""
+    for number, known in enumerate(world.models):
+        if known is model:
+            return number
+    world.models.append(model)
+    return len(world.models) - 1
+
+
+def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
+    """Hold the limited joints where they are, as brakes do; wheels, which have no limits, roll freely."""
+    slots = world.joints.slots(world.robots, rows)
+    efforts = np.tile(model.max_forces[model.movable], len(rows))
+    world.joints.max_force[slots] = np.where(efforts > 0.0, efforts, world.joints.max_force[slots])
+    limited_mask = np.tile(model.limited_mask[model.movable], len(rows))
+    joint_steering.hold_joints(world, slots[limited_mask])
+    free = slots[~limited_mask]
+    joint_steering.give_joint_forces(world, free, np.zeros(len(free)))

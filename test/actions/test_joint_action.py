@@ -1,0 +1,219 @@
+"""JointAction: when it completes, when it fails, what it costs meanwhile, and what cancels it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from arms import PANDA, READY
+
+from fleet_sim import (
+    Action,
+    ActionStatus,
+    Agent,
+    ExecuteAction,
+    JointAction,
+    MoveTo,
+    MultiRobotSimulationCore,
+    Pose,
+    Until,
+    Wait,
+    parse_action_goal,
+)
+
+Finish = Callable[[Action], Action]
+
+
+@pytest.fixture
+def arm(sim: MultiRobotSimulationCore) -> Agent:
+    agent: Agent = Agent.from_urdf(
+        PANDA, motion_mode="omnidirectional", sim_core=sim, name="arm", joint_positions=READY
+    )
+    return agent
+
+
+def test_it_completes_when_every_joint_is_within_tolerance(arm: Agent, finish: Finish) -> None:
+    action = JointAction({"panda_joint1": 1.0, "panda_joint2": 0.0})
+    arm.add_action(action)
+    assert finish(action).status is ActionStatus.COMPLETED
+    # 1 rad at 2.175 rad/s, within 0.01: five steps of 0.1 s
+    assert action.get_duration() == pytest.approx(0.5)
+    assert action.tolerance == 0.01, "the tolerance it came to is written back"
+    assert arm.are_joints_at_targets({"panda_joint1": 1.0, "panda_joint2": 0.0})
+
+
+def test_joints_go_on_to_their_exact_targets_after_a_rough_arrival(
+    sim: MultiRobotSimulationCore, arm: Agent, finish: Finish
+) -> None:
+    action = JointAction({"panda_joint1": 1.0}, tolerance=0.6)
+    arm.add_action(action)
+    finish(action)
+    assert action.get_duration() == pytest.approx(0.2)
+    assert arm.get_joint_state(0)[0] == pytest.approx(0.6525), "on its way"
+    for _ in range(5):
+        sim.step_once()
+    assert arm.get_joint_state(0) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "steps"),
+    [
+        (None, None, 5),
+        (0.6, None, 2),
+        (0.6, 0.0, 5),
+        ({"panda_joint1": 0.8}, None, 1),
+        ([0.6], None, 2),
+        (None, {"panda_joint2": 0.8}, 5),
+        (None, [], 5),
+    ],
+)
+def test_tolerance_is_the_actions_then_the_agents_then_the_general_one(
+    arm: Agent, finish: Finish, own: object, given: object, steps: int
+) -> None:
+    arm.joint_tolerance = own
+    action = JointAction({"panda_joint1": 1.0}, tolerance=given)  # type: ignore[arg-type]
+    arm.add_action(action)
+    finish(action)
+    assert action.get_duration() == pytest.approx(0.1 * steps)
+    assert action.tolerance == (given if given is not None else arm.joint_tolerance)
+
+
+@pytest.mark.parametrize(
+    ("targets", "says"),
+    [
+        ([0.0] * 4, "9 joints that move"),
+        ({"elbow": 1.0}, "unknown joint"),
+        ({"panda_joint8": 0.0}, "fixed"),
+        ({"panda_joint1": 10.0}, r"target 10 of joint 'panda_joint1' is outside its limits \[-2.9671"),
+        ({"panda_joint1": math.nan}, "finite"),
+    ],
+)
+def test_what_cannot_be_reached_fails_at_once(
+    sim: MultiRobotSimulationCore, arm: Agent, targets: object, says: str
+) -> None:
+    action = JointAction(targets)  # type: ignore[arg-type]
+    arm.add_action(action)
+    sim.step_once()
+    assert action.status is ActionStatus.FAILED
+    with pytest.raises(AssertionError, match=says):
+        raise AssertionError(action.error_message)
+    assert arm.joint_positions.tolist() == READY
+
+
+def test_an_agent_without_joints_fails(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    action = JointAction([0.0])
+    robot.add_action(action)
+    sim.step_once()
+    assert (action.status, action.error_message) == (
+        ActionStatus.FAILED,
+        "the agent was made from shapes and has no joints",
+    )
+
+
+def test_a_timeout_ends_it_and_holds_the_joints(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    action = JointAction({"panda_joint1": 2.0}, timeout=0.3)
+    arm.add_action(action)
+    assert finish(action).status is ActionStatus.FAILED
+    assert "timed out" in str(action.error_message)
+    position = arm.get_joint_state(0)[0]
+    assert 0.5 < position < 1.0
+    sim.step_once()
+    assert arm.get_joint_state(0) == (position, 0.0)
+
+
+class Counted(JointAction):
+    """Counts how often it is updated."""
+
+    updates = 0
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        self.updates += 1
+        return super().update(agent, dt)
+
+
+def test_it_costs_nothing_on_the_way(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    action = Counted({"panda_joint1": 2.8})
+    arm.add_action(action)
+    finish(action)
+    assert action.get_duration() == pytest.approx(1.3)
+    assert action.updates == 2, "once when it starts, once when it is over"
+
+
+def test_commands_to_its_joints_cancel_it_and_others_do_not(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action, later = JointAction({"panda_joint1": 2.0}), Wait(1.0)
+    arm.add_action_sequence([action, later])
+    sim.step_once()
+    arm.set_joint_target("panda_joint7", 0.0)
+    arm.set_velocity(1.0)
+    assert action.status is ActionStatus.IN_PROGRESS
+    assert later.status is ActionStatus.CANCELLED, "a command to drive is newer than what was queued"
+    sim.step_once()
+    assert arm.get_joint_state(6)[0] < 0.8
+    assert arm.velocity[0] > 0.0
+    arm.set_joint_target("panda_joint1", 0.0)
+    assert action.status is ActionStatus.CANCELLED
+    for _ in range(10):
+        sim.step_once()
+    assert arm.get_joint_state(0) == (0.0, 0.0)
+
+
+def test_commands_to_joints_leave_a_drive_alone(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    action = MoveTo(Pose.from_xyz(2.0, 0.0, 0.0))
+    arm.add_action(action)
+    sim.step_once()
+    arm.set_joint_target("panda_joint1", 0.5)
+    assert finish(action).status is ActionStatus.COMPLETED
+    assert arm.get_joint_state(0)[0] == 0.5
+
+
+def test_cancelling_holds_the_joints_where_they_are(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointAction({"panda_joint1": 2.0})
+    arm.add_action(action)
+    sim.step_once()
+    sim.step_once()
+    action.cancel("enough")
+    position = arm.get_joint_state(0)[0]
+    assert position > 0.0
+    sim.step_once()
+    assert arm.get_joint_state(0) == (position, 0.0)
+
+
+def test_a_new_action_replaces_it(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    first, second = JointAction({"panda_joint1": 2.0}), JointAction({"panda_joint2": 0.4})
+    arm.add_action(first)
+    sim.step_once()
+    sim.dispatcher.dispatch(ExecuteAction(names=("arm",), actions=(second,)))
+    assert finish(second).status is ActionStatus.COMPLETED
+    assert first.status is ActionStatus.CANCELLED
+    assert arm.get_joint_state(0)[0] < 0.5
+
+
+def test_it_goes_on_from_a_checkpoint(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    action = JointAction({"panda_joint1": 2.0})
+    arm.add_action(action)
+    sim.step_once()
+    sim.step_once()
+    saved = sim.save_state()
+    finish(action)
+    after = sim.state_hash()
+    sim.restore_state(saved)
+    assert action.status is ActionStatus.IN_PROGRESS
+    finish(action)
+    assert sim.state_hash() == after
+
+
+def test_it_is_made_from_its_name(sim: MultiRobotSimulationCore, arm: Agent, finish: Finish) -> None:
+    action = parse_action_goal("joint", '{"target_joint_positions": {"panda_joint1": 0.3}, "tolerance": 0.0}')
+    arm.add_action(action)
+    assert finish(action).status is ActionStatus.COMPLETED
+    assert arm.get_joint_state(0)[0] == 0.3
+
+
+def test_it_can_be_run_by_hand(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointAction({"panda_joint1": 0.5})
+    ticks = 0
+    while not action.execute(arm, 0.1):
+        sim.step_once()
+        ticks += 1
+    assert (ticks, action.status) == (3, ActionStatus.COMPLETED)

@@ -1,0 +1,14 @@
+"""The robot descriptions that tests of joints spawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pybullet_data
+
+PANDA = str(Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf")
+"""Seven hinges with limits, two fingers that slide, three fixed joints."""
+ARM_JOINTS = [f"panda_joint{number}" for number in range(1, 8)]
+FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
+READY = [0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, 0.04, 0.04]
+"""A pose of all joints that move, well inside their limits."""
