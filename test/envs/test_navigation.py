@@ -109,6 +109,22 @@ def test_a_world_among_many_goes_as_it_goes_alone() -> None:
     alone.close()
 
 
+def test_robots_of_a_shared_world_begin_again_one_by_one() -> None:
+    envs = make_vector(6, num_robots=3, num_obstacles=2, max_steps=400)
+    seen, _ = envs.reset(seed=1)
+    assert seen.shape == (6, 5 + 5 * 5)
+    ended = np.zeros(6, np.bool_)
+    episodes = 0
+    for _ in range(300):
+        seen, _, terminated, truncated, infos = envs.step(towards_goal(seen))
+        assert not (ended & (terminated | truncated)).any()
+        ended = terminated | truncated
+        episodes += int(ended.sum())
+        assert (infos["is_success"] <= terminated).all()
+    assert episodes > 12
+    envs.close()
+
+
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_worlds_that_end_begin_again_as_the_mode_says(mode: AutoresetMode) -> None:
     envs = make_vector(8, max_steps=10, autoreset_mode=mode, num_obstacles=0)
@@ -181,7 +197,7 @@ def test_wrong_settings_are_refused_with_a_reason() -> None:
         NavigationEnv(num_robots=100, arena_size=3.0)
     with pytest.raises(InvalidValueError, match="render_mode"):
         NavigationEnv(render_mode="human")
-    with pytest.raises(InvalidValueError, match="fleet_navigation"):
+    with pytest.raises(InvalidValueError, match="multiple of 3"):
         NavigationVectorEnv(2, num_robots=3)
     with pytest.raises(InvalidValueError, match="reset"):
         NavigationEnv().step(np.zeros(2, np.float32))

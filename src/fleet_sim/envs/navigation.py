@@ -34,6 +34,21 @@ class NavigationTask(ArenaTask[NavigationParams]):
         self.goals[world] = goals
         self.distances[world] = np.hypot(goals[:, 0] - points[:, 0], goals[:, 1] - points[:, 1])
 
+    def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
+        """Put one robot somewhere free, with a new goal; the rest of its world goes on."""
+        arena, size = self.arena, self.params.arena_size
+        others = np.arange(self.shape[1]) != robot
+        obstacles = arena.obstacles[world]
+        places = np.concatenate([obstacles, arena.positions[world][others]])
+        goals = np.concatenate([obstacles, self.goals[world][others]])
+        mask = np.zeros(self.shape, np.bool_)
+        mask[world, robot] = True
+        point = scatter_points(rng, 1, size, self.spacing, places)
+        self.goals[world, robot] = scatter_points(rng, 1, size, self.spacing, goals)[0]
+        arena.place_robots(mask, point, rng.uniform(-np.pi, np.pi, (1,)))
+        offset = self.goals[world, robot] - point[0]
+        self.distances[world, robot] = np.hypot(offset[0], offset[1])
+
     def after_step(self, progress: Floats, touching: Bools) -> Outcome:
         """Reward progress, the goal, and every step; touching costs."""
         params, active = self.params, self.arena.active

@@ -21,17 +21,15 @@ from fleet_sim.settings import read
 
 
 class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
-    """`num_envs` worlds of one robot each; what NavigationEnv is, for all of them at once.
+    """`num_envs` robots, each an environment of its own: what NavigationEnv is, for all of them at once.
 
-    World k draws from a stream of its own: `seed + k`. `autoreset_mode` as Gymnasium has it: NEXT_STEP (default),
-    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED, where ended worlds are
-    reset with `reset(options={"reset_mask": mask})`.
+    With `num_robots` they share worlds: so many to a world, each with its own episodes, an obstacle to the others.
+    World k draws from a stream of its own, `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
+    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED, where robots that have
+    ended are reset with `reset(options={"reset_mask": mask})`.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012  # as the base class declares it
-        "render_modes": ["rgb_array"],
-        "render_fps": 10,
-    }
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
 
     def __init__(
         self,
@@ -43,10 +41,10 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
         self.params = read(NavigationParams, settings)
-        if self.params.num_robots != 1:
+        robots = self.params.num_robots
+        if num_envs < 1 or num_envs % robots:
             raise InvalidValueError(
-                f"NavigationVectorEnv has one robot per world, got num_robots {self.params.num_robots}; "
-                "for many robots in a world see fleet_navigation"
+                f"num_envs counts robots, {robots} to a world: expected a multiple of {robots}, got {num_envs}"
             )
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -55,15 +53,15 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._task = NavigationTask(self.params, num_envs)
-        self._streams = [seeding.np_random(None)[0] for _ in range(num_envs)]
+        self._task = NavigationTask(self.params, num_envs // robots)
+        self._streams = [seeding.np_random(None)[0] for _ in range(num_envs // robots)]
         self._steps: Ints = np.zeros(num_envs, np.int64)
         self._ended: Bools = np.zeros(num_envs, np.bool_)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin new episodes in all worlds, or in those of `options["reset_mask"]` (a bool array)."""
+        """Begin new episodes in all worlds, or for the robots of `options["reset_mask"]` (a bool array)."""
         mask = np.ones(self.num_envs, np.bool_)
         if options and "reset_mask" in options:
             mask = np.asarray(options["reset_mask"], np.bool_)
@@ -80,11 +78,12 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         again = self._ended.copy()
         if again.any() and self.autoreset_mode is AutoresetMode.DISABLED:
             raise InvalidValueError(
-                "some worlds have ended; reset them with options={'reset_mask': mask} before step()"
+                "some robots have ended; reset them with options={'reset_mask': mask} before step()"
             )
-        wanted = np.asarray(actions, np.float64).reshape(self.num_envs, 1, 2)
+        wanted = np.asarray(actions, np.float64).reshape(*self._task.shape, 2)
         outcome = self._task.step(wanted)
-        rewards, reached, terminated = outcome.rewards[:, 0], outcome.success[:, 0], outcome.ended[:, 0]
+        rewards = outcome.rewards.reshape(-1)
+        reached, terminated = outcome.success.reshape(-1), outcome.ended.reshape(-1)
         self._steps += 1
         truncated = ~terminated & (self._steps >= self.params.max_steps)
         if again.any():
@@ -107,7 +106,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         """Return a top view of each world, or None without a render mode."""
         if self.render_mode is None:
             return None
-        return tuple(self._task.draw(world, 160) for world in range(self.num_envs))
+        return tuple(self._task.draw(world, 160) for world in range(self._task.shape[0]))
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the simulation."""
@@ -116,18 +115,26 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
     def _seed(self, seed: int | Sequence[int | None] | None, mask: Bools) -> None:
         if seed is None:
             return
-        seeds = [seed + world for world in range(self.num_envs)] if isinstance(seed, int) else list(seed)
-        if len(seeds) != self.num_envs:
-            raise InvalidValueError(f"seed: expected one per world ({self.num_envs}), got {len(seeds)}")
-        for world in np.flatnonzero(mask).tolist():
+        worlds, robots = self._task.shape
+        seeds = [seed + world for world in range(worlds)] if isinstance(seed, int) else list(seed)
+        if len(seeds) != worlds:
+            raise InvalidValueError(f"seed: expected one per world ({worlds}), got {len(seeds)}")
+        for world in np.flatnonzero(mask.reshape(worlds, robots).any(axis=1)).tolist():
             if seeds[world] is not None:
                 self._streams[world] = seeding.np_random(seeds[world])[0]
 
     def _begin(self, mask: Bools) -> None:
-        for world in np.flatnonzero(mask).tolist():
-            self._task.reset_world(world, self._streams[world])
+        """Begin new episodes for the robots of `mask`; a world all of whose robots begin is made anew."""
+        task = self._task
+        by_world = mask.reshape(task.shape)
+        for world in np.flatnonzero(by_world.any(axis=1)).tolist():
+            if by_world[world].all():
+                task.reset_world(world, self._streams[world])
+            else:
+                for robot in np.flatnonzero(by_world[world]).tolist():
+                    task.reset_robot(world, robot, self._streams[world])
         self._steps[mask] = 0
         self._ended[mask] = False
 
     def _observe(self) -> Observations:
-        return self._task.observe()[:, 0]
+        return self._task.observe().reshape(self.num_envs, -1)

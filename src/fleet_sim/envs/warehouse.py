@@ -146,4 +146,4 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
     def _draw_crates(self, canvas: Canvas, world: int, mask: Bools) -> None:
         places = self.arena.world.position[self._crates[world][mask], :2] - self.arena.origins[world]
         for place in places:
-            canvas.line(place - [0.5 * CRATE, 0.0], place + [0.5 * CRATE, 0.0], CRATE, (150, 98, 44))
+            canvas.line(place - [0.4 * CRATE, 0.0], place + [0.4 * CRATE, 0.0], 1.6 * CRATE, (150, 98, 44))
