@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Train PPO on fleet_navigation and compare it with random driving and with a simple rule.
 
-One policy is shared by all robots: 128 worlds of 8 robots are stepped together, and each robot's experience counts. Needs
-the extra `learn`: pip install 'fleet_sim[learn]'. Takes some minutes on two cores.
+One policy is shared by all robots: 128 worlds of 8 robots are stepped together, and each robot gives experience.
+Needs the extra `learn`: pip install 'fleet_sim[learn]'. Takes some minutes on two cores.
 
     python examples/train_navigation.py --curve curve.png
 """
