@@ -28,7 +28,7 @@ def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) ->
     A command that has expired is zero. A robot at rest that is told to rest becomes idle.
     """
     motion = world.motion
-    _expire(world, rows)
+    expire_commands(world, rows)
     index = vector_index(rows)
     linear = gather(motion.command_linear, index)
     angular = gather(motion.command_angular, index)
@@ -43,7 +43,8 @@ def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) ->
     motion.command_expiry[resting] = -1
 
 
-def _expire(world: World, rows: Rows) -> None:
+def expire_commands(world: World, rows: Rows) -> None:
+    """Set the commands of `rows` that have expired to zero."""
     motion = world.motion
     expiry = motion.command_expiry.take(rows)
     expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]
@@ -63,10 +64,10 @@ def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt:
     old_linear, old_angular = gather(motion.body_linear, index), gather(motion.body_angular, index)
     wanted = clipped(linear, motion.linear_limit[rows], gather(motion.linear_limits, index))
     accels = motion.linear_accel[rows] * dt, gather(motion.linear_accels, index) * dt
-    new_linear = _towards(old_linear, wanted, *accels)
+    new_linear = towards(old_linear, wanted, *accels)
     wanted = clipped(angular, motion.angular_limit[rows], gather(motion.angular_limits, index))
     accels = motion.angular_accel[rows] * dt, gather(motion.angular_accels, index) * dt
-    new_angular = _towards(old_angular, wanted, *accels)
+    new_angular = towards(old_angular, wanted, *accels)
     turns = (old_angular + new_angular) * (0.5 * dt)
     shift = to_world(frames, _helix(turns, (old_linear + new_linear) * (0.5 * dt)))
     scatter(world.position, index, gather(world.position, index) + shift)
@@ -83,7 +84,8 @@ def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt:
     world.touch(rows[moved_mask])
 
 
-def _towards(old: Floats, wanted: Floats, norm_changes: Floats, axis_changes: Floats) -> Floats:
+def towards(old: Floats, wanted: Floats, norm_changes: Floats, axis_changes: Floats) -> Floats:
+    """Return vectors (3, N) brought from `old` to `wanted`, as far as the changes allow."""
     change = wanted - old
     allowed = clipped(change, norm_changes, axis_changes)
     return np.where(allowed == change, wanted, old + allowed)

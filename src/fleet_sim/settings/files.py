@@ -12,7 +12,7 @@ from fleet_sim.errors import ConfigError, did_you_mean
 from fleet_sim.settings.types import shown
 
 
-class _Loader(yaml.SafeLoader):
+class StrictLoader(yaml.SafeLoader):
     """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -29,13 +29,13 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(
+StrictLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
 
 
-def load_mapping(path: str | Path) -> dict[str, Any]:
-    """Return the mapping in the YAML file `path`.
+def load_mapping(path: str | Path, *, loader: type[yaml.SafeLoader] = StrictLoader) -> dict[str, Any]:
+    """Return the mapping in the YAML file `path`; a `loader` derived from StrictLoader may know tags.
 
     Raises ConfigError naming the file: it is missing (with the closest name in its folder), not readable, not
     YAML (with line and column), has a key twice, or is not a mapping.
@@ -49,7 +49,7 @@ def load_mapping(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"must be text in UTF-8: {error}", source=str(path)) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", source=str(path)) from error
-    data = _parse(text, str(path))
+    data = _parse(text, str(path), loader)
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -59,7 +59,7 @@ def load_mapping(path: str | Path) -> dict[str, Any]:
 
 def parse_value(text: str) -> Any:
     """Return one value written as in a file: `0.5`, `true`, `[1, 2]`; raises ConfigError if not YAML."""
-    return _parse(text, "")
+    return _parse(text, "", StrictLoader)
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
@@ -78,9 +78,9 @@ def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
     data[last] = value
 
 
-def _parse(text: str, source: str) -> Any:
+def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

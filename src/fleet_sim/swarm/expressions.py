@@ -1,0 +1,158 @@
+"""Small expressions in configurations: arithmetic, comparisons and names, evaluated without Python's eval."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fleet_sim.errors import InvalidValueError, did_you_mean
+
+CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "len": len,
+    "round": round,
+    "int": int,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "atan2": math.atan2,
+    "hypot": math.hypot,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "radians": math.radians,
+    "degrees": math.degrees,
+}
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_LARGEST_EXPONENT = 64
+
+
+class Expression:
+    """An expression of numbers, lists, names, + - * / // % **, comparisons, and, or, not, and the functions above.
+
+    Raises InvalidValueError for anything else, when it is made.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            self._body = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise InvalidValueError(f"{text!r} is not an expression: {error}") from error
+        self.names = frozenset(_names(self._body, text))
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Raise InvalidValueError where it uses a name that is not one of `names`."""
+        known = {*names, *CONSTANTS}
+        for name in sorted(self.names - known):
+            raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, known)}")
+
+    def value(self, names: Mapping[str, Any] | None = None) -> Any:
+        """Return the value where `names` have these values; raises InvalidValueError where it has none."""
+        try:
+            return self._value(self._body, names or {})
+        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+            if isinstance(error, InvalidValueError):
+                raise
+            raise InvalidValueError(f"{self.text!r} has no value: {error}") from error
+
+    def _value(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self._named(node.id, names)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self._value(item, names) for item in node.elts]
+        if isinstance(node, ast.UnaryOp):
+            return _UNARY[type(node.op)](self._value(node.operand, names))
+        if isinstance(node, ast.BoolOp):
+            values = (self._value(item, names) for item in node.values)
+            return all(values) if isinstance(node.op, ast.And) else any(values)
+        if isinstance(node, ast.BinOp):
+            return self._binary(node, names)
+        if isinstance(node, ast.Compare):
+            return self._compared(node, names)
+        if isinstance(node, ast.Subscript):
+            return self._value(node.value, names)[self._value(node.slice, names)]
+        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        return FUNCTIONS[node.func.id](*(self._value(item, names) for item in node.args))
+
+    def _named(self, name: str, names: Mapping[str, Any]) -> Any:
+        if name in names:
+            return names[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, {*names, *CONSTANTS})}")
+
+    def _binary(self, node: ast.BinOp, names: Mapping[str, Any]) -> Any:
+        left, right = self._value(node.left, names), self._value(node.right, names)
+        if isinstance(node.op, ast.Pow):
+            # What is typed by mistake must not take a machine's memory.
+            if abs(right) > _LARGEST_EXPONENT:
+                raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
+            return left**right
+        if not all(isinstance(side, (int, float)) for side in (left, right)):
+            raise ValueError("arithmetic is for numbers")
+        return _BINARY[type(node.op)](left, right)
+
+    def _compared(self, node: ast.Compare, names: Mapping[str, Any]) -> bool:
+        left = self._value(node.left, names)
+        for symbol, item in zip(node.ops, node.comparators, strict=True):
+            right = self._value(item, names)
+            if not _COMPARE[type(symbol)](left, right):
+                return False
+            left = right
+        return True
+
+
+_NODES = (
+    *(ast.List, ast.Tuple, ast.Subscript, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.expr_context),
+    *(ast.And, ast.Or, ast.Pow),
+    *(*_BINARY, *_UNARY, *_COMPARE),
+)
+
+
+def _names(node: ast.AST, text: str) -> list[str]:
+    """Return the names used in `node`; raises InvalidValueError for what is not allowed."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):
+        return []
+    if isinstance(node, ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        if name not in FUNCTIONS or node.keywords:
+            raise InvalidValueError(f"unknown function {name!r} in {text!r}.{did_you_mean(name, FUNCTIONS)}")
+        return [found for item in node.args for found in _names(item, text)]
+    if not isinstance(node, _NODES):
+        what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+        raise InvalidValueError(f"{what!r} is not allowed in the expression {text!r}")
+    return [found for child in ast.iter_child_nodes(node) for found in _names(child, text)]

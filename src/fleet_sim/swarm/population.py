@@ -1,0 +1,227 @@
+"""Bringing agents and objects into a world: rows in the core, handles, groups, controllers and sensors."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.core import steering
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawning import spawn_many
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.modes import CollisionMode, MotionMode
+from fleet_sim.settings import read
+from fleet_sim.spatial import quaternions
+from fleet_sim.swarm import registry
+from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
+from fleet_sim.swarm.agents import SensorView, SwarmAgent
+from fleet_sim.swarm.base import Component, Controller, Sensor
+from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.regions import edges
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+WALL_THICKNESS = 0.02
+LEAST_HEIGHT = 0.05
+"""Of bodies in the core, in m; a disc is as high as its radius."""
+
+_OWN = ("position", "angle", "name", "team", "agent_radius", "points", "anchor_point", "body_color", "body_filled")
+"""What agents of one group may differ in."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What agents are made from: their type and settings, checked, and the group they join."""
+
+    cls: type[SwarmAgent]
+    config: AgentConfig
+    group: Group
+    is_object: bool
+
+
+def make_recipe(world: RectangularWorld, spec: Any, *, is_object: bool) -> Recipe:
+    """Return what `spec` describes: a name, a mapping with a type and settings, a type, or an AgentConfig's mapping.
+
+    Raises ConfigError, UnknownNameError or InvalidValueError for what is not known or not allowed.
+    """
+    cls, params = registry.split("agent", spec)
+    if not issubclass(cls, SwarmAgent):
+        raise InvalidValueError(f"agent: {cls.__name__} does not derive from SwarmAgent")
+    config = read(cls.config_class, params)
+    _check_components(config)
+    group = world.group_for(group_key(cls, config, is_object), cls, config, is_object=is_object)
+    return Recipe(cls, config, group, is_object)
+
+
+def _check_components(config: AgentConfig) -> None:
+    """Make every component once, so that what cannot be made is refused before anything is spawned."""
+    if config.controller is not None:
+        _made("controller", config.controller, Controller)
+    for index, spec in enumerate(config.sensors):
+        try:
+            _made("sensor", spec, Sensor)
+        except FleetSimError as error:
+            raise ConfigError(str(error), path=f"sensors[{index}]") from error
+
+
+def _made(kind: str, spec: Any, base: type[Component]) -> Any:
+    """Return a new component; one given as an object is copied."""
+    made = registry.make(kind, spec, base)
+    made.works_on_arrays()
+    return copy.deepcopy(made) if made is spec else made
+
+
+def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
+    """Return a key that is equal for agents that can share a group."""
+    shared = {name: value for name, value in vars(config).items() if name not in _OWN}
+    return f"{is_object} {cls.__module__}.{cls.__qualname__} {json.dumps(shared, sort_keys=True, default=_identity)}"
+
+
+def _identity(value: Any) -> str:
+    return f"{type(value).__name__} {id(value)}"
+
+
+def spawn(world: RectangularWorld, recipe: Recipe, positions: Any, angles: Any) -> list[SwarmAgent]:
+    """Spawn one agent or object per position (N, 2) with headings (N,); return them, controllers and sensors made.
+
+    Raises InvalidValueError for numbers of another shape or not finite; the world is then as it was.
+    """
+    places = as_floats(positions, (None, 2), "positions")
+    headings = as_floats(angles, (len(places),), "angles")
+    config, cls = recipe.config, recipe.cls
+    points = np.zeros((len(places), 3))
+    points[:, :2] = places
+    points[:, 2] = 0.5 * _height(config.disc)
+    handle_class: type[Any] = Agent if cls.law is not None or not recipe.is_object else SimObject
+    params = _spawn_params(recipe, handle_class)
+    turns = quaternions.from_yaws(headings)
+    names = world.new_names(config.name, "object" if recipe.is_object else "agent", len(places))
+    handles = spawn_many(world.columns, handle_class, params, points, turns, names)
+    agents = [cls(world, handle, config, recipe.group) for handle in handles]
+    _fill_columns(world, recipe, agents)
+    recipe.group.controller, recipe.group.sensors = _equip(recipe, agents)
+    recipe.group.join(agents)
+    (world.objects if recipe.is_object else world.population).extend(agents)
+    if recipe.is_object and config.collides and cls.law is None:
+        for agent in agents:
+            if agent.outline is not None:
+                _spawn_walls(world, edges(agent.outline), f"{agent.name}_side")
+    world.forget_cached()
+    return agents
+
+
+def _height(radius: float) -> float:
+    return max(radius, LEAST_HEIGHT)
+
+
+def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
+    config, moves = recipe.config, recipe.cls.law is not None
+    shape = None
+    if config.disc > 0.0 and (moves or config.points is None):
+        red, green, blue = (part / 255.0 for part in config.body_color)
+        colour = (red, green, blue, 1.0 if config.collides else 0.4)
+        shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=colour)
+    mode = CollisionMode.DISABLED if not config.collides else CollisionMode.NORMAL_3D if moves else CollisionMode.STATIC
+    common: dict[str, Any] = {
+        "visual_shape": shape,
+        "collision_shape": shape if config.collides else None,
+        "pickable": False,
+        "collision_mode": mode,
+        "block_on_collision": False,
+    }
+    if handle_class is SimObject:
+        return SimObjectSpawnParams(**common)
+    law = recipe.cls.law or MotionMode.DIFFERENTIAL.value
+    return AgentSpawnParams(**common, motion_mode=law, use_fixed_base=not moves)
+
+
+def _fill_columns(world: RectangularWorld, recipe: Recipe, agents: Sequence[SwarmAgent]) -> None:
+    rows = np.array([agent.row for agent in agents], np.int64)
+    config, swarm = recipe.config, world.swarm
+    swarm.group[rows] = recipe.group.index
+    swarm.team[rows] = world.team_code(config.team)
+    swarm.agent_radius[rows] = config.disc
+    swarm.collides[rows] = config.collides and (recipe.cls.law is not None or config.points is None)
+    swarm.grounded[rows] = config.grounded or recipe.cls.law is None
+    if isinstance(config, MobileConfig):
+        swarm.stop_on_collision[rows] = config.stop_on_collision
+        swarm.catastrophic[rows] = config.catastrophic_collisions
+        swarm.stop_at_goal[rows] = config.stop_at_goal
+        steering.give_limits(
+            world.columns,
+            rows,
+            linear_speed=_limit(config.max_linear_vel),
+            linear_accel=_limit(config.max_linear_accel),
+            angular_speed=_limit(config.max_angular_vel),
+            angular_accel=_limit(config.max_angular_accel),
+        )
+
+
+def _limit(value: float | None) -> float:
+    return np.inf if value is None else value
+
+
+def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> tuple[Any, list[Any]]:
+    """Give every agent its controller, then its sensors; return those that stand for the group."""
+    group, config = recipe.group, recipe.config
+    controller, sensors = group.controller, list(group.sensors)
+    for agent in agents:
+        if config.controller is not None:
+            agent.controller = _component("controller", config.controller, Controller, "controller", agent, controller)
+            controller = controller or agent.controller
+        for index, spec in enumerate(config.sensors):
+            known = sensors[index] if index < len(sensors) else None
+            made = _component("sensor", spec, Sensor, f"sensors[{index}]", agent, known)
+            sensors += [made] if known is None else []
+            agent.sensors.append(SensorView(made, agent, index) if made.works_on_arrays() else made)
+    return controller, sensors
+
+
+def _component(
+    kind: str, spec: Any, base: type[Component], slot: str, agent: SwarmAgent, known: Component | None
+) -> Any:
+    """Return the group's component where it works on arrays, else a new one that belongs to `agent`."""
+    if known is not None and known.works_on_arrays():
+        return known
+    made = _made(kind, spec, base)
+    made.slot = slot
+    made.agent = None if made.works_on_arrays() else agent
+    return made
+
+
+# ---- walls in the core -----------------------------------------------------------------------------------------------
+
+
+def spawn_border(world: RectangularWorld) -> None:
+    """Put the world's border into the core, for lidars, cameras and PyBullet."""
+    width, height = world.config.size
+    corners = np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)])
+    _spawn_walls(world, edges(corners), "wall")
+
+
+def _spawn_walls(world: RectangularWorld, segments: Floats, prefix: str) -> None:
+    """Put thin static boxes along `segments` (K, 4) into the core."""
+    for index, (x1, y1, x2, y2) in enumerate(segments.tolist()):
+        length = float(np.hypot(x2 - x1, y2 - y1))
+        if length == 0.0:
+            continue
+        half = (0.5 * length, 0.5 * WALL_THICKNESS, 2.5 * LEAST_HEIGHT)
+        shape = ShapeParams("box", half_extents=half, rgba_color=(0.35, 0.35, 0.35, 1.0))
+        params = SimObjectSpawnParams(
+            shape, shape, pickable=False, collision_mode=CollisionMode.STATIC, block_on_collision=False
+        )
+        # Outside of the line, so that its face is where agents stop: to the right of its direction.
+        aside = 0.5 * WALL_THICKNESS / length
+        centre = (0.5 * (x1 + x2) + aside * (y2 - y1), 0.5 * (y1 + y2) - aside * (x2 - x1), half[2])
+        turn = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
+        spawn_many(world.columns, SimObject, params, np.array([centre]), turn, [f"{prefix}_{index}"])

@@ -1,0 +1,134 @@
+"""Regions of the plane: what spawners fill, goals, and what detection regions watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, as_float, as_floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.canvas import Canvas, Colour
+
+GOAL_COLOUR: Colour = (40, 160, 70)
+
+
+class Region:
+    """A part of the plane, in m: a polygon with corners (K, 2), or a disc."""
+
+    def __init__(self, points: Any = None, *, center: Any = None, radius: float | None = None) -> None:
+        if (points is None) == (center is None or radius is None):
+            raise InvalidValueError("a region has either points (three or more) or a center and a radius")
+        self.points = None if points is None else as_polygon(points, "points")
+        self.radius = 0.0 if radius is None else as_float(radius, "radius in m", low=0.0)
+        self.centre: Floats
+        if self.points is None:
+            self.centre = as_floats(center, (2,), "center")
+        else:
+            self.centre = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
+            offsets = self.points - self.centre
+            self.radius = float(np.sqrt((offsets * offsets).sum(axis=1)).max())
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The lower and upper corners (2,) of the region's box."""
+        if self.points is None:
+            return self.centre - self.radius, self.centre + self.radius
+        return self.points.min(axis=0), self.points.max(axis=0)
+
+    def contains(self, points: Floats) -> Bools:
+        """Return which of `points` (N, 2) lie inside (N,)."""
+        if self.points is None:
+            x, y = points[:, 0] - self.centre[0], points[:, 1] - self.centre[1]
+            return np.asarray(x * x + y * y <= self.radius * self.radius)
+        return inside_polygon(points, self.points)
+
+    def draw(self, canvas: Canvas, colour: Colour) -> None:
+        """Draw the region's border."""
+        if self.points is None:
+            canvas.circle(self.centre, self.radius, outline=colour)
+        else:
+            canvas.polygon(self.points, outline=colour)
+
+
+class Goal(Region):
+    """A place to be reached: a disc (`center`, `radius`) or a polygon (`points`)."""
+
+    def __init__(
+        self,
+        points: Any = None,
+        *,
+        center: Any = None,
+        radius: float | None = None,
+        name: str = "goal",
+        color: Sequence[int] = GOAL_COLOUR,
+    ) -> None:
+        super().__init__(points, center=center, radius=radius)
+        self.name = name
+        self.color = as_colour(color)
+
+
+class AreaGoal(Goal):
+    """A rectangle to be reached: its lower left corner and its size, in m."""
+
+    def __init__(self, position: Any, size: Any, *, name: str = "goal", color: Sequence[int] = GOAL_COLOUR) -> None:
+        super().__init__(rectangle(position, size), name=name, color=color)
+
+
+class CylinderGoal(Goal):
+    """A disc to be reached."""
+
+    def __init__(self, position: Any, radius: float, *, name: str = "goal", color: Sequence[int] = GOAL_COLOUR) -> None:
+        super().__init__(center=position, radius=radius, name=name, color=color)
+
+
+BUILT_IN: dict[str, type[Any]] = {
+    "Goal": Goal,
+    "goal": Goal,
+    "AreaGoal": AreaGoal,
+    "area": AreaGoal,
+    "CylinderGoal": CylinderGoal,
+    "circle": CylinderGoal,
+}
+
+
+def as_polygon(points: Any, what: str) -> Floats:
+    """Return the corners (K, 2) of a polygon; raises InvalidValueError for fewer than three."""
+    corners = as_floats(points, (None, 2), what)
+    if len(corners) < 3:
+        raise InvalidValueError(f"{what}: a polygon has three corners or more, got {len(corners)}")
+    return corners
+
+
+def as_colour(value: Any) -> Colour:
+    """Return a colour from three whole numbers in 0 to 255; raises InvalidValueError."""
+    numbers = as_floats(value, (3,), "color")
+    if (numbers < 0).any() or (numbers > 255).any() or (numbers != np.round(numbers)).any():
+        raise InvalidValueError(f"color: expected three whole numbers from 0 to 255, got {value!r}")
+    red, green, blue = numbers.astype(int).tolist()
+    return red, green, blue
+
+
+def rectangle(corner: Any, size: Any) -> Floats:
+    """Return the corners (4, 2), counter-clockwise, of a rectangle with its lower left `corner` and its `size`."""
+    x, y = as_floats(corner, (2,), "position").tolist()
+    width, height = as_floats(size, (2,), "size").tolist()
+    return np.array([(x, y), (x + width, y), (x + width, y + height), (x, y + height)])
+
+
+def edges(polygon: Floats) -> Floats:
+    """Return the sides of a polygon (K, 2) as segments (K, 4): x1, y1, x2, y2."""
+    return np.hstack((polygon, np.roll(polygon, -1, axis=0)))
+
+
+def inside_polygon(points: Floats, polygon: Floats) -> Bools:
+    """Return which of `points` (N, 2) lie inside `polygon` (K, 2), of any shape (N,); borders may count either way."""
+    x, y = points[:, 0], points[:, 1]
+    inside = np.zeros(len(points), np.bool_)
+    for x1, y1, x2, y2 in edges(polygon).tolist():
+        if y1 == y2:
+            continue
+        crosses_mask = (y1 > y) != (y2 > y)
+        inside ^= crosses_mask & (x < (x2 - x1) * (y - y1) / (y2 - y1) + x1)
+    return inside

@@ -1,0 +1,180 @@
+"""Names of the parts of a world, and how a part is made from a mapping with a `type`.
+
+A `type` is a short name, a dotted path ("package.module:Class" or "package.module.Class"), or an entry point of the
+group "fleet_sim.swarm.<kind>" of an installed distribution. The other keys are keyword arguments of its constructor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import Any
+
+from fleet_sim.entities.arguments import check_arguments
+from fleet_sim.errors import ConfigError, DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
+
+HOMES: dict[str, str] = {
+    "agent": "fleet_sim.swarm.agents",
+    "controller": "fleet_sim.swarm.controllers",
+    "sensor": "fleet_sim.swarm.sensors",
+    "spawner": "fleet_sim.swarm.spawners",
+    "metric": "fleet_sim.swarm.metrics",
+    "goal": "fleet_sim.swarm.regions",
+    "subscriber": "fleet_sim.swarm.subscribers",
+    "world": "fleet_sim.swarm.world",
+}
+"""The kinds of parts, and the modules whose `BUILT_IN` maps short names to classes."""
+
+ENTRY_POINTS = "fleet_sim.swarm."
+
+_registered: dict[str, dict[str, type[Any]]] = {kind: {} for kind in HOMES}
+
+
+def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
+    """Make `cls` known as `name` among the parts of kind `namespace`, such as "sensor".
+
+    Raises UnknownNameError for a namespace that does not exist, DuplicateNameError for a name that is taken and
+    InvalidValueError for anything but a class.
+    """
+    _require_kind(namespace)
+    if not isinstance(cls, type):
+        raise InvalidValueError(f"{namespace} {name!r}: expected a class, got {cls!r}")
+    if known_types(namespace).get(name, cls) is not cls:
+        raise DuplicateNameError(f"a {namespace} named {name!r} exists already")
+    _registered[namespace][name] = cls
+
+
+def register_agent_type(name: str, cls: type[Any]) -> None:
+    """Make a type of agent known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("agent", name, cls)
+
+
+def register_controller_type(name: str, cls: type[Any]) -> None:
+    """Make a type of controller known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("controller", name, cls)
+
+
+def register_sensor_type(name: str, cls: type[Any]) -> None:
+    """Make a type of sensor known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("sensor", name, cls)
+
+
+def register_spawner_type(name: str, cls: type[Any]) -> None:
+    """Make a type of spawner known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("spawner", name, cls)
+
+
+def register_metric_type(name: str, cls: type[Any]) -> None:
+    """Make a type of metric known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("metric", name, cls)
+
+
+def register_world_type(name: str, cls: type[Any]) -> None:
+    """Make a type of world known as `name`; see `register_dictlike_type`."""
+    register_dictlike_type("world", name, cls)
+
+
+def known_types(kind: str) -> dict[str, type[Any]]:
+    """Return the classes of a kind by name, built in and registered; entry points are loaded when asked for."""
+    _require_kind(kind)
+    return {**_built_in(kind), **_registered[kind]}
+
+
+def _require_kind(kind: str) -> None:
+    if kind not in HOMES:
+        raise unknown_name("kind of part", kind, HOMES)
+
+
+@cache
+def _built_in(kind: str) -> dict[str, type[Any]]:
+    if find_spec(HOMES[kind]) is None:
+        return {}
+    types: dict[str, type[Any]] = import_module(HOMES[kind]).BUILT_IN
+    return types
+
+
+@cache
+def _entry_points(kind: str) -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS + kind)}
+
+
+def find_type(kind: str, name: object) -> type[Any]:
+    """Return the class called `name` among the parts of `kind`; a class is returned as it is.
+
+    Raises UnknownNameError with the closest name, and InvalidValueError for a path that cannot be imported.
+    """
+    if isinstance(name, type):
+        return name
+    known = known_types(kind)
+    if not isinstance(name, str):
+        raise InvalidValueError(f"{kind}: type must be a name or a dotted path, got {name!r}")
+    if name in known:
+        return known[name]
+    points = _entry_points(kind)
+    if name in points:
+        loaded: type[Any] = points[name].load()
+        return loaded
+    if ":" in name or "." in name:
+        return _imported(kind, name)
+    raise unknown_name(kind, name, {*known, *points})
+
+
+def _imported(kind: str, path: str) -> type[Any]:
+    module, _, name = path.rpartition(":" if ":" in path else ".")
+    try:
+        cls = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidValueError(
+            f"{kind}: {path!r} cannot be imported ({error}); write package.module:Class, and see that the folder of"
+            " the package is where Python looks for modules"
+        ) from error
+    if not isinstance(cls, type):
+        raise InvalidValueError(f"{kind}: {path!r} is not a class but {cls!r}")
+    return cls
+
+
+def split(kind: str, spec: object) -> tuple[type[Any], dict[str, Any]]:
+    """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
+
+    Raises UnknownNameError and InvalidValueError.
+    """
+    if isinstance(spec, (str, type)):
+        return find_type(kind, spec), {}
+    if not isinstance(spec, Mapping):
+        raise InvalidValueError(f"{kind}: must be a name or a mapping with a type and its parameters, got {spec!r}")
+    params = dict(spec)
+    if "type" not in params:
+        raise InvalidValueError(f"{kind}: `type` is missing; known are {', '.join(sorted(known_types(kind)))}")
+    return find_type(kind, params.pop("type")), params
+
+
+def make(kind: str, spec: object, base: type[Any], *given: Any) -> Any:
+    """Return the part that `spec` describes: `cls(*given, **parameters)`; an object of `base` is returned as it is.
+
+    Raises UnknownNameError and InvalidValueError for a name, a parameter or a value that is not allowed.
+    """
+    if isinstance(spec, base):
+        return spec
+    cls, params = split(kind, spec)
+    what = f"{kind} {spec['type'] if isinstance(spec, Mapping) else cls.__name__}"
+    if not issubclass(cls, base):
+        raise InvalidValueError(f"{what}: expected a class derived from {base.__name__}")
+    return construct(cls, params, what, *given)
+
+
+def construct(cls: type[Any], params: Mapping[str, Any], what: str, *given: Any) -> Any:
+    """Return `cls(*given, **params)`, with `params` checked by name; raises InvalidValueError naming `what`."""
+    make_one: Any = cls
+    call: Callable[..., Any] = partial(make_one, *given)
+    check_arguments(call, params, what)
+    try:
+        return call(**params)
+    except ConfigError as error:
+        raise ConfigError(f"{what}: {error}") from error
+    except FleetSimError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{what}: {error}") from error

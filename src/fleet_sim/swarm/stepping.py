@@ -1,0 +1,220 @@
+"""The step of a world, as systems in the pipeline of its simulation.
+
+Spawners; agents: controller, change of state, sensors; objects likewise; metrics; subscribers. `together` does each
+part of the agents' step for all of them at once, `in_turn` all parts for one agent before the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.core import steering
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.modes import ControllerMode
+from fleet_sim.motion.laws import motion_law
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.collisions import keep_apart
+from fleet_sim.swarm.groups import Group
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+IDLE = ControllerMode.IDLE.code
+
+
+class Stepper:
+    """Runs the parts of a world's step."""
+
+    def __init__(self, world: RectangularWorld) -> None:
+        self._world = world
+        self._guard = world.sim.guard
+
+    def install(self) -> None:
+        """Add the systems to the pipeline, in the order of the step."""
+        pipeline = self._world.sim.pipeline
+        together = self._world.config.update == "together"
+        before_motion = [("swarm_spawners", self._run_spawners)]
+        before_motion += [("swarm_controllers", self._command_all)] if together else [("swarm_agents", self._in_turn)]
+        after_motion = [("swarm_collisions", self._keep_apart), ("swarm_sensors", self._sense_all)] if together else []
+        after_motion += [("swarm_objects", self._run_objects)]
+        for name, run in before_motion:
+            pipeline.add(System(name, Phase.UPDATE, run), before="motion")
+        for name, run in after_motion:
+            pipeline.add(System(name, Phase.UPDATE, run), before="entity_callbacks")
+        for name, run in (("swarm_metrics", self._run_metrics), ("swarm_subscribers", self._run_subscribers)):
+            pipeline.add(System(name, Phase.OBSERVE, run), before="snapshot")
+
+    def call(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Call user code; returns None where it raised and faults are survived."""
+        return self._guard.call(what, function, *args)
+
+    # ---- spawners ----------------------------------------------------------------------------------------------------
+
+    def _run_spawners(self, dt: float) -> None:
+        self.run_spawners()
+
+    def run_spawners(self) -> None:
+        """Step all spawners and drop those that are done."""
+        world = self._world
+        for spawner in list(world.spawners):
+            self.call("spawner", spawner.step)
+            spawner.mark_for_deletion = spawner.mark_for_deletion or spawner.oneshot
+        world.spawners[:] = [spawner for spawner in world.spawners if not spawner.mark_for_deletion]
+
+    # ---- agents, together --------------------------------------------------------------------------------------------
+
+    def _command_all(self, dt: float) -> None:
+        world = self._world
+        world.refresh()
+        for group in world.population_groups:
+            if _steps_itself(group):
+                for agent in list(group.agents):
+                    self.call("agent step", agent.step)
+            else:
+                self._command(group)
+
+    def _keep_apart(self, dt: float) -> None:
+        world = self._world
+        world.refresh()
+        groups = [group for group in world.population_groups if not _steps_itself(group)]
+        rows = np.concatenate([NO_ROWS, *(group.rows for group in groups)])
+        self._settle(rows)
+
+    def _sense_all(self, dt: float) -> None:
+        world = self._world
+        for group in world.population_groups:
+            if not _steps_itself(group):
+                self._sense(group)
+
+    # ---- agents, in turn ---------------------------------------------------------------------------------------------
+
+    def _in_turn(self, dt: float) -> None:
+        world = self._world
+        world.refresh()
+        for agent in list(world.population):
+            if agent.is_alive:
+                self.call("agent step", agent.step)
+        world.refresh()
+
+    def step_alone(self, agent: SwarmAgent) -> None:
+        """Take one agent through its controller, its change of state, collisions and its sensors."""
+        group = agent.alone()
+        self._take_turn(group)
+
+    def _take_turn(self, group: Group) -> None:
+        driven = self._command(group)
+        self._move(driven)
+        self._settle(group.rows)
+        self._sense(group)
+
+    def _move(self, rows: Rows) -> None:
+        """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
+        columns, dt = self._world.columns, self._world.dt
+        for row_law in np.unique(columns.motion.law[rows]).tolist():
+            if row_law:
+                motion_law(row_law).step(columns, rows[columns.motion.law[rows] == row_law], dt)
+        columns.motion.control[rows] = IDLE
+
+    # ---- parts of an agent's step ------------------------------------------------------------------------------------
+
+    def _command(self, group: Group) -> Rows:
+        """Let the group's controller decide; returns the rows it commanded."""
+        world = self._world
+        if not len(group):
+            return NO_ROWS
+        world.swarm.previous[group.rows] = group.positions
+        if group.controller is None:
+            return NO_ROWS
+        actions = self.call("controller", group.controller.act, group)
+        if actions is None:
+            actions = np.zeros((len(group), 2))
+        twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), world.steps))
+        driven_mask = ~np.isnan(twists).any(axis=1) & world.columns.alive[group.rows]
+        driven_mask &= world.columns.motion.law[group.rows] != 0
+        rows, twists = group.rows[driven_mask], twists[driven_mask]
+        twists[world.swarm.halted[rows]] = 0.0
+        linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+        linear[:, 0], angular[:, 2] = twists[:, 0], twists[:, 1]
+        steering.give_velocities(world.columns, rows, linear, angular)
+        return rows
+
+    def _settle(self, rows: Rows) -> None:
+        """Keep `rows` apart from others after they moved, and halt those that are where they wanted to be."""
+        world = self._world
+        keep_apart(world, rows)
+        wishing = rows[world.swarm.stop_at_goal[rows]]
+        if len(wishing):
+            for goal in world.goals:
+                world.swarm.halted[wishing[goal.contains(world.columns.position[wishing, :2])]] = True
+
+    def _sense(self, group: Group) -> None:
+        if not len(group):
+            return
+        for index, sensor in enumerate(group.sensors):
+            readings = self.call("sensor", sensor.sense, group)
+            if readings is not None:
+                group.note(index, readings)
+
+    # ---- the rest of the step ----------------------------------------------------------------------------------------
+
+    def _run_objects(self, dt: float) -> None:
+        world = self._world
+        world.refresh()
+        for group in world.object_groups:
+            if _steps_itself(group):
+                for agent in list(group.agents):
+                    self.call("object step", agent.step)
+            elif group.controller is not None or group.sensors:
+                self._take_turn(group)
+
+    def _run_metrics(self, dt: float) -> None:
+        world = self._world
+        world.refresh()
+        world.traces.follow()
+        for metric in world.metrics:
+            if metric.world is None:
+                metric.attach_world(world)
+            self.call("metric", metric.calculate)
+
+    def _run_subscribers(self, dt: float) -> None:
+        world = self._world
+        world.steps += 1
+        for subscriber in list(world.subscribers):
+            self.call("subscriber", getattr(subscriber, "step", subscriber), world)
+        world.check_stop()
+
+
+def _steps_itself(group: Group) -> bool:
+    return group.kind.step is not SwarmAgent.step
+
+
+def _checked(group: Group, actions: Any) -> Floats:
+    """Return a controller's actions as (N, 2) numbers, finite or NaN; raises InvalidValueError."""
+    array = np.array(actions, np.float64)
+    if array.shape != (len(group), 2) or np.isinf(array).any():
+        raise InvalidValueError(
+            f"{type(group.controller).__name__}: expected finite actions of shape ({len(group)}, 2), got {actions!r}"
+        )
+    return array
+
+
+def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
+    """Return actions with the agents' own factors put in, and as late as their settings say."""
+    spread = getattr(group.config, "idiosyncrasies", None)
+    if spread is not None:
+        factors = group.column("action factors", (2,), default=np.nan)
+        new = np.flatnonzero(np.isnan(factors[:, 0]))
+        if len(new):
+            factors[new] = group.rng.normal(1.0, spread, (len(new), 2))
+        actions = actions * factors
+    delay = getattr(group.config, "delay", 0)
+    if delay:
+        waiting = group.column("action queue", (delay, 2))
+        place = steps % delay
+        actions, waiting[:, place] = waiting[:, place].copy(), actions
+    return actions

@@ -1,0 +1,288 @@
+"""RectangularWorld: what is in a swarm world, and what happens in a step.
+
+A world owns a simulation of the core: its agents are rows there, its step is the simulation's step, with the systems of
+`stepping.py` in it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import as_float, as_floats
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
+from fleet_sim.params import SimulationParams
+from fleet_sim.settings import read
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+from fleet_sim.swarm import population, registry
+from fleet_sim.swarm.agent_config import AgentConfig
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.base import Metric, Spawner
+from fleet_sim.swarm.config import RectangularWorldConfig, WorldConfig
+from fleet_sim.swarm.expressions import Expression
+from fleet_sim.swarm.files import load_world
+from fleet_sim.swarm.memory import SwarmMemory
+from fleet_sim.swarm.regions import Goal
+from fleet_sim.swarm.roster import Roster, rows_of
+from fleet_sim.swarm.stepping import Stepper
+from fleet_sim.swarm.traces import Traces
+
+COLLISION_MARGIN = 1e-3
+"""Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
+
+
+class RectangularWorld(Roster):
+    """A rectangle with a population, objects, spawners, goals, metrics and subscribers.
+
+    These are lists, in the order in which their members are stepped. `setup` fills them from the configuration; what is
+    made in code may be appended at any time between steps.
+    """
+
+    config_class: ClassVar[type[RectangularWorldConfig]] = RectangularWorldConfig
+
+    def __init__(
+        self, config: WorldConfig | Mapping[str, Any] | None = None, sim: MultiRobotSimulationCore | None = None
+    ) -> None:
+        """Make an empty world; `sim` is the simulation to live in, by default one of its own. See `setup`.
+
+        Raises ConfigError for a wrong configuration, and DuplicateNameError where `sim` has a world already.
+        """
+        self.config: RectangularWorldConfig = read(self.config_class, config or {})
+        self.sim = sim or MultiRobotSimulationCore(simulation_params(self.config))
+        Roster.__init__(self, self.sim.world, self.config)
+        self.spawners: list[Spawner] = []
+        self.goals: list[Goal] = []
+        self.metrics: list[Metric] = []
+        self.subscribers: list[Any] = []
+        self.steps = 0
+        """How many steps were completed."""
+        self.stopped = False
+        """Whether `stop_at` came true."""
+        self.traces = Traces(self)
+        self._is_set_up = False
+        self._stop = Expression(self.config.stop_at) if isinstance(self.config.stop_at, str) else None
+        self._stepper = Stepper(self)
+        self._stepper.install()
+        self.sim.checkpoints.register("swarm", SwarmMemory(self))
+        self.sim.register_manager(self, "swarm")
+        if self.config.collide_walls:
+            population.spawn_border(self)
+
+    # ---- setting up and running --------------------------------------------------------------------------------------
+
+    def setup(self, step_spawners: bool = True) -> None:
+        """Make what the configuration names: agents, spawners, objects, metrics, in this order; then step the spawners.
+
+        Goals come first and subscribers last. Raises StateError when called again, and ConfigError naming the entry
+        that is wrong; see `reset` for going back.
+        """
+        if self._is_set_up:
+            raise StateError("setup() was called already; reset() goes back to the start")
+        self._is_set_up = True
+        config = self.config
+        for key, entry in _each("goals", config.goals):
+            self.goals.append(_at(key, registry.make, "goal", entry, Goal))
+        for key, entry in _each("agents", config.agents):
+            _at(key, self.spawn, entry)
+        for key, entry in _each("spawners", config.spawners):
+            self.spawners.append(_at(key, registry.make, "spawner", entry, Spawner, self))
+        for key, entry in _each("objects", config.objects):
+            _at(key, self.add_object, entry)
+        for key, entry in _each("metrics", config.metrics):
+            self.add_metric(_at(key, registry.make, "metric", entry, Metric))
+        if step_spawners:
+            self._stepper.run_spawners()
+        for key, entry in _each("subscribers", config.subscribers):
+            made = entry if callable(entry) else _at(key, registry.make, "subscriber", entry, object)
+            self.subscribers.append(made)
+        self._check_stop_names()
+
+    def step(self) -> None:
+        """Advance by one time step: the same as `sim.step_once()`."""
+        self.sim.step_once()
+
+    def evaluate(self, steps: int) -> dict[str, float]:
+        """Make up to `steps` steps (fewer where `stop_at` comes true) and return the average of each metric by name."""
+        if not self._is_set_up:
+            self.setup()
+        for _ in range(steps):
+            if self.stopped:
+                break
+            self.step()
+        return dict(metric.out_average() for metric in self.metrics)
+
+    def reset(self) -> None:
+        """Go back to the moment before the first step, with the same random streams."""
+        self.sim.reset()
+
+    def close(self) -> None:
+        """Close subscribers and the simulation; may be called again."""
+        for subscriber in self.subscribers:
+            if hasattr(subscriber, "close"):
+                subscriber.close()
+        self.sim.close()
+
+    def __enter__(self) -> RectangularWorld:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def check_stop(self) -> None:
+        """Note whether `stop_at` has come true; a running simulation then ends."""
+        condition = self.config.stop_at
+        if condition is None or self.stopped:
+            return
+        if isinstance(condition, int):
+            self.stopped = self.steps >= condition
+        elif self._stop is not None:
+            self.stopped = bool(self._stop.value(self._stop_values()))
+        elif callable(condition):
+            self.stopped = bool(self._stepper.call("stop_at", condition, self))
+        if self.stopped and self.sim.is_running:
+            self.sim.stop()
+
+    def _stop_values(self) -> dict[str, Any]:
+        values = {metric.name: metric.value for metric in self.metrics}
+        return {**values, "steps": self.steps, "time": self.time, "population": len(self.population), "metrics": values}
+
+    def _check_stop_names(self) -> None:
+        if self._stop is not None:
+            try:
+                self._stop.check_names(self._stop_values())
+            except InvalidValueError as error:
+                raise ConfigError(str(error), path="stop_at") from error
+
+    def step_alone(self, agent: SwarmAgent) -> None:
+        """Take one agent through controller, change of state and sensors: what `SwarmAgent.step` does."""
+        self._stepper.step_alone(agent)
+
+    # ---- time and chance ---------------------------------------------------------------------------------------------
+
+    @property
+    def dt(self) -> float:
+        """The length of a step, in s."""
+        return self.sim.clock.dt
+
+    @property
+    def time(self) -> float:
+        """Simulated time of the completed steps, in s."""
+        return self.sim.clock.seconds(self.steps)
+
+    @property
+    def seed(self) -> int:
+        """What the random streams come from."""
+        return self.columns.random.seed
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Return the random stream for `purpose`. Ask for it at each use: going back in time replaces it."""
+        return self.columns.random.stream(f"swarm {purpose}")
+
+    # ---- coming and going --------------------------------------------------------------------------------------------
+
+    def spawn(self, spec: Any, position: Any = None, angle: float | None = None) -> SwarmAgent:
+        """Add one agent to the population, from a mapping as in a configuration; returns it.
+
+        `position` (2,) and `angle` take precedence over those in `spec`. Raises ConfigError, UnknownNameError or
+        InvalidValueError.
+        """
+        return self._add(self.recipe(spec), position, angle)
+
+    def add_object(self, spec: Any, position: Any = None, angle: float | None = None) -> SwarmAgent:
+        """Add one object, as `spawn` does."""
+        return self._add(population.make_recipe(self, spec, is_object=True), position, angle)
+
+    def _add(self, recipe: population.Recipe, position: Any, angle: float | None) -> SwarmAgent:
+        config: AgentConfig = recipe.config
+        place = position if position is not None else config.position or 0.5 * self.size
+        return population.spawn(self, recipe, [place], [config.angle if angle is None else angle])[0]
+
+    def recipe(self, spec: Any) -> population.Recipe:
+        """Return `spec` checked, for spawning many agents of the population alike."""
+        return population.make_recipe(self, spec, is_object=False)
+
+    def spawn_many(self, recipe: population.Recipe, positions: Any, angles: Any) -> list[SwarmAgent]:
+        """Add one agent per position (N, 2) with headings (N,), in one write; returns them."""
+        return population.spawn(self, recipe, positions, angles)
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric of that name; raises UnknownNameError with the closest one."""
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise unknown_name("metric", name, [metric.name for metric in self.metrics])
+
+    def add_metric(self, metric: Metric) -> None:
+        """Take `metric` after each step from now on; raises InvalidValueError where its name is taken."""
+        if any(known.name == metric.name for known in self.metrics):
+            raise InvalidValueError(f"there are two metrics named {metric.name!r}; give one of them another name")
+        metric.attach_world(self)
+        self.metrics.append(metric)
+
+    def remove(self, agents: Iterable[SwarmAgent]) -> None:
+        """Take agents or objects out of the world."""
+        self.sim.remove_rows(rows_of([agent for agent in agents if agent.is_alive]))
+
+    def place(self, row: int, position: Any, angle: float) -> None:
+        """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
+        point = self.columns.position[row].copy()
+        point[:2] = as_floats(position, (2,), "position")
+        turn = quaternions.from_yaws(np.array([as_float(angle, "angle in rad")]))
+        self.columns.place(np.array([row]), point[None], turn)
+        self.forget_cached()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RectangularWorld:
+        """A world stays itself in a copy of what refers to it."""
+        return self
+
+
+def World_from_config(
+    config: WorldConfig | Mapping[str, Any] | str | Path, sim: MultiRobotSimulationCore | None = None
+) -> RectangularWorld:
+    """Return the world that a configuration describes, not set up yet: a mapping, a WorldConfig, or a YAML file.
+
+    Its `type` names the world's class; without one it is a RectangularWorld. Raises ConfigError.
+    """
+    if isinstance(config, (str, Path)):
+        config = load_world(config)
+    if isinstance(config, WorldConfig):
+        return RectangularWorld(config, sim)
+    cls, params = registry.split("world", {"type": "RectangularWorld", **config})
+    if not issubclass(cls, RectangularWorld):
+        raise InvalidValueError(f"world: {cls.__name__} does not derive from RectangularWorld")
+    return cls(params, sim)
+
+
+def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
+    """Return the settings of the simulation a world makes for itself. What user code raises is not survived there."""
+    return SimulationParams(
+        gui=False,
+        timestep=config.time_step,
+        seed=secrets.randbits(32) if config.seed is None else config.seed,
+        target_rtf=0.0,
+        collision_margin=COLLISION_MARGIN,
+        monitor=False,
+        raise_on_fault=True,
+    )
+
+
+def _each(section: str, entries: list[Any]) -> list[tuple[str, Any]]:
+    return [(f"{section}[{index}]", entry) for index, entry in enumerate(entries)]
+
+
+def _at(key: str, function: Any, *args: Any) -> Any:
+    """Return `function(*args)`; what is wrong is reported with the key of the entry."""
+    try:
+        return function(*args)
+    except FleetSimError as error:
+        inner = error.path if isinstance(error, ConfigError) else ""
+        text = str(error).removeprefix(f"{inner}: ")
+        raise ConfigError(text, path=f"{key}.{inner}" if inner else key) from error
+
+
+BUILT_IN: dict[str, type[Any]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
