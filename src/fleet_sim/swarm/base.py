@@ -125,12 +125,10 @@ class Metric:
     """
 
     def __init__(self, name: str | None = None, history_size: int = HISTORY_SIZE) -> None:
-        if isinstance(history_size, bool) or not isinstance(history_size, int) or history_size < 1:
-            raise InvalidValueError(f"history_size: expected a whole number of at least 1, got {history_size!r}")
         self.name = name or type(self).__name__
-        self.history_size = history_size
+        self.history_size = positive(history_size, "history_size")
         self.world: RectangularWorld | None = None
-        self.value_history: deque[float] = deque(maxlen=history_size)
+        self.value_history: deque[float] = deque(maxlen=self.history_size)
 
     def attach_world(self, world: RectangularWorld) -> None:
         """Observe `world` from now on; called before the first step."""
@@ -209,3 +207,10 @@ class Drawable:
     def draw(self, canvas: Canvas) -> None:
         """Draw on `canvas`, over what is there."""
         raise NotImplementedError
+
+
+def positive(value: Any, what: str) -> int:
+    """Return a whole number of at least 1; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidValueError(f"{what}: expected a whole number of at least 1, got {value!r}")
+    return int(value)

@@ -135,6 +135,16 @@ class Group(Crowd):
             self._defaults[name] = default
         return known
 
+    @property
+    def whole(self) -> Group:
+        """The group these agents are of: itself, but for a group of one agent alone."""
+        return self
+
+    @property
+    def places(self) -> Ints:
+        """The place of each agent in the whole group (N,)."""
+        return np.arange(len(self))
+
     def only(self, place: int) -> Group:
         """Return a group of the agent at `place` alone."""
         return _Single(self, place)
@@ -192,6 +202,7 @@ class _Single(Group):
     def __init__(self, group: Group, place: int) -> None:
         Crowd.__init__(self, group.columns, group.swarm, group.rows[place : place + 1])
         self._group = group
+        self._place = place
         self._slice = slice(place, place + 1)
         self.world, self.index, self.kind, self.config = group.world, group.index, group.kind, group.config
         self.controller, self.sensors = group.controller, group.sensors
@@ -203,6 +214,14 @@ class _Single(Group):
         whole = self._group.column(name, shape, dtype=dtype, default=default)
         self.state[name] = whole[self._slice]
         return self.state[name]
+
+    @property
+    def whole(self) -> Group:
+        return self._group
+
+    @property
+    def places(self) -> Ints:
+        return np.array([self._place])
 
     def only(self, place: int) -> Group:
         return self

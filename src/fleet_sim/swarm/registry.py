@@ -6,8 +6,9 @@ group "fleet_sim.swarm.<kind>" of an installed distribution. The other keys are 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -167,14 +168,43 @@ def make(kind: str, spec: object, base: type[Any], *given: Any) -> Any:
 
 def construct(cls: type[Any], params: Mapping[str, Any], what: str, *given: Any) -> Any:
     """Return `cls(*given, **params)`, with `params` checked by name; raises InvalidValueError naming `what`."""
-    make_one: Any = cls
-    call: Callable[..., Any] = partial(make_one, *given)
-    check_arguments(call, params, what)
+    check_arguments(_with_parameters(cls, len(given)), params, what)
     try:
-        return call(**params)
+        return cls(*given, **params)
     except ConfigError as error:
         raise ConfigError(f"{what}: {error}") from error
     except FleetSimError:
         raise
     except (TypeError, ValueError) as error:
         raise InvalidValueError(f"{what}: {error}") from error
+
+
+def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
+    """Return what the constructor of `cls` takes by name; what it passes on as ** counts as its base's."""
+    found: dict[str, inspect.Parameter] = {}
+    found_any = False
+    for ancestor in cls.__mro__:
+        if "__init__" not in vars(ancestor) or ancestor is object:
+            continue
+        own = list(inspect.signature(vars(ancestor)["__init__"]).parameters.values())[1:]
+        for parameter in own:
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                # What a base class needs, the constructor above it may well give by itself.
+                needed = not found_any or parameter.default is not parameter.empty
+                found.setdefault(parameter.name, parameter if needed else parameter.replace(default=None))
+        found_any = True
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
+            break
+    return found
+
+
+def _with_parameters(cls: type[Any], given: int) -> Callable[..., Any]:
+    """Return a function with the signature of the constructor of `cls`, without the first `given` parameters."""
+
+    def constructor() -> None:
+        """Stand for the constructor."""
+
+    parameters = list(parameters_of(cls).values())[given:]
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return constructor

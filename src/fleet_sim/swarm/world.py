@@ -22,7 +22,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.swarm import population, registry
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Metric, Spawner
+from fleet_sim.swarm.base import Metric, Spawner, Subscriber
 from fleet_sim.swarm.config import RectangularWorldConfig, WorldConfig
 from fleet_sim.swarm.expressions import Expression
 from fleet_sim.swarm.files import load_world
@@ -63,6 +63,8 @@ class RectangularWorld(Roster):
         """How many steps were completed."""
         self.stopped = False
         """Whether `stop_at` came true."""
+        self.keys: set[str] = set()
+        """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.traces = Traces(self)
         self._is_set_up = False
         self._stop = Expression(self.config.stop_at) if isinstance(self.config.stop_at, str) else None
@@ -98,8 +100,9 @@ class RectangularWorld(Roster):
         if step_spawners:
             self._stepper.run_spawners()
         for key, entry in _each("subscribers", config.subscribers):
-            made = entry if callable(entry) else _at(key, registry.make, "subscriber", entry, object)
-            self.subscribers.append(made)
+            self.subscribers.append(
+                entry if callable(entry) else _at(key, registry.make, "subscriber", entry, Subscriber)
+            )
         self._check_stop_names()
 
     def step(self) -> None:

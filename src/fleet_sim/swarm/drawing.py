@@ -1,0 +1,135 @@
+"""Pictures of a world: on any canvas, and on one made of pixels that needs no window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes, Floats
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.swarm.canvas import Canvas, Colour
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+WALL_COLOUR: Colour = (60, 60, 60)
+SENSOR_COLOUR: Colour = (205, 205, 205)
+SMOOTH = 2
+"""Pictures are drawn so many times as large, and made smaller, for smooth lines."""
+
+
+def draw_world(world: RectangularWorld, canvas: Canvas) -> None:
+    """Draw a world: goals and walls, what sensors see, objects, then agents; later ones on top."""
+    canvas.clear(world.config.background_color)
+    for goal in world.goals:
+        goal.draw(canvas, goal.color)
+    if world.config.show_walls:
+        width, height = world.config.size
+        canvas.polygon(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]), outline=WALL_COLOUR)
+    for group in world.groups:
+        for sensor in group.sensors if len(group) else ():
+            outlines = sensor.outlines(group)
+            for outline in () if outlines is None else outlines:
+                canvas.polygon(outline, outline=SENSOR_COLOUR)
+    for member in (*world.objects, *world.population):
+        member.draw(canvas)
+
+
+class Frame:
+    """How a world fits in a picture: `scale` pixels per metre, the world's lower left corner in the lower left.
+
+    `center` is the point of the world in the middle of the picture.
+    """
+
+    def __init__(self, world: RectangularWorld, width: int, height: int, margin: float = 0.03) -> None:
+        self.width, self.height = width, height
+        share = 1.0 - 2.0 * margin
+        self.scale = float(np.min(np.array([width, height]) * share / world.size))
+        self.center: Floats = 0.5 * world.size
+
+    def pixels(self, points: Floats) -> Floats:
+        """Return where `points` (K, 2) are in the picture: (K, 2), x to the right and y down."""
+        x = (points[:, 0] - self.center[0]) * self.scale + 0.5 * self.width
+        y = (self.center[1] - points[:, 1]) * self.scale + 0.5 * self.height
+        return np.stack((x, y), axis=1)
+
+    def point(self, x: float, y: float) -> Floats:
+        """Return the point (2,) of the world at a pixel."""
+        return self.center + np.array([x - 0.5 * self.width, 0.5 * self.height - y]) / self.scale
+
+
+class PictureCanvas:
+    """A canvas of pixels."""
+
+    def __init__(self, frame: Frame) -> None:
+        """Raises MissingDependencyError where Pillow is not installed."""
+        try:
+            from PIL import Image, ImageDraw
+        except ImportError as error:
+            raise missing_extra("PIL", "swarm", "drawing a world") from error
+        self._frame = frame
+        self._image = Image.new("RGB", (frame.width * SMOOTH, frame.height * SMOOTH))
+        self._pen: Any = ImageDraw.Draw(self._image)
+
+    def _at(self, points: Floats) -> list[tuple[float, float]]:
+        return [(x, y) for x, y in (self._frame.pixels(points) * SMOOTH).tolist()]
+
+    def clear(self, colour: Colour) -> None:
+        """Begin anew, with everything in one colour."""
+        self._pen.rectangle((0, 0, *self._image.size), fill=colour)
+
+    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+        """Draw a closed polygon."""
+        corners = self._at(points)
+        if fill is not None:
+            self._pen.polygon(corners, fill=fill)
+        if outline is not None:
+            self._pen.line([*corners, corners[0]], fill=outline, width=SMOOTH, joint="curve")
+
+    def circle(
+        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
+    ) -> None:
+        """Draw a circle."""
+        ((x, y),) = self._at(centre[None])
+        size = radius * self._frame.scale * SMOOTH
+        if size < 2.0 * SMOOTH:
+            size, fill = 2.0 * SMOOTH, fill or outline
+        self._pen.ellipse((x - size, y - size, x + size, y + size), fill=fill, outline=outline, width=SMOOTH)
+
+    def line(self, points: Floats, colour: Colour) -> None:
+        """Draw an open line."""
+        self._pen.line(self._at(points), fill=colour, width=SMOOTH)
+
+    def text(self, lines: list[str], colour: Colour) -> None:
+        """Write lines in the upper left corner."""
+        self._pen.multiline_text((6 * SMOOTH, 6 * SMOOTH), "\n".join(lines), fill=colour, font_size=12 * SMOOTH)
+
+    @property
+    def image(self) -> Any:
+        """The picture, a Pillow image."""
+        return self._image.reduce(SMOOTH)
+
+    @property
+    def rgb(self) -> Bytes:
+        """The picture as numbers (H, W, 3)."""
+        return np.asarray(self.image)
+
+
+def picture(world: RectangularWorld, width: int = 500, height: int | None = None) -> PictureCanvas:
+    """Return a picture of `world` as it is now; without `height` it has the world's proportions.
+
+    Raises MissingDependencyError where Pillow is not installed.
+    """
+    if width < 16:
+        raise InvalidValueError(f"width: a picture has 16 pixels or more, got {width!r}")
+    tall = round(width * world.config.size[1] / world.config.size[0]) if height is None else height
+    canvas = PictureCanvas(Frame(world, width, max(tall, 16)))
+    draw_world(world, canvas)
+    return canvas
+
+
+def save_picture(world: RectangularWorld, path: str | Path, width: int = 500) -> None:
+    """Write a picture of `world` as it is now; the ending of `path` says the format."""
+    picture(world, width).image.save(path)

@@ -1,0 +1,87 @@
+"""Plots of metrics over time: in a file at the end of a run, or in a window while it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.swarm.base import Subscriber, positive
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+MOST_POINTS = 4000
+"""Beyond these, every other point is dropped and points are taken half as often."""
+
+
+class MetricPlot(Subscriber):
+    """Plots `metrics` (names; None: all of them) over simulated time.
+
+    With `path` the plot is written when it is closed, in the format of the ending. With `live` it is in a window that
+    follows the run, redrawn after every `every` steps.
+    """
+
+    def __init__(
+        self, path: str | Path | None = None, metrics: list[str] | None = None, every: int = 30, live: bool = False
+    ) -> None:
+        """Raises MissingDependencyError where matplotlib is not installed."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise missing_extra("matplotlib", "plot", "plotting metrics") from error
+        if path is None and not live:
+            raise InvalidValueError("a plot needs a path, or live: true")
+        self.path = None if path is None else Path(path)
+        if self.path is not None and not self.path.parent.is_dir():
+            raise InvalidValueError(f"path: there is no folder {str(self.path.parent)!r}")
+        self.metrics = metrics
+        self.every = positive(every, "every")
+        self.live = live
+        self._figure: Any = None
+        self._new_figure: Any = Figure
+        self._stride = 1
+        self.times: list[float] = []
+        self.values: dict[str, list[float]] = {}
+
+    def step(self, world: RectangularWorld) -> None:
+        """Note the metrics of this step."""
+        if not self.values:
+            names = [metric.name for metric in world.metrics] if self.metrics is None else self.metrics
+            self.values = {world.metric(name).name: [] for name in names}
+        if world.steps % self._stride == 0:
+            self.times.append(world.time)
+            for name, values in self.values.items():
+                values.append(world.metric(name).value)
+        if len(self.times) > MOST_POINTS:
+            self._stride *= 2
+            self.times = self.times[1::2]
+            self.values = {name: values[1::2] for name, values in self.values.items()}
+        if self.live and world.steps % self.every == 0:
+            self._show()
+
+    def _show(self) -> None:
+        import matplotlib.pyplot as plt
+
+        if self._figure is None:
+            plt.ion()
+            self._figure = plt.figure("metrics")
+        self._draw(self._figure)
+        self._figure.canvas.draw_idle()
+        self._figure.canvas.flush_events()
+
+    def _draw(self, figure: Any) -> None:
+        figure.clear()
+        axes = figure.subplots(max(1, len(self.values)), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, (name, values) in zip(axes, self.values.items(), strict=False):
+            axis.plot(self.times, values, linewidth=1.2)
+            axis.set_ylabel(name)
+            axis.grid(alpha=0.3)
+        axes[-1].set_xlabel("simulated time in s")
+
+    def close(self) -> None:
+        """Write the plot; may be called again."""
+        if self.path is not None:
+            figure = self._new_figure(figsize=(7.0, 1.2 + 1.8 * max(1, len(self.values))), layout="constrained")
+            self._draw(figure)
+            figure.savefig(self.path, dpi=120)

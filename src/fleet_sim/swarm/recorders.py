@@ -1,0 +1,148 @@
+"""Recording a world as a GIF or a film."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.swarm.base import Subscriber, positive
+from fleet_sim.swarm.drawing import picture
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+COLOURS = 64
+"""Of a GIF. One palette for all frames keeps what stands still from flickering."""
+
+
+class Recorder(Subscriber):
+    """Draws every `every_ith_frame`th step; after `duration` steps (None: never) it stops and closes its file."""
+
+    def __init__(self, path: str | Path, duration: int | None, every_ith_frame: int, width: int) -> None:
+        self.path = Path(path)
+        self.duration = None if duration is None else positive(duration, "duration")
+        self.every = positive(every_ith_frame, "every_ith_frame")
+        self.width = positive(width, "width")
+        self.closed = False
+        if not self.path.parent.is_dir():
+            raise InvalidValueError(f"path: there is no folder {str(self.path.parent)!r}")
+
+    def step(self, world: RectangularWorld) -> None:
+        """Draw the world where that is due."""
+        if self.closed or world.steps % self.every:
+            return
+        if self.duration is not None and world.steps > self.duration:
+            self.close()
+            return
+        self.add(picture(world, self.width).rgb)
+
+    def add(self, rgb: Bytes) -> None:
+        """Take one picture (H, W, 3)."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write what is left."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Finish the file; may be called again."""
+        if not self.closed:
+            self.closed = True
+            self.finish()
+
+
+class GifRecorder(Recorder):
+    """Writes a GIF when it is closed. It shows each picture for `time_per_frame` ms, and begins again at the end."""
+
+    def __init__(
+        self,
+        path: str | Path = "world.gif",
+        duration: int | None = 800,
+        every_ith_frame: int = 10,
+        time_per_frame: int = 50,
+        width: int = 400,
+    ) -> None:
+        super().__init__(path, duration, every_ith_frame, width)
+        self.time_per_frame = positive(time_per_frame, "time_per_frame")
+        self._palette: Any = None
+        self._frames: list[bytes] = []
+
+    def add(self, rgb: Bytes) -> None:
+        """Take one picture; it is kept compressed, some kilobytes each."""
+        from PIL import Image
+
+        image = Image.fromarray(rgb)
+        if self._palette is None:
+            self._palette = image.quantize(COLOURS)
+        stream = io.BytesIO()
+        image.quantize(palette=self._palette, dither=Image.Dither.NONE).save(stream, "png")
+        self._frames.append(stream.getvalue())
+
+    def finish(self) -> None:
+        """Write the file; without a picture there is none."""
+        from PIL import Image
+
+        images = [Image.open(io.BytesIO(frame)) for frame in self._frames]
+        if images:
+            images[0].save(
+                self.path,
+                "gif",
+                save_all=True,
+                append_images=images[1:],
+                duration=self.time_per_frame,
+                loop=0,
+            )
+        self._frames = []
+
+
+class VideoRecorder(Recorder):
+    """Writes an MP4 (or what the ending of `path` says) picture by picture, `fps` of them to a second."""
+
+    def __init__(
+        self,
+        path: str | Path = "world.mp4",
+        duration: int | None = None,
+        every_ith_frame: int = 2,
+        fps: float = 30.0,
+        width: int = 640,
+    ) -> None:
+        """Raises MissingDependencyError where imageio is not installed."""
+        super().__init__(path, duration, every_ith_frame, width)
+        try:
+            import imageio_ffmpeg
+        except ImportError as error:
+            raise missing_extra("imageio_ffmpeg", "video", "recording a film") from error
+        self._ffmpeg: Any = imageio_ffmpeg
+        self.fps = fps
+        self._writer: Any = None
+
+    def add(self, rgb: Bytes) -> None:
+        """Take one picture."""
+        # The encoder wants even sizes.
+        rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
+        if self._writer is None:
+            size = (rgb.shape[1], rgb.shape[0])
+            self._writer = self._ffmpeg.write_frames(str(self.path), size, fps=self.fps, macro_block_size=2)
+            self._writer.send(None)
+        self._writer.send(rgb)
+
+    def finish(self) -> None:
+        """End the film."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def recorder_for(path: str | Path, every_ith_frame: int, steps_per_second: float) -> Recorder:
+    """Return the recorder for the ending of `path`, showing `steps_per_second`; raises InvalidValueError."""
+    ending = Path(path).suffix.lower()
+    if ending == ".gif":
+        return GifRecorder(path, None, every_ith_frame, max(20, round(1000.0 * every_ith_frame / steps_per_second)))
+    if ending in (".mp4", ".webm", ".mkv", ".mov"):
+        return VideoRecorder(path, None, every_ith_frame, steps_per_second / every_ith_frame)
+    raise InvalidValueError(f"cannot record to {str(path)!r}: the ending must be .gif, .mp4, .webm, .mkv or .mov")

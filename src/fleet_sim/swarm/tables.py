@@ -1,0 +1,105 @@
+"""Writing metrics to a table: CSV, or Parquet."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.swarm.base import Subscriber, positive
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.world import RectangularWorld
+
+BATCH = 1000
+"""Lines that are written at once."""
+
+
+class MetricTable(Subscriber):
+    """Writes one line per step, or per `every` steps: step, time, population, and every metric by name.
+
+    `path` ends in .csv or .parquet. What is in memory never grows beyond a batch of lines.
+    """
+
+    def __init__(self, path: str | Path, every: int = 1) -> None:
+        """Raises InvalidValueError for another ending, MissingDependencyError where pyarrow is needed and not there."""
+        self.path = Path(path)
+        self.every = positive(every, "every")
+        self._sink = _sink_for(self.path)
+        self._names: list[str] = []
+        self._lines: list[list[Any]] = []
+
+    def step(self, world: RectangularWorld) -> None:
+        """Note the metrics of this step."""
+        if world.steps % self.every:
+            return
+        if not self._names:
+            self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
+        values = {metric.name: metric.value for metric in world.metrics}
+        known = [values.get(name, float("nan")) for name in self._names[3:]]
+        self._lines.append([world.steps, world.time, len(world.population), *known])
+        if len(self._lines) >= BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._lines:
+            self._sink.write(self._names, self._lines)
+            self._lines = []
+
+    def close(self) -> None:
+        """Write the last lines; may be called again."""
+        self._flush()
+        self._sink.close()
+
+
+class _CsvSink:
+    def __init__(self, path: Path) -> None:
+        try:
+            self._stream = path.open("w", newline="", encoding="utf-8")
+        except OSError as error:
+            raise InvalidValueError(f"{path}: cannot be written: {error.strerror}") from error
+        self._writer = csv.writer(self._stream)
+        self._begun = False
+
+    def write(self, names: list[str], lines: list[list[Any]]) -> None:
+        if not self._begun:
+            self._writer.writerow(names)
+            self._begun = True
+        self._writer.writerows(lines)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _ParquetSink:
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise missing_extra("pyarrow", "parquet", "writing Parquet") from error
+        self._arrow: Any = pyarrow
+        self._path = path
+        self._writer: Any = None
+        if not path.parent.is_dir():
+            raise InvalidValueError(f"path: there is no folder {str(path.parent)!r}")
+
+    def write(self, names: list[str], lines: list[list[Any]]) -> None:
+        table = self._arrow.table(dict(zip(names, map(list, zip(*lines, strict=True)), strict=True)))
+        if self._writer is None:
+            self._writer = self._arrow.parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        return _CsvSink(path)
+    if ending in (".parquet", ".pq"):
+        return _ParquetSink(path)
+    raise InvalidValueError(f"cannot write a table to {str(path)!r}: the ending must be .csv or .parquet")

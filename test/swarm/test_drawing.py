@@ -1,0 +1,120 @@
+"""Pictures, GIFs, films, tables and plots of a world, read back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.swarm.base import Controller, Metric
+from fleet_sim.swarm.drawing import picture
+from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder, recorder_for
+from fleet_sim.swarm.tables import MetricTable
+from fleet_sim.swarm.world import RectangularWorld
+
+
+class Ahead(Controller):
+    def act(self, group: Group) -> Floats:
+        return np.tile((1.0, 0.0), (len(group), 1))
+
+
+class MeanX(Metric):
+    def calculate(self) -> None:
+        assert self.world is not None
+        self.set_value(float(self.world.everyone.positions[:, 0].mean()))
+
+
+RED = {"type": "MazeAgent", "agent_radius": 0.5, "position": [1, 2], "body_color": [255, 0, 0], "controller": Ahead}
+
+
+def red_world(**more: object) -> RectangularWorld:
+    world = RectangularWorld({"size": [10, 5], "time_step": 0.1, "agents": [RED], "metrics": [MeanX], **more})
+    world.setup()
+    return world
+
+
+def red_middle(rgb: np.ndarray) -> tuple[float, float]:
+    rows, columns = np.nonzero((rgb[..., 0] > 200) & (rgb[..., 1] < 60))
+    return float(columns.mean()), float(rows.mean())
+
+
+def test_a_picture_shows_the_world_where_it_is() -> None:
+    rgb = picture(red_world(background_color=[0, 0, 60]), width=400).rgb
+    assert rgb.shape == (200, 400, 3)
+    # Ten metres are 94 % of the width, with x to the right and y up.
+    x, y = red_middle(rgb)
+    assert x == pytest.approx(200 + (1 - 5) * 37.6, abs=2)
+    assert y == pytest.approx(100 - (2 - 2.5) * 37.6, abs=2)
+    assert rgb[3, 3].tolist() == [0, 0, 60]
+
+
+def test_a_gif_shows_it_moving(tmp_path: Path) -> None:
+    world = red_world(subscribers=[{"type": "gif", "path": str(tmp_path / "a.gif"), "every_ith_frame": 5}])
+    world.evaluate(40)
+    world.close()
+    with Image.open(tmp_path / "a.gif") as gif:
+        middles = []
+        for index in range(gif.n_frames):
+            gif.seek(index)
+            middles.append(red_middle(np.asarray(gif.convert("RGB")))[0])
+        assert gif.n_frames == 8
+        assert gif.info["duration"] == 50
+    assert np.diff(middles) == pytest.approx([0.5 * 37.6] * 7, abs=2)
+
+
+def test_a_film_is_written_while_it_runs(tmp_path: Path) -> None:
+    world = red_world()
+    world.subscribers.append(VideoRecorder(tmp_path / "a.mp4", every_ith_frame=5, width=101))
+    world.evaluate(20)
+    world.close()
+    assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_a_recorder_stops_after_its_duration(tmp_path: Path) -> None:
+    world = red_world()
+    recorder = GifRecorder(tmp_path / "a.gif", duration=10, every_ith_frame=5)
+    world.subscribers.append(recorder)
+    world.evaluate(20)
+    assert recorder.closed
+    with Image.open(tmp_path / "a.gif") as gif:
+        assert gif.n_frames == 2
+
+
+def test_metrics_are_written_as_csv_and_parquet(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.csv", tmp_path / "a.parquet"]
+    world = red_world(subscribers=[{"type": "table", "path": str(path), "every": 2} for path in paths])
+    world.evaluate(10)
+    world.close()
+    with paths[0].open(encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))
+    table = pyarrow.parquet.read_table(paths[1]).to_pydict()
+    assert list(lines[0]) == list(table) == ["step", "time", "population", "MeanX"]
+    assert [int(line["step"]) for line in lines] == table["step"] == [2, 4, 6, 8, 10]
+    assert [float(line["MeanX"]) for line in lines] == table["MeanX"] == pytest.approx([1.2, 1.4, 1.6, 1.8, 2.0])
+
+
+def test_metrics_are_plotted(tmp_path: Path) -> None:
+    world = red_world(subscribers=[{"type": "plot", "path": str(tmp_path / "a.png"), "metrics": ["MeanX"]}])
+    world.evaluate(10)
+    plot = world.subscribers[0]
+    assert plot.times == pytest.approx(np.arange(1, 11) * 0.1)
+    assert plot.values["MeanX"] == pytest.approx(1.0 + 0.1 * np.arange(1, 11))
+    world.close()
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.size[0] == 840
+
+
+def test_wrong_endings_and_folders_are_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match=r"the ending must be \.csv or \.parquet"):
+        MetricTable(tmp_path / "a.xlsx")
+    with pytest.raises(InvalidValueError, match=r"the ending must be \.gif, \.mp4"):
+        recorder_for(tmp_path / "a.avi", 1, 30.0)
+    with pytest.raises(ConfigError, match=r"subscribers\[0\]: path: there is no folder"):
+        red_world(subscribers=[{"type": "gif", "path": str(tmp_path / "no" / "a.gif")}])

@@ -1,0 +1,145 @@
+"""Spawners: where, when, how many, which way they look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.swarm.regions import Region
+from fleet_sim.swarm.world import RectangularWorld
+
+AGENT = {"type": "MazeAgent", "agent_radius": 0.1, "angle": 0.5}
+
+
+def spawned(**spawner: Any) -> RectangularWorld:
+    world = RectangularWorld({"size": [10, 10], "spawners": [{"agent": AGENT, **spawner}]})
+    world.setup()
+    return world
+
+
+def test_uniform_fills_the_region_and_keeps_out_of_its_holes() -> None:
+    region, hole = [[1, 1], [9, 1], [5, 9]], [[4, 2], [6, 2], [6, 5], [4, 5]]
+    places = spawned(type="UniformAgentSpawner", n=500, region=region, holes=[hole]).everyone.positions
+    assert len(places) == 500
+    assert Region(region).contains(places).all()
+    assert not Region(hole).contains(places).any()
+    # Evenly: the lower half of the triangle's height holds three quarters of its area.
+    below = np.count_nonzero(places[:, 1] < 5.0)
+    expected = (24.0 - 6.0) / (32.0 - 6.0)
+    assert abs(below / 500 - expected) < 0.07
+
+
+def test_the_whole_world_is_the_default_region_inset_by_the_disc() -> None:
+    places = spawned(type="uniform", n=300).everyone.positions
+    assert places.min() >= 0.1 and places.max() <= 9.9
+    assert places.min() < 0.5 and places.max() > 9.5
+
+
+def test_donut_and_circle() -> None:
+    offsets = spawned(type="DonutAgentSpawner", n=400).everyone.positions - 5.0
+    radii = np.hypot(*offsets.T)
+    # Four and six metres about (5, 5) are the defaults; half of the area is within sqrt(26).
+    assert radii.min() >= 4.0 and radii.max() <= 6.0
+    assert abs(np.count_nonzero(radii < np.sqrt(26.0)) / 400 - 0.5) < 0.08
+    disc = spawned(type="UniformCircleAgentSpawner", n=50, center=[2, 3], radius=0.5).everyone.positions
+    assert (np.hypot(*(disc - [2, 3]).T) <= 0.5).all()
+
+
+def test_grid_and_point_and_fixed() -> None:
+    grid = spawned(type="grid", n=6, columns=3, spacing=0.5).everyone.positions
+    assert grid.tolist() == [[4.5, 4.75], [5.0, 4.75], [5.5, 4.75], [4.5, 5.25], [5.0, 5.25], [5.5, 5.25]]
+    assert spawned(type="point", n=2, position=[1, 2]).everyone.positions.tolist() == [[1, 2], [1, 2]]
+    fixed = spawned(type="fixed", positions=[[1, 2], [3, 4]], angles=[0.0, 1.0]).everyone
+    assert fixed.positions.tolist() == [[1, 2], [3, 4]]
+    assert fixed.headings == pytest.approx([0.0, 1.0])
+
+
+@pytest.mark.parametrize("kind", ["uniform", "circle", "donut", "point"])
+def test_avoid_overlap(kind: str) -> None:
+    world = spawned(type=kind, n=20, avoid_overlap=True)
+    x, y = world.everyone.positions.T
+    distances = np.hypot(x[:, None] - x, y[:, None] - y)[np.triu_indices(20, 1)]
+    assert distances.min() >= 0.2
+
+
+def test_no_room_is_said() -> None:
+    with pytest.raises(InvalidValueError, match=r"found room for \d+ of 100 agents of radius 0.1 m; make the region"):
+        spawned(type="circle", n=100, radius=0.5, avoid_overlap=True)
+
+
+@pytest.mark.parametrize(
+    ("facing", "expected"),
+    [(None, 0.5), (1.25, 1.25), ([1, 9], np.pi / 2), ("towards", np.pi / 4), ("away", -3 * np.pi / 4)],
+)
+def test_facing(facing: Any, expected: float) -> None:
+    corner = [[0.9, 0.9], [1.1, 0.9], [1.0, 1.1]]
+    world = spawned(type="fixed", positions=[[1, 1], [9, 9]], facing=facing)
+    assert world.everyone.headings[0] == pytest.approx(expected)
+    headings = spawned(type="uniform", n=200, region=corner, facing="random").everyone.headings
+    assert headings.min() < -2.5 and headings.max() > 2.5
+
+
+def test_one_shot_delayed_and_repeated() -> None:
+    world = RectangularWorld(
+        {
+            "time_step": 0.1,
+            "spawners": [
+                {"type": "uniform", "agent": AGENT, "n": 3},
+                {"type": "uniform", "agent": AGENT, "n": 5, "delay": 0.3},
+                {"type": "uniform", "agent": AGENT, "n": 1, "mode": "repeat", "interval": 0.2, "times": 3},
+            ],
+        }
+    )
+    world.setup()
+    counts = [len(world.population)]
+    for _ in range(8):
+        world.step()
+        counts.append(len(world.population))
+    assert counts == [4, 4, 4, 5, 10, 11, 11, 11, 11]
+    assert world.spawners == []
+
+
+def test_a_spawner_of_its_own_seed_draws_the_same_in_every_world() -> None:
+    def places(world_seed: int, **own: Any) -> list[Any]:
+        world = RectangularWorld({"seed": world_seed, "spawners": [{"type": "uniform", "agent": AGENT, "n": 3, **own}]})
+        world.setup()
+        return world.everyone.positions.tolist()
+
+    assert places(1) == places(1) != places(2)
+    assert places(1, seed=7) == places(2, seed=7) != places(1)
+
+
+def test_csv(tmp_path: Path) -> None:
+    table = tmp_path / "agents.csv"
+    table.write_text("x, y, angle, team, name\n1, 2, , red, anna\n3, 4, 1.5, , \n", encoding="utf-8")
+    world = spawned(type="csv", file=str(table))
+    assert world.everyone.positions.tolist() == [[1, 2], [3, 4]]
+    assert [agent.team for agent in world.population] == ["red", None]
+    assert [agent.name for agent in world.population] == ["anna", "agent_0"]
+    assert world.everyone.headings == pytest.approx([0.5, 1.5])
+    table.write_text("x,y,angel\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"spawners\[0\].*agents.csv, line 2: angel: unknown key. Did you mean 'angle'"
+    ):
+        spawned(type="csv", file=str(table))
+
+
+@pytest.mark.parametrize(
+    ("spawner", "message"),
+    [
+        ({"type": "uniforn"}, "unknown spawner 'uniforn'. Did you mean 'uniform'"),
+        ({"type": "uniform", "regio": []}, "unknown parameter 'regio'. Did you mean 'region'"),
+        ({"type": "donut", "n": 0}, "n: expected a whole number of at least 1, got 0"),
+        ({"type": "donut", "mode": "always"}, "unknown mode 'always'. Known: oneshot, repeat"),
+        ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),
+        ({"type": "donut", "inner": 7}, r"outer in m: expected a finite number in \[7"),
+        ({"type": "uniform", "region": [[0, 0], [1, 1]]}, "a polygon has three corners or more, got 2"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(spawner: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=rf"spawners\[0\]: .*{message}"):
+        spawned(**spawner)
