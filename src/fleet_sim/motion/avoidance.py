@@ -51,13 +51,14 @@ def avoiding_velocities(
     dt: float,
     max_neighbours: int = 10,
     obstacles: Obstacles | None = None,
+    obstacle_horizon: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Return velocities (vx, vy), each (N,), near `wanted` and no faster than `speeds` (N,).
 
     Two that both yield do not touch for `horizon` s if both take what is returned. `pairs` (first, second) are the rows
     that may meet, each pair once; each row heeds its `max_neighbours` nearest. Who does not yield keeps its velocity in
     the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be touched in
-    `horizon` s, whatever the neighbours.
+    `obstacle_horizon` s (None: `horizon`), whatever the neighbours.
     """
     count = len(discs.x)
     first, second = pairs
@@ -66,6 +67,8 @@ def avoiding_velocities(
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
     soft = _reciprocal(discs, owner, other, horizons.take(owner), dt)
+    if obstacle_horizon is not None:
+        horizons = np.full(count, obstacle_horizon)
     wall = _walls(discs, obstacles, horizons) if obstacles is not None else None
     planes = _table(count, owner, ranks, soft, wall, None if obstacles is None else obstacles.owner)
     cosine, sine = np.cos(_TILT), np.sin(_TILT)

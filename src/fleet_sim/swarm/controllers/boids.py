@@ -1,0 +1,136 @@
+"""Boids: flocks from separation, alignment and cohesion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.controllers.heading import steered
+from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+_WHAT = "BoidsController"
+
+
+def _size(value: float, name: str) -> float:
+    return as_float(value, f"{_WHAT}: {name}", low=0.0)
+
+
+class BoidsController(Controller):
+    """Steers by three wishes: away from who is too near, along with and towards who is in sight.
+
+    After Reynolds, "Flocks, Herds, and Schools: A Distributed Behavioral Model" (1987). With neighbours j at offsets
+    d_j: separation is the sum of -d_j / |d_j| (s / |d_j| - 1) over those nearer than s; alignment the neighbours' mean
+    velocity over `speed`, less the own course; cohesion their mean offset over the reach. The agent turns towards its
+    own course plus the weighted wishes and the push of near walls. It drives at `speed`, slower while it turns.
+    """
+
+    def __init__(
+        self,
+        speed: float = 0.5,
+        max_turn: float = 3.0,
+        reach: float = 1.0,
+        separation_distance: float = 0.3,
+        separation: float = 1.0,
+        alignment: float = 1.0,
+        cohesion: float = 1.0,
+        wall_distance: float = 0.5,
+        walls: float = 2.0,
+        min_speed: float = 0.5,
+        turn_gain: float = 4.0,
+        target_team: int | str | None = None,
+    ) -> None:
+        """`speed`: m/s. `max_turn`: rad/s. `reach`: how far it sees, m. `separation_distance`: whoever
+        is nearer is too near, m.
+
+        `separation`, `alignment`, `cohesion`, `walls`: weights of the wishes. `wall_distance`: nearer walls push, m.
+        `min_speed`: least share of the speed, while it turns. `turn_gain`: turning speed per bearing, 1/s.
+        `target_team`: heed only this team; None: everybody.
+        """
+        self.speed = _size(speed, "speed")
+        self.max_turn = _size(max_turn, "max_turn")
+        self.reach = _size(reach, "reach")
+        self.separation_distance = _size(separation_distance, "separation_distance")
+        self.separation = _size(separation, "separation")
+        self.alignment = _size(alignment, "alignment")
+        self.cohesion = _size(cohesion, "cohesion")
+        self.wall_distance = _size(wall_distance, "wall_distance")
+        self.walls = _size(walls, "walls")
+        self.turn_gain = _size(turn_gain, "turn_gain")
+        self.min_speed = as_float(min_speed, f"{_WHAT}: min_speed", low=0.0, high=1.0)
+        self.target_team = target_team
+
+    def act(self, group: Group) -> Floats:
+        """Return the actions (N, 2)."""
+        positions, headings = group.positions, group.headings
+        crowd = group.world.everyone
+        own_x, own_y = np.cos(headings), np.sin(headings)
+        wish_x, wish_y = own_x.copy(), own_y.copy()
+        owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))
+        if len(owner):
+            flock_x, flock_y = self._flock(positions, crowd, owner, other, (own_x, own_y))
+            wish_x += flock_x
+            wish_y += flock_y
+        push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
+        wish_x += self.walls * push_x
+        wish_y += self.walls * push_y
+        scale = self.speed / np.maximum(np.sqrt(wish_x * wish_x + wish_y * wish_y), 1e-12)
+        actions = steered(
+            headings,
+            wish_x * scale,
+            wish_y * scale,
+            top_speed=self.speed,
+            turn_gain=self.turn_gain,
+            top_turn=self.max_turn,
+        )
+        actions[:, 0] = np.maximum(actions[:, 0], self.min_speed * self.speed)
+        return actions
+
+    def _flock(
+        self, positions: Floats, crowd: Any, owner: Rows, other: Rows, own: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """Return the weighted sum (x, y), each (N,), of the three wishes."""
+        count = len(positions)
+        places, velocities = crowd.positions, crowd.velocities
+        x = places[:, 0].take(other) - positions[:, 0].take(owner)
+        y = places[:, 1].take(other) - positions[:, 1].take(owner)
+        number = counts(owner, count)
+        many = np.maximum(number, 1)
+        distances = np.sqrt(x * x + y * y)
+        near = np.flatnonzero(distances < self.separation_distance)
+        gaps = np.maximum(distances.take(near), 1e-9)
+        push = self.separation_distance / gaps - 1.0
+        near_owner = owner.take(near)
+        pull = self.cohesion / max(self.reach, 1e-12)
+        scale = self.alignment / max(self.speed, 1e-12)
+        out = []
+        for axis, offsets, course in ((0, x, own[0]), (1, y, own[1])):
+            away = -sums(near_owner, offsets.take(near) / gaps * push, count)
+            toward = sums(owner, offsets, count) / many
+            along = sums(owner, velocities[:, axis].take(other), count) / many
+            change = np.where(number > 0, along * scale - self.alignment * course, 0.0)
+            out.append(self.separation * away + pull * toward + change)
+        return out[0], out[1]
+
+
+def wall_push(positions: Floats, walls: Floats, reach: float) -> tuple[Floats, Floats]:
+    """Return (x, y), each (N,): away from `walls` (W, 4) nearer than `reach`, 0 at that distance to 1 at the wall."""
+    push_x, push_y = np.zeros(len(positions)), np.zeros(len(positions))
+    if reach <= 0.0:
+        return push_x, push_y
+    x, y = positions[:, 0], positions[:, 1]
+    for begin_x, begin_y, end_x, end_y in walls.tolist():
+        way_x, way_y = end_x - begin_x, end_y - begin_y
+        square = way_x * way_x + way_y * way_y or 1.0
+        share = np.clip(((x - begin_x) * way_x + (y - begin_y) * way_y) / square, 0.0, 1.0)
+        off_x, off_y = x - begin_x - share * way_x, y - begin_y - share * way_y
+        distances = np.sqrt(off_x * off_x + off_y * off_y)
+        size = np.maximum(1.0 - distances / reach, 0.0) / np.maximum(distances, 1e-9)
+        push_x += off_x * size
+        push_y += off_y * size
+    return push_x, push_y

@@ -1,0 +1,88 @@
+"""An action for each combination of several binary sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, as_floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.controllers.readings import check_sensor_id, detections
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+_WHAT = "MultibitBinaryController"
+_MAX_SENSORS = 16
+
+
+class MultibitBinaryController(Controller):
+    """Takes the action that `outputs` has for what its sensors detect.
+
+    The sensors' bits make one number: the first sensor is its last binary digit, so sensors (1, 0, 1) are 0b101 = 5 and
+    sensors (1, 0, 0) are 0b001 = 1.
+    """
+
+    def __init__(
+        self,
+        outputs: Sequence[Any] | Mapping[Any, Any],
+        default_output: Sequence[float] | None = None,
+        sensor_ids: Sequence[int] | None = None,
+    ) -> None:
+        """`outputs`: actions by number, as a list or a mapping; keys may be binary digits in quotes, such as "101".
+
+        `default_output`: the action where `outputs` has none; without it, meeting such a state is an error.
+        `sensor_ids`: which sensors, first the one for the last digit; None: all of the agent's, in order.
+        """
+        if not isinstance(outputs, Mapping):
+            outputs = dict(enumerate(outputs))
+        self.outputs = {
+            _state(key): as_floats(value, (2,), f"{_WHAT}: outputs {key}") for key, value in outputs.items()
+        }
+        self.default_output = (
+            None if default_output is None else as_floats(default_output, (2,), f"{_WHAT}: default_output")
+        )
+        self.sensor_ids = None if sensor_ids is None else [check_sensor_id(sensor, _WHAT) for sensor in sensor_ids]
+        if self.sensor_ids is not None:
+            self._table(len(self.sensor_ids))
+
+    def states(self, group: Group) -> Ints:
+        """Return the number (N,) that the sensors of each agent make."""
+        ids = range(len(group.sensors)) if self.sensor_ids is None else self.sensor_ids
+        states = np.zeros(len(group), np.int64)
+        for digit, sensor in enumerate(ids):
+            states |= detections(group, sensor, _WHAT).astype(np.int64) << digit
+        return states
+
+    def act(self, group: Group) -> Floats:
+        """Return the actions (N, 2)."""
+        table = self._table(len(group.sensors) if self.sensor_ids is None else len(self.sensor_ids))
+        actions: Floats = table[self.states(group)]
+        return actions
+
+    def _table(self, count: int) -> Floats:
+        """Return the actions (2**count, 2) of all states of `count` sensors."""
+        if count > _MAX_SENSORS:
+            raise InvalidValueError(f"{_WHAT}: at most {_MAX_SENSORS} sensors, got {count}")
+        beyond = [state for state in self.outputs if state >= 1 << count]
+        missing = [state for state in range(1 << count) if state not in self.outputs]
+        if beyond:
+            raise InvalidValueError(
+                f"{_WHAT}: outputs has an action for {beyond[0]}, but {count} sensors end at {(1 << count) - 1}"
+            )
+        if missing and self.default_output is None:
+            raise InvalidValueError(
+                f"{_WHAT}: outputs has no action for {missing[0]} ({missing[0]:0{count}b}); add it, or a default_output"
+            )
+        return np.array([self.outputs.get(state, self.default_output) for state in range(1 << count)], np.float64)
+
+
+def _state(key: Any) -> int:
+    if isinstance(key, str) and key and set(key) <= {"0", "1"}:
+        return int(key, 2)
+    if isinstance(key, int) and not isinstance(key, bool) and key >= 0:
+        return key
+    raise InvalidValueError(f"{_WHAT}: a key of outputs is a whole number or binary digits in quotes, got {key!r}")

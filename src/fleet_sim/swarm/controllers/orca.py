@@ -1,0 +1,154 @@
+"""Reciprocal avoidance for swarm agents: on the way to a goal, around each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.controllers.order import places_in_group
+from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
+from fleet_sim.swarm.neighbours import pairs_within
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+_WHAT = "OrcaController"
+
+
+class OrcaController(Controller):
+    """Drives to a goal at up to `speed` and lets nobody come to a touch (see `fleet_sim.motion.avoidance`).
+
+    Agents under an OrcaController yield half each; around others they go all the way. What steers is a point `lead` m
+    ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
+    """
+
+    def __init__(
+        self,
+        speed: float = 0.5,
+        max_turn: float = 3.0,
+        static_waypoint: Sequence[float] | None = None,
+        waypoints: Sequence[Sequence[float]] | None = None,
+        sensor_id: int | None = None,
+        horizon: float = 2.0,
+        wall_horizon: float = 0.5,
+        reach: float = 2.0,
+        max_neighbours: int = 10,
+        lead: float = 0.05,
+        slow_down: float = 0.3,
+    ) -> None:
+        """`speed`: m/s. `max_turn`: rad/s. The goal is one of: `static_waypoint` (x, y), the same for all; `waypoints`,
+        one for each agent in order of spawning; `sensor_id`, a sensor that reads positions.
+
+        `horizon`, `wall_horizon`: how far ahead touches are avoided, s. `reach`: others farther away are not seen, m.
+        `max_neighbours`: heed so many of the nearest. `lead`: m. `slow_down`: speed falls from here to the goal, m.
+        """
+        if [static_waypoint, waypoints, sensor_id].count(None) != 2:
+            raise InvalidValueError(f"{_WHAT}: give one of static_waypoint, waypoints and sensor_id")
+        self.speed = as_float(speed, f"{_WHAT}: speed in m/s", low=0.0)
+        self.max_turn = as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
+        self.goals: Floats | None = None
+        if static_waypoint is not None:
+            self.goals = as_floats([static_waypoint], (1, 2), f"{_WHAT}: static_waypoint")
+        if waypoints is not None:
+            self.goals = as_floats(waypoints, (None, 2), f"{_WHAT}: waypoints")
+            if not len(self.goals):
+                raise InvalidValueError(f"{_WHAT}: waypoints must not be empty")
+        self.sensor_id = None if sensor_id is None else check_sensor_id(sensor_id, _WHAT)
+        self.horizon = as_float(horizon, f"{_WHAT}: horizon in s", low=1e-6)
+        self.wall_horizon = as_float(wall_horizon, f"{_WHAT}: wall_horizon in s", low=1e-6)
+        self.reach = as_float(reach, f"{_WHAT}: reach in m", low=0.0)
+        if isinstance(max_neighbours, bool) or not isinstance(max_neighbours, int) or max_neighbours < 0:
+            raise InvalidValueError(
+                f"{_WHAT}: max_neighbours must be a whole number of 0 or more, got {max_neighbours!r}"
+            )
+        self.max_neighbours = max_neighbours
+        self.lead = as_float(lead, f"{_WHAT}: lead in m", low=1e-6)
+        self.slow_down = as_float(slow_down, f"{_WHAT}: slow_down in m", low=1e-6)
+
+    def act(self, group: Group) -> Floats:
+        """Return the actions (N, 2)."""
+        everyone = group.world.everyone
+        yields, lead = self._yielding(group, everyone.rows)
+        headings = everyone.headings
+        own_x, own_y = np.cos(headings), np.sin(headings)
+        places, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
+        x, y = places[:, 0] + lead * own_x, places[:, 1] + lead * own_y
+        discs = Discs(
+            x,
+            y,
+            velocities[:, 0] - lead * turns * own_y,
+            velocities[:, 1] + lead * turns * own_x,
+            everyone.radii + lead,
+            yields,
+        )
+        mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
+        pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
+        # Others keep their course; the group's own agents want to go to their goals.
+        wanted_x, wanted_y = discs.vx.copy(), discs.vy.copy()
+        wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])
+        only = np.zeros(len(everyone), bool)
+        only[mine] = True
+        first, second = pairs
+        heeded = np.flatnonzero(only.take(first) | only.take(second))
+        vx, vy = avoiding_velocities(
+            discs,
+            (first.take(heeded), second.take(heeded)),
+            (wanted_x, wanted_y),
+            np.full(len(x), self.speed),
+            horizon=self.horizon,
+            obstacle_horizon=self.wall_horizon,
+            dt=group.world.dt,
+            max_neighbours=self.max_neighbours,
+            obstacles=self._walls(group, mine, x, y),
+        )
+        vx, vy, own_x, own_y = vx[mine], vy[mine], own_x[mine], own_y[mine]
+        speeds, turns = vx * own_x + vy * own_y, (vy * own_x - vx * own_y) / self.lead
+        # Slower where it cannot turn as fast: the steered point keeps its course.
+        slower = np.minimum(1.0, self.max_turn / np.maximum(np.abs(turns), 1e-12))
+        return np.stack((speeds * slower, turns * slower), axis=1)
+
+    def _yielding(self, group: Group, rows: Rows) -> tuple[Bools, Floats]:
+        """Return who yields (N,), and how far ahead of its middle each one's steered point is (N,)."""
+        yields, lead = np.zeros(len(rows), bool), np.zeros(len(rows))
+        for other in group.world.groups:
+            if isinstance(other.controller, OrcaController):
+                member_mask = np.isin(rows, other.rows)
+                yields |= member_mask
+                lead[member_mask] = other.controller.lead
+        return yields, lead
+
+    def _wishes(self, group: Group, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return the velocities (x, y), each (N,), that lead straight to the goals."""
+        if self.goals is None:
+            goals = positions(group, self.sensor_id or 0, _WHAT)
+        else:
+            goals = self.goals[places_in_group(group)[1] % len(self.goals)]
+        way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
+        lost_mask = np.isnan(way_x) | np.isnan(way_y)
+        way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)
+        distances = np.sqrt(way_x * way_x + way_y * way_y)
+        scale = self.speed / np.maximum(distances, self.slow_down)
+        return way_x * scale, way_y * scale
+
+    def _walls(self, group: Group, mine: Rows, x: Floats, y: Floats) -> Obstacles:
+        """Return the nearest points of the walls that could be touched within the wall horizon, for `mine`."""
+        owners, ways_x, ways_y = [], [], []
+        reach = self.speed * self.wall_horizon + group.radii + self.lead
+        for begin_x, begin_y, end_x, end_y in group.world.walls.tolist():
+            way_x, way_y = end_x - begin_x, end_y - begin_y
+            square = way_x * way_x + way_y * way_y or 1.0
+            share = np.clip(((x[mine] - begin_x) * way_x + (y[mine] - begin_y) * way_y) / square, 0.0, 1.0)
+            to_x, to_y = begin_x + share * way_x - x[mine], begin_y + share * way_y - y[mine]
+            near = np.flatnonzero(to_x * to_x + to_y * to_y <= reach * reach)
+            owners.append(mine[near])
+            ways_x.append(to_x[near])
+            ways_y.append(to_y[near])
+        if not owners:
+            return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        return Obstacles(np.concatenate(owners), np.concatenate(ways_x), np.concatenate(ways_y))

@@ -1,0 +1,49 @@
+"""How well the swarm hangs together as a network."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_float
+from fleet_sim.swarm.base import HISTORY_SIZE
+from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.metrics.aggregation import components
+from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.neighbours import pairs_within
+
+
+def algebraic_connectivity(positions: Floats, reach: float) -> float:
+    """Return the second smallest eigenvalue of the Laplacian L = D - A of the disc graph of `positions` (N, 2).
+
+    Two agents are adjacent where they are at most `reach` m apart. It is 0 for a graph in several parts and N for a
+    complete one; one agent alone has 0. Fiedler, "Algebraic connectivity of graphs" (1973). Time goes with N^3 while
+    the graph is connected.
+    """
+    count = len(positions)
+    first, second = pairs_within(positions, reach)
+    if count < 2 or components(first, second, count).any():
+        return 0.0
+    laplacian = np.zeros((count, count))
+    laplacian[first, second] = laplacian[second, first] = -1.0
+    degrees = np.bincount(first, minlength=count) + np.bincount(second, minlength=count)
+    laplacian[np.arange(count), np.arange(count)] = degrees
+    return max(float(np.linalg.eigvalsh(laplacian)[1]), 0.0)
+
+
+class AlgebraicConnectivity(CrowdMetric):
+    """The algebraic connectivity of the agents' disc graph; see `algebraic_connectivity`."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        history_size: int = HISTORY_SIZE,
+        team: int | str | None = None,
+        r_disk_size: float = 10.0,
+    ) -> None:
+        """`r_disk_size`: distance at which two agents are adjacent, m. Others: see `CrowdMetric`."""
+        super().__init__(name, history_size, team)
+        self.r_disk_size = as_float(r_disk_size, "AlgebraicConnectivity: r_disk_size in m", low=0.0)
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return algebraic_connectivity(crowd.positions, self.r_disk_size)

@@ -1,0 +1,26 @@
+"""How much the swarm turns about its middle, counting distance."""
+
+from __future__ import annotations
+
+from fleet_sim.arrays import Floats
+from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+
+
+def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> float:
+    """Return 1/(R N) sum v_i x (x_i - c), with the centroid c of `positions` (N, 2) and the world's `radius` R.
+
+    The product of plane vectors is v_x d_y - v_y d_x, so turning clockwise is positive. Unit m/s. Brown et al.,
+    "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
+    """
+    offsets, _ = centred(positions)
+    products = velocities[:, 0] * offsets[:, 1] - velocities[:, 1] * offsets[:, 0]
+    return float(products.mean() / radius)
+
+
+class AngularMomentum(CrowdMetric):
+    """The angular momentum about the centroid per agent and world radius; see `angular_momentum`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return angular_momentum(crowd.positions, crowd.velocities, self.world_radius)

@@ -1,0 +1,25 @@
+"""How fast the agents are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.metrics.crowd import CrowdMetric
+
+
+def average_speed(velocities: Floats) -> float:
+    """Return 1/N sum |v_i| of `velocities` (N, 2), in m/s.
+
+    Brown et al., "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
+    """
+    return float(np.hypot(velocities[:, 0], velocities[:, 1]).mean())
+
+
+class AverageSpeed(CrowdMetric):
+    """The mean speed, in m/s; see `average_speed`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return average_speed(crowd.velocities)

@@ -1,0 +1,82 @@
+"""How well the agents go round on one circle."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.base import HISTORY_SIZE
+from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+
+
+def fatness(positions: Floats) -> float:
+    """Return 1 - min|x_i - c|^2 / max|x_i - c|^2, with the centroid c of `positions` (N, 2): 0 on a circle, 1 filled.
+
+    Taylor, Luzzi and Nowzari, "The impact of catastrophic collisions and collision avoidance on a swarming behavior"
+    (2021), equation 6. Agents that are all in one place have fatness 1.
+    """
+    _, distances = centred(positions)
+    largest = float(distances.max())
+    return 1.0 - float(distances.min()) ** 2 / largest**2 if largest > 0.0 else 1.0
+
+
+def tangentness(positions: Floats, headings: Floats) -> float:
+    """Return 1/N sum |cos(h_i - b_i)|, with headings h_i (N,) and bearings b_i from the centroid of `positions` (N, 2).
+
+    0 where all go around the centroid, 1 where all go towards or away from it. Taylor, Luzzi and Nowzari (2021), as for
+    `fatness`.
+    """
+    offsets, _ = centred(positions)
+    return float(np.abs(np.cos(headings - np.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
+
+
+class Fatness(CrowdMetric):
+    """How far from one circle the agents are, 0 to 1; see `fatness`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return fatness(crowd.positions)
+
+
+class Tangentness(CrowdMetric):
+    """How far from going around the centroid the agents are, 0 to 1; see `tangentness`."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return tangentness(crowd.positions, crowd.headings)
+
+
+class Circliness(CrowdMetric):
+    """1 - max(mean fatness, mean tangentness), each over the last `avg_history_max` steps: 1 is perfect milling.
+
+    Taylor, Luzzi and Nowzari, "The impact of catastrophic collisions and collision avoidance on a swarming behavior"
+    (2021).
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        history_size: int = HISTORY_SIZE,
+        team: int | str | None = None,
+        avg_history_max: int = 100,
+    ) -> None:
+        """`avg_history_max`: steps that the two means go over, at least 1. Others: see `CrowdMetric`."""
+        super().__init__(name, history_size, team)
+        if isinstance(avg_history_max, bool) or not isinstance(avg_history_max, int) or avg_history_max < 1:
+            raise InvalidValueError(f"Circliness: avg_history_max must be at least 1, got {avg_history_max!r}")
+        self._recent: deque[tuple[float, float]] = deque(maxlen=avg_history_max)
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        positions = crowd.positions
+        self._recent.append((fatness(positions), tangentness(positions, crowd.headings)))
+        return 1.0 - float(np.mean(self._recent, axis=0).max())
+
+    def reset(self) -> None:
+        """Forget the history."""
+        super().reset()
+        self._recent.clear()

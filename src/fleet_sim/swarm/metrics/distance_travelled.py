@@ -1,0 +1,53 @@
+"""How far the agents went."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.swarm.base import HISTORY_SIZE
+from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+
+
+def distances_moved(before: Floats, after: Floats) -> Floats:
+    """Return |x_i(t) - x_i(t - 1)| (N,) of positions (N, 2) one step apart, in m."""
+    ways = after - before
+    return np.hypot(ways[:, 0], ways[:, 1])
+
+
+class DistanceTravelled(CrowdMetric):
+    """The mean length of the agents' ways since the metric began: 1/N sum_i sum_t |x_i(t) - x_i(t - 1)|, in m.
+
+    N are the agents there are now; with `total` the sum over all agents there ever were, instead.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        history_size: int = HISTORY_SIZE,
+        team: int | str | None = None,
+        total: bool = False,
+    ) -> None:
+        """`total`: the sum instead of the mean. Others: see `CrowdMetric`."""
+        super().__init__(name, history_size, team)
+        self.total = total
+        self.reset()
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        positions, ids = crowd.positions, crowd.columns.object_id[crowd.rows]
+        known_mask, before = self._places.exchange(ids, positions)
+        moved = np.where(known_mask, distances_moved(before, positions), 0.0)
+        _, ways = self._ways.exchange(ids, np.zeros((len(ids), 1)))
+        ways = ways + moved[:, None]
+        self._ways.exchange(ids, ways)
+        self._sum += float(moved.sum())
+        return self._sum if self.total else float(ways.mean())
+
+    def reset(self) -> None:
+        """Forget the history, and measure from here on."""
+        super().reset()
+        self._places = Ledger(2)
+        self._ways = Ledger(1)
+        self._sum = 0.0

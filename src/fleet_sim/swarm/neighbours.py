@@ -1,0 +1,117 @@
+"""Which points are near each other: sorted by a grid, with answers that do not depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.collision.boxes import FAR, Boxes
+from fleet_sim.collision.levels import BoxIndex
+from fleet_sim.collision.tables import radix_order
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+_BLOCK = 1 << 18
+"""Pairs compared at once where there is no limit to the distance: they stay in the processor's cache."""
+
+
+def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
+    """Return the pairs (first, second) of points (N, 2) at most `reach` apart: first < second, each once, sorted."""
+    first, second = _near_boxes(positions, reach).own_pairs()
+    first, second = _sorted(np.minimum(first, second), np.maximum(first, second))
+    return _within(positions, first, positions, second, reach)
+
+
+def both_ways(first: Rows, second: Rows) -> tuple[Rows, Rows]:
+    """Return (owner, other) of sorted pairs seen from both sides; each owner has its others in ascending order."""
+    return np.concatenate((second, first)), np.concatenate((first, second))
+
+
+def targets_within(origins: Floats, points: Floats, reach: float) -> tuple[Rows, Rows]:
+    """Return (origin, point) for each of `points` (M, 2) at most `reach` from one of `origins` (N, 2), sorted."""
+    if not len(origins) or not len(points):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    index = _near_boxes(points, reach)
+    first, second = _sorted(*index.cross_pairs(_boxes(origins, 0.5 * reach)))
+    return _within(origins, first, points, second, reach)
+
+
+def all_pairs(count: int, others: int) -> Iterator[tuple[Rows, Rows]]:
+    """Yield (one, other) for all pairs of `count` with `others`, sorted, in blocks that hold whole rows."""
+    rows = max(1, _BLOCK // max(others, 1))
+    for begin in range(0, count, rows):
+        end = min(begin + rows, count)
+        yield np.repeat(np.arange(begin, end), others), np.tile(np.arange(others), end - begin)
+
+
+def is_limited(reach: float, positions: Floats) -> bool:
+    """Return whether `reach` leaves some pair of `positions` (N, 2) out, so that a grid can help."""
+    if not np.isfinite(reach) or not len(positions):
+        return False
+    low_x, low_y = positions[:, 0].min(), positions[:, 1].min()
+    high_x, high_y = positions[:, 0].max(), positions[:, 1].max()
+    return bool(4.0 * reach < max(high_x - low_x, high_y - low_y))
+
+
+def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Rows]:
+    """Return (agent, other): who of everybody is at most `reach` from which agent of `group`, itself left out.
+
+    `agent` counts in the group, `other` in the world's `everyone`. Only others of `team` are returned, unless it is -1.
+    """
+    everyone = group.world.everyone
+    positions = everyone.positions
+    if len(group) == len(everyone) and bool((group.rows == everyone.rows).all()):
+        agent, other = both_ways(*pairs_within(positions, reach))
+    else:
+        agent, other = targets_within(group.positions, positions, reach)
+        kept = np.flatnonzero(group.rows.take(agent) != everyone.rows.take(other))
+        agent, other = agent.take(kept), other.take(kept)
+    if team >= 0:
+        kept = np.flatnonzero(everyone.teams.take(other) == team)
+        agent, other = agent.take(kept), other.take(kept)
+    return agent, other
+
+
+def counts(owner: Rows, count: int) -> Ints:
+    """Return how often (count,) each of `count` rows is an owner."""
+    return np.bincount(owner, minlength=count)
+
+
+def sums(owner: Rows, values: Floats, count: int) -> Floats:
+    """Return the sums (count,) of `values` by owner, added up in the order given."""
+    return np.asarray(np.bincount(owner, weights=values, minlength=count), np.float64)
+
+
+def _near_boxes(points: Floats, reach: float) -> BoxIndex:
+    # Half of the reach on each side: boxes touch where points are within the reach of each other on each axis.
+    return BoxIndex(_boxes(points, 0.5 * reach), max(reach, 1e-9))
+
+
+def _boxes(points: Floats, half: float) -> Boxes:
+    half = min(half, 0.25 * FAR) * (1.0 + 1e-12)
+    plane = np.empty((len(points), 4))
+    np.subtract(points, half, out=plane[:, :2])
+    np.add(points, half, out=plane[:, 2:])
+    flat = np.zeros(len(points))
+    return Boxes(plane, flat, flat)
+
+
+def _within(a: Floats, first: Rows, b: Floats, second: Rows, reach: float) -> tuple[Rows, Rows]:
+    x = b[:, 0].take(second) - a[:, 0].take(first)
+    y = b[:, 1].take(second) - a[:, 1].take(first)
+    near = np.flatnonzero(x * x + y * y <= reach * reach)
+    return first.take(near), second.take(near)
+
+
+def _sorted(first: Rows, second: Rows) -> tuple[Rows, Rows]:
+    """Return pairs sorted by first, then second."""
+    if not len(first):
+        return first, second
+    order = radix_order(second, int(second.max()) + 1)
+    left = first.take(order)
+    order = order.take(radix_order(left, int(left.max()) + 1))
+    return first.take(order), second.take(order)

@@ -1,0 +1,175 @@
+"""A binary field of view: is anybody in a sector of a circle?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
+from fleet_sim.swarm.sensors.binary import BinarySensor
+from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
+from fleet_sim.swarm.vision import Sector, in_frame
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+_WHAT = "BinaryFOVSensor"
+_ARC = 12
+
+
+class BinaryFOVSensor(BinarySensor):
+    """Reads 1 while the disc of another agent, or a wall, reaches into a sector ahead; 0 otherwise.
+
+    The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
+    """
+
+    def __init__(
+        self,
+        theta: float = 10.0,
+        distance: float = 100.0,
+        bias: float = 0.0,
+        false_positive: float = 0.0,
+        false_negative: float = 0.0,
+        walls: bool | Sequence[Sequence[float]] | None = None,
+        goal_sensing_range: float = 10.0,
+        wall_sensing_range: float = 10.0,
+        time_step_between_sensing: int = 1,
+        invert: bool = False,
+        store_history: bool = False,
+        detect_goal_with_added_state: bool = False,
+        occlusion: bool = False,
+        show: bool = True,
+        seed: int | None = None,
+        target_team: int | str | None = None,
+    ) -> None:
+        """`theta`: half of the opening angle, rad; pi and more, as by default, sees all round. `distance`: m. `bias`:
+        to the left, rad.
+
+        `false_positive`, `false_negative`: shares of wrong readings. `walls`: None for those the world makes
+        detectable, true for all, false for none, [[x1, y1], [x2, y2]] for the sides of a rectangle.
+        `wall_sensing_range`: m, and not beyond `distance`. `detect_goal_with_added_state`: read 2 while a goal within
+        `goal_sensing_range` m is in the sector. `occlusion`: walls, and with a `target_team` other agents, hide what is
+        behind them. `target_team`: detect agents of this team only; None: all. `time_step_between_sensing`: look at
+        every so many steps. `invert`: swap 0 and 1. `store_history`: keep the last readings in `history`. `show`: draw
+        it. `seed`: of the wrong readings; None: the world's.
+        """
+        super().__init__(
+            false_positive=false_positive,
+            false_negative=false_negative,
+            time_step_between_sensing=time_step_between_sensing,
+            invert=invert,
+            store_history=store_history,
+            show=show,
+            seed=seed,
+        )
+        self.theta = as_float(theta, f"{_WHAT}: theta in rad", low=0.0)
+        self.distance = as_distance(distance, f"{_WHAT}: distance")
+        self.bias = as_float(bias, f"{_WHAT}: bias in rad")
+        self.walls = walls if walls is None or isinstance(walls, bool) else _sides(walls)
+        self.goal_sensing_range = as_distance(goal_sensing_range, f"{_WHAT}: goal_sensing_range")
+        self.wall_sensing_range = as_distance(wall_sensing_range, f"{_WHAT}: wall_sensing_range")
+        self.detect_goal_with_added_state = detect_goal_with_added_state
+        self.occlusion = occlusion
+        self.target_team = target_team
+
+    def detect(self, group: Group) -> Bools:
+        """Return which agents (N,) have somebody, or a wall, in their sector."""
+        origins, cosines, sines = self._frames(group)
+        team = group.world.team_code(self.target_team)
+        candidates = Candidates(group, team)
+        blockers = Candidates(group) if self.occlusion and team >= 0 else None
+        sector = Sector(self.theta, self.distance)
+        origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
+        place_x = np.ascontiguousarray(candidates.positions[:, 0])
+        place_y = np.ascontiguousarray(candidates.positions[:, 1])
+
+        def seen(agent: Rows, candidate: Rows) -> Bools:
+            ahead, aside = in_frame(
+                place_x.take(candidate) - origin_x.take(agent),
+                place_y.take(candidate) - origin_y.take(agent),
+                cosines.take(agent),
+                sines.take(agent),
+            )
+            mask = sector.sees_discs(ahead, aside, candidates.radii.take(candidate))
+            if self.occlusion:
+                some = np.flatnonzero(mask)
+                mask[some] = self._in_sight(group, candidates, blockers, agent[some], candidate[some])
+            return mask
+
+        reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)
+        detected = any_hit(origins, candidates, reach, seen)
+        walls = self._detectable_walls(group)
+        if len(walls):
+            detected |= _walls_seen(
+                Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
+            )
+        return detected
+
+    def added_state(self, group: Group) -> Bools | None:
+        """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""
+        if not self.detect_goal_with_added_state:
+            return None
+        origins, cosines, sines = self._frames(group)
+        sector = Sector(self.theta, self.goal_sensing_range)
+        seen_mask = np.zeros(len(group), bool)
+        for goal in group.world.goals:
+            ahead, aside = in_frame(goal.centre[0] - origins[:, 0], goal.centre[1] - origins[:, 1], cosines, sines)
+            seen_mask |= sector.sees_discs(ahead, aside, goal.radius)
+        return seen_mask
+
+    def outlines(self, group: Group) -> Floats | None:
+        """Return the sectors (N, K, 2) in the world frame; None where they are not to be drawn.
+
+        A sector deeper than the world is drawn as deep as that.
+        """
+        if not self.show:
+            return None
+        half = min(self.theta, math.pi)
+        angles = group.headings[:, None] + self.bias + np.linspace(-half, half, _ARC)
+        depth = min(self.distance, float(np.hypot(*group.world.size)))
+        arcs = group.positions[:, None, :] + depth * np.stack((np.cos(angles), np.sin(angles)), axis=2)
+        if half >= math.pi:
+            return np.asarray(arcs)
+        return np.concatenate((group.positions[:, None, :], arcs), axis=1)
+
+    def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
+        """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""
+        looks = group.headings + self.bias
+        return group.positions, np.cos(looks), np.sin(looks)
+
+    def _detectable_walls(self, group: Group) -> Floats:
+        if self.walls is None:
+            return group.world.detectable_walls
+        if isinstance(self.walls, bool):
+            return group.world.walls if self.walls else np.empty((0, 4))
+        return self.walls
+
+    def _in_sight(
+        self, group: Group, candidates: Candidates, blockers: Candidates | None, agent: Rows, candidate: Rows
+    ) -> Bools:
+        nobody = Candidates(group, team=np.iinfo(np.int64).max)
+        return visible(
+            group.positions[agent],
+            candidates.positions[candidate],
+            group.world.walls,
+            blockers or nobody,
+            (group.rows[agent], candidates.rows[candidate]),
+        )
+
+
+def _sides(corners: Sequence[Sequence[float]]) -> Floats:
+    (x1, y1), (x2, y2) = as_floats(corners, (2, 2), f"{_WHAT}: walls").tolist()
+    return np.array([(x1, y1, x2, y1), (x2, y1, x2, y2), (x2, y2, x1, y2), (x1, y2, x1, y1)])
+
+
+def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:
+    seen_mask = np.zeros(len(origins), bool)
+    for x1, y1, x2, y2 in walls.tolist():
+        begin = np.stack(in_frame(x1 - origins[:, 0], y1 - origins[:, 1], cosines, sines))
+        end = np.stack(in_frame(x2 - origins[:, 0], y2 - origins[:, 1], cosines, sines))
+        seen_mask |= np.isfinite(sector.segment_distances(begin, end))
+    return seen_mask

@@ -1,0 +1,101 @@
+"""Who detects anything at all: from near to far, so that nobody looks farther than the first thing seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.swarm.neighbours import all_pairs, is_limited, targets_within
+from fleet_sim.swarm.vision import discs_hide, segments_hide
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+Test = Callable[[Rows, Rows], Bools]
+"""From pairs (agent, candidate), each (M,), to which of them are hits."""
+
+_GROWTH = 3.0
+_NEIGHBOURS = 12.0
+"""How many candidates the first look takes in, about, where they are spread evenly."""
+
+
+class Candidates:
+    """What agents of a group may see: everybody else, or those of one team."""
+
+    def __init__(self, group: Group, team: int = -1) -> None:
+        everyone = group.world.everyone
+        rows = everyone.rows
+        chosen = None if team < 0 else np.flatnonzero(everyone.teams == team)
+        self.rows: Rows = rows if chosen is None else rows[chosen]
+        self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
+        self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
+        self._own_rows = group.rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
+        """Leave out the pairs of an agent with itself."""
+        kept = np.flatnonzero(self._own_rows.take(agent) != self.rows.take(candidate))
+        return agent.take(kept), candidate.take(kept)
+
+
+def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -> Bools:
+    """Return which agents at `origins` (N, 2) have a hit among `candidates` at most `reach` away.
+
+    Near candidates are tested first, and who has a hit looks no further: the answer is that of testing all.
+    """
+    hit_mask = np.zeros(len(origins), bool)
+    if not len(candidates) or not len(origins):
+        return hit_mask
+    left = np.arange(len(origins))
+    radius = _first_radius(candidates.positions)
+    while len(left) and radius < reach and is_limited(radius, candidates.positions):
+        local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, radius)
+        left = _look(left, local, candidate, candidates, test, hit_mask)
+        radius *= _GROWTH
+    if len(left) and is_limited(reach, candidates.positions):
+        local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, reach)
+        _look(left, local, candidate, candidates, test, hit_mask)
+    elif len(left):
+        for local, candidate in all_pairs(len(left), len(candidates)):
+            _look(left, local, candidate, candidates, test, hit_mask)
+    return hit_mask
+
+
+def _look(left: Rows, local: Rows, candidate: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
+    """Note who of `left` has a hit among its candidates; return who has none."""
+    agent, candidate = candidates.others(left.take(local), candidate)
+    hit_mask[agent[test(agent, candidate)]] = True
+    return left[~hit_mask[left]]
+
+
+def _first_radius(positions: Floats) -> float:
+    spread = (positions.max(axis=0) - positions.min(axis=0)).tolist()
+    area = max(spread[0] * spread[1], 1e-12)
+    return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
+
+
+def visible(origins: Floats, targets: Floats, walls: Floats, blockers: Candidates, ends: tuple[Rows, Rows]) -> Bools:
+    """Return which of `targets` (M, 2) can be seen from `origins` (M, 2): no wall and no disc of `blockers` between.
+
+    `ends` are the rows of the world, (M,) each, of who looks and who is looked at: their own discs hide nothing.
+    """
+    clear_mask = ~segments_hide(origins, targets, walls)
+    left = np.flatnonzero(clear_mask)
+    if not len(left) or not len(blockers):
+        return clear_mask
+    begin, end = origins[left], targets[left]
+    middles = 0.5 * (begin + end)
+    way = end - begin
+    reach = 0.5 * float(np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2).max()) + float(blockers.radii.max())
+    line, disc = targets_within(middles, blockers.positions, reach)
+    row = blockers.rows.take(disc)
+    kept = np.flatnonzero((row != ends[0][left].take(line)) & (row != ends[1][left].take(line)))
+    line, disc = line.take(kept), disc.take(kept)
+    hides_mask = discs_hide(begin[line], end[line], blockers.positions[disc], blockers.radii[disc])
+    clear_mask[left[line[hides_mask]]] = False
+    return clear_mask

@@ -1,0 +1,158 @@
+"""Choosing one of the others and keeping an eye on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
+from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.spatial import quaternions
+from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.draws import AgentDraws
+from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.swarm.sensors.binary import whole
+
+if TYPE_CHECKING:
+    from fleet_sim.arrays import Rows
+    from fleet_sim.swarm.groups import Group
+
+_WHAT = "Targeter"
+MODES = ("closest", "furthest")
+HOLDS = ("alwaysretarget", "retargetonloss", "holdlost", "holdfirst")
+ATTRIBUTES = ("position", "velocity", "angle", "distance", "id")
+_NOBODY = -1
+
+
+class Targeter(Sensor):
+    """Reads something about one other agent or object: where it is, unless `attribute` says otherwise.
+
+    Where there is no target the reading is NaN (-1 for an id).
+    """
+
+    def __init__(
+        self,
+        distance: float = float("inf"),
+        false_negative: float = 0.0,
+        time_step_between_sensing: int = 1,
+        target_mode: str | None = None,
+        hold: str = "retargetonloss",
+        attribute: str = "position",
+        seed: int | None = None,
+        target_team: int | str | None = None,
+        target_name: str | None = None,
+    ) -> None:
+        """`distance`: how far it sees, m. `target_mode`: closest, furthest, or None for the first in the world's order.
+        `target_team`, `target_name`: look for these only.
+
+        `hold`: alwaysretarget chooses anew each time; retargetonloss keeps the target while it is within the distance;
+        holdlost does so and goes on reading a lost target until there is another; holdfirst keeps its first target for
+        ever. `false_negative`: share of looks in which the target is not seen. `time_step_between_sensing`: look at
+        every so many steps. `attribute`: position (2 numbers), velocity (2), angle, distance or id. `seed`: of the
+        misses; None: the world's.
+        """
+        self.distance = as_distance(distance, f"{_WHAT}: distance")
+        self.false_negative = as_float(false_negative, f"{_WHAT}: false_negative", low=0.0, high=1.0)
+        self.time_step_between_sensing = whole(time_step_between_sensing, f"{_WHAT}: time_step_between_sensing", 1)
+        for kind, value, known in (
+            ("target_mode", target_mode, (*MODES, None)),
+            ("hold", hold, HOLDS),
+            ("attribute", attribute, ATTRIBUTES),
+        ):
+            if value not in known:
+                raise unknown_name(f"{kind} of {_WHAT}", value, [name for name in known if name is not None])
+        self.target_mode, self.hold, self.attribute = target_mode, hold, attribute
+        self._draws = AgentDraws(seed, _WHAT)
+        self.target_team = target_team
+        if target_name is not None and not isinstance(target_name, str):
+            raise InvalidValueError(f"{_WHAT}: target_name must be a name, got {target_name!r}")
+        self.target_name = target_name
+
+    def blank(self, count: int) -> AnyArray:
+        """Return the readings of agents that have not looked yet: no target."""
+        if self.attribute == "id":
+            return np.full(count, _NOBODY, np.int64)
+        return np.full((count, 2) if self.attribute in ("position", "velocity") else count, np.nan)
+
+    def sense(self, group: Group) -> AnyArray:
+        """Return the readings (N, 2) or (N,)."""
+        target = self.column(group, "target", dtype=np.int64, default=_NOBODY)
+        shown = self.column(group, "shown", dtype=np.int64, default=_NOBODY)
+        age = self.column(group, "age", dtype=np.int64)
+        age += 1
+        due_mask = age % self.time_step_between_sensing == 0
+        if due_mask.any():
+            chosen, seen = self._look(group, target, shown)
+            target[due_mask] = chosen[due_mask]
+            shown[due_mask] = seen[due_mask]
+        return self._readings(group, shown)
+
+    def _look(self, group: Group, target: Ints, shown: Ints) -> tuple[Ints, Ints]:
+        """Return the ids (N,) of the targets, and of what is shown: the target unless it is missed."""
+        rows = self._candidates(group)
+        columns = group.columns
+        ids = columns.object_id[rows]
+        x = columns.position[rows, 0][None, :] - group.positions[:, 0, None]
+        y = columns.position[rows, 1][None, :] - group.positions[:, 1, None]
+        squares = x * x + y * y
+        allowed = (squares <= self.distance * self.distance) & (rows[None, :] != group.rows[:, None])
+        best = self._best(ids, squares, allowed)
+        if self.hold == "holdfirst":
+            alive_mask = np.isin(target, columns.object_id[columns.rows])
+            chosen = np.where(alive_mask, target, best)
+            return chosen, chosen
+        kept_mask = ((ids[None, :] == target[:, None]) & allowed).any(axis=1)
+        chosen = best if self.hold == "alwaysretarget" else np.where(kept_mask, target, best)
+        looks = self.column(group, "looks", dtype=np.int64)
+        missed_mask = self._draws.uniforms(group, self.slot, looks) < self.false_negative
+        looks += 1
+        seen = np.where(missed_mask, _NOBODY, chosen)
+        if self.hold == "holdlost":
+            seen = np.where(seen == _NOBODY, shown, seen)
+        return chosen, seen
+
+    def _candidates(self, group: Group) -> Rows:
+        """Return the rows (M,) of what may be a target: agents, then objects, in the world's order."""
+        world, columns = group.world, group.columns
+        rows = np.concatenate((world.everyone.rows, world.things.rows))
+        if self.target_name is not None:
+            named = columns.row_named(self.target_name) if columns.has_name(self.target_name) else _NOBODY
+            rows = rows[rows == named]
+        if self.target_team is not None:
+            rows = rows[world.swarm.team[rows] == world.team_code(self.target_team)]
+        return rows
+
+    def _best(self, ids: Ints, squares: Floats, allowed: Bools) -> Ints:
+        """Return the id (N,) of the best allowed candidate for each agent."""
+        if not len(ids):
+            return np.full(len(squares), _NOBODY)
+        if self.target_mode == "furthest":
+            place = np.where(allowed, squares, -1.0).argmax(axis=1)
+        elif self.target_mode == "closest":
+            place = np.where(allowed, squares, np.inf).argmin(axis=1)
+        else:
+            place = allowed.argmax(axis=1)
+        return np.where(allowed.any(axis=1), ids[place], _NOBODY)
+
+    def _readings(self, group: Group, shown: Ints) -> AnyArray:
+        if self.attribute == "id":
+            return shown.copy()
+        columns = group.columns
+        living = columns.rows  # in order of their ids
+        ids = columns.object_id[living]
+        place = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
+        found_mask = ids[place] == shown
+        rows = living[place]
+        values: AnyArray
+        if self.attribute == "position":
+            values = columns.position[rows, :2].copy()
+        elif self.attribute == "velocity":
+            values = columns.velocity[rows, :2].copy()
+        elif self.attribute == "angle":
+            values = quaternions.yaws(columns.orientation[rows]).copy()
+        else:
+            way = columns.position[rows, :2] - group.positions
+            values = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2)
+        values[~found_mask] = np.nan
+        return values

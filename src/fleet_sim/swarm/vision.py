@@ -1,0 +1,143 @@
+"""What is seen: discs and walls in a sector of a circle, rays, and lines of sight.
+
+All are exact tests on arrays of pairs. Sectors are given by the observer's origin and heading, the half angle and the
+range; a target is (ahead, aside), its position in the observer's frame.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Sector:
+    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep."""
+
+    half_angle: float
+    reach: float
+
+    @property
+    def all_round(self) -> bool:
+        """Whether it has no sides."""
+        return self.half_angle >= math.pi
+
+    def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
+        """Return which discs about (ahead, aside) of `radii`, each (M,), touch the sector or its edge."""
+        squares = ahead * ahead + aside * aside
+        inner = np.maximum(self.reach + radii, 0.0)
+        near_mask = squares <= inner * inner
+        if self.all_round:
+            return np.asarray(near_mask)
+        cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+        off = np.abs(aside)
+        along = ahead * cosine + off * sine
+        inside_mask = self._inside(ahead * sine - off * cosine, along)
+        # Beside the sector, the nearest point is on its straight edge.
+        foot = np.clip(along, 0.0, self.reach)
+        miss_ahead, miss_aside = ahead - foot * cosine, off - foot * sine
+        edge_mask = miss_ahead * miss_ahead + miss_aside * miss_aside <= radii * radii
+        return np.asarray(np.where(inside_mask, near_mask, edge_mask))
+
+    def sees_points(self, ahead: Floats, aside: Floats) -> Bools:
+        """Return which points (ahead, aside), each (M,), lie in the sector or on its edge."""
+        return self.sees_discs(ahead, aside, 0.0)
+
+    def segment_distances(self, begin: Floats, end: Floats) -> Floats:
+        """Return how far (M,) the nearest visible point of each segment is from the observer; inf where none is seen.
+
+        `begin` and `end` (2, M) are the ends in the observer's frame.
+        """
+        way = end - begin
+        square = way[0] * way[0] + way[1] * way[1]
+        safe = np.where(square > 0.0, square, 1.0)
+        share = np.clip(-(begin[0] * way[0] + begin[1] * way[1]) / safe, 0.0, 1.0)
+        near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
+        distances = np.sqrt(near_x * near_x + near_y * near_y)
+        if not self.all_round:
+            cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+            off = np.abs(near_y)
+            inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
+            distances = np.where(inside_mask, distances, np.inf)
+            for side in (-sine, sine):
+                distances = np.minimum(distances, ray_segment_distances(cosine, side, begin, end))
+        return np.asarray(np.where(distances <= self.reach, distances, np.inf))
+
+    def _inside(self, side: Floats, along: Floats) -> Bools:
+        """Return what lies between the straight edges, from the distances to one of them and along it."""
+        return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
+
+
+def in_frame(x: Floats, y: Floats, cosine: Floats, sine: Floats) -> tuple[Floats, Floats]:
+    """Return (ahead, aside) of offsets (x, y) in the frame turned by an angle with `cosine` and `sine`."""
+    return x * cosine + y * sine, y * cosine - x * sine
+
+
+def ray_meets_discs(ahead: Floats, aside: Floats, radii: Floats) -> Bools:
+    """Return which discs about (ahead, aside), each (M,), are met by the ray straight ahead.
+
+    A disc whose centre is behind is not met, even where it covers the origin.
+    """
+    return np.asarray((ahead >= 0.0) & (np.abs(aside) <= radii))
+
+
+def ray_segment_distances(cosine: float, sine: float, begin: Floats, end: Floats) -> Floats:
+    """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
+
+    `begin` and `end` (2, M) are the segments' ends. A segment along the ray is met at its nearer end.
+    """
+    way = end - begin
+    turn = cosine * way[1] - sine * way[0]
+    begin_side = cosine * begin[1] - sine * begin[0]
+    parallel_mask = turn == 0.0
+    safe = np.where(parallel_mask, 1.0, turn)
+    share = -begin_side / safe
+    along = (begin[0] * way[1] - begin[1] * way[0]) / safe
+    met_mask = ~parallel_mask & (share >= 0.0) & (share <= 1.0) & (along >= 0.0)
+    first = cosine * begin[0] + sine * begin[1]
+    last = cosine * end[0] + sine * end[1]
+    touch_mask = parallel_mask & (begin_side == 0.0) & (np.maximum(first, last) >= 0.0)
+    nearest = np.maximum(np.minimum(first, last), 0.0)
+    return np.asarray(np.where(touch_mask, nearest, np.where(met_mask, along, np.inf)))
+
+
+def segments_hide(origins: Floats, targets: Floats, segments: Floats) -> Bools:
+    """Return which lines of sight (M,) from `origins` to `targets` (M, 2) cross one of `segments`.
+
+    `segments` (S, 4) are x1, y1, x2, y2. Touching counts. An origin on a segment sees nothing through it.
+    """
+    hidden_mask = np.zeros(len(origins), bool)
+    x, y = origins[:, 0], origins[:, 1]
+    way_x, way_y = targets[:, 0] - x, targets[:, 1] - y
+    for begin_x, begin_y, end_x, end_y in segments.tolist():
+        wall_x, wall_y = end_x - begin_x, end_y - begin_y
+        from_begin = way_x * (begin_y - y) - way_y * (begin_x - x)
+        from_end = way_x * (end_y - y) - way_y * (end_x - x)
+        from_origin = wall_x * (y - begin_y) - wall_y * (x - begin_x)
+        from_target = wall_x * (targets[:, 1] - begin_y) - wall_y * (targets[:, 0] - begin_x)
+        # Flat boxes of the two decide where all four points are on one line.
+        apart_mask = (np.maximum(x, targets[:, 0]) < min(begin_x, end_x)) | (
+            np.minimum(x, targets[:, 0]) > max(begin_x, end_x)
+        )
+        apart_mask |= (np.maximum(y, targets[:, 1]) < min(begin_y, end_y)) | (
+            np.minimum(y, targets[:, 1]) > max(begin_y, end_y)
+        )
+        hidden_mask |= (from_begin * from_end <= 0.0) & (from_origin * from_target <= 0.0) & ~apart_mask
+    return hidden_mask
+
+
+def discs_hide(origins: Floats, targets: Floats, centres: Floats, radii: Floats) -> Bools:
+    """Return which lines of sight (M,) from `origins` to `targets` (M, 2) pass through the disc that goes with each.
+
+    `centres` (M, 2), `radii` (M,). Discs that only reach beyond an end of the line count as far as they cover the line.
+    """
+    way_x, way_y = targets[:, 0] - origins[:, 0], targets[:, 1] - origins[:, 1]
+    to_x, to_y = centres[:, 0] - origins[:, 0], centres[:, 1] - origins[:, 1]
+    square = way_x * way_x + way_y * way_y
+    share = np.clip((to_x * way_x + to_y * way_y) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
+    miss_x, miss_y = to_x - share * way_x, to_y - share * way_y
+    return np.asarray(miss_x * miss_x + miss_y * miss_y <= radii * radii)
