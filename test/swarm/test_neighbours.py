@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet_sim.swarm.neighbours import all_pairs, both_ways, counts, is_limited, pairs_within, sums, targets_within
+from fleet_sim.swarm.neighbours import both_ways, counts, is_limited, pairs_within, sums, targets_within
 
 
 @pytest.mark.parametrize("reach", [0.0, 0.05, 0.4, 3.0, 100.0])
@@ -30,15 +30,6 @@ def test_both_ways_gives_each_owner_its_others_in_order() -> None:
         assert other[owner == row].tolist() == [k for k in range(4) if k != row]
     assert counts(owner, 5).tolist() == [3, 3, 3, 3, 0]
     assert sums(owner, other.astype(float), 5).tolist() == [6.0, 5.0, 4.0, 3.0, 0.0]
-
-
-def test_all_pairs_come_once_in_blocks() -> None:
-    seen = [
-        (one, other)
-        for block in all_pairs(700, 1000)
-        for one, other in zip(*map(np.ndarray.tolist, block), strict=True)
-    ]
-    assert seen == [(one, other) for one in range(700) for other in range(1000)]
 
 
 def test_a_reach_is_limited_where_a_grid_helps() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +13,6 @@ from fleet_sim.collision.tables import radix_order
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
-
-_BLOCK = 1 << 18
-"""Pairs compared at once where there is no limit to the distance: they stay in the processor's cache."""
 
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
@@ -38,14 +34,6 @@ def targets_within(origins: Floats, points: Floats, reach: float) -> tuple[Rows,
     index = _near_boxes(points, reach)
     first, second = _sorted(*index.cross_pairs(_boxes(origins, 0.5 * reach)))
     return _within(origins, first, points, second, reach)
-
-
-def all_pairs(count: int, others: int) -> Iterator[tuple[Rows, Rows]]:
-    """Yield (one, other) for all pairs of `count` with `others`, sorted, in blocks that hold whole rows."""
-    rows = max(1, _BLOCK // max(others, 1))
-    for begin in range(0, count, rows):
-        end = min(begin + rows, count)
-        yield np.repeat(np.arange(begin, end), others), np.tile(np.arange(others), end - begin)
 
 
 def is_limited(reach: float, positions: Floats) -> bool:

@@ -1,6 +1,6 @@
 """What is seen: discs and walls in a sector of a circle, rays, and lines of sight.
 
-All are exact tests on arrays of pairs. Sectors are given by the observer's origin and heading, the half angle and the
+All are exact tests on arrays. Sectors are given by the observer's origin and heading, the half angle and the
 range; a target is (ahead, aside), its position in the observer's frame.
 """
 
@@ -27,21 +27,34 @@ class Sector:
         return self.half_angle >= math.pi
 
     def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
-        """Return which discs about (ahead, aside) of `radii`, each (M,), touch the sector or its edge."""
-        squares = ahead * ahead + aside * aside
-        inner = np.maximum(self.reach + radii, 0.0)
-        near_mask = squares <= inner * inner
+        """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
+
+        The arrays have any shapes that go together; the answer has that of all of them.
+        """
+        squares = ahead * ahead
+        squares += aside * aside
+        inner = self.reach + radii
+        near_mask: Bools = np.asarray(squares <= inner * inner)
         if self.all_round:
-            return np.asarray(near_mask)
-        cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+            return near_mask
+        # How far outside of the straight edge on its side a disc's middle is: farther than its radius is out of sight.
         off = np.abs(aside)
+        outside = off * math.cos(self.half_angle)
+        outside -= ahead * math.sin(self.half_angle)
+        near_mask &= outside <= radii
+        some = near_mask.nonzero()
+        radii = np.broadcast_to(radii, near_mask.shape)[some]
+        near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
+        return near_mask
+
+    def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
+        """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
+        cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
         along = ahead * cosine + off * sine
-        inside_mask = self._inside(ahead * sine - off * cosine, along)
-        # Beside the sector, the nearest point is on its straight edge.
-        foot = np.clip(along, 0.0, self.reach)
-        miss_ahead, miss_aside = ahead - foot * cosine, off - foot * sine
-        edge_mask = miss_ahead * miss_ahead + miss_aside * miss_aside <= radii * radii
-        return np.asarray(np.where(inside_mask, near_mask, edge_mask))
+        foot = np.minimum(np.maximum(along, 0.0), self.reach)
+        miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
+        edge_mask = miss_ahead * miss_ahead + miss_off * miss_off <= radii * radii
+        return np.asarray(self._inside(-outside, along) | edge_mask)
 
     def sees_points(self, ahead: Floats, aside: Floats) -> Bools:
         """Return which points (ahead, aside), each (M,), lie in the sector or on its edge."""

@@ -96,8 +96,9 @@ class BinaryFOVSensor(BinarySensor):
             )
             mask = sector.sees_discs(ahead, aside, candidates.radii.take(candidate))
             if self.occlusion:
-                some = np.flatnonzero(mask)
-                mask[some] = self._in_sight(group, candidates, blockers, agent[some], candidate[some])
+                some = mask.nonzero()
+                agent, candidate = (np.broadcast_to(index, mask.shape)[some] for index in (agent, candidate))
+                mask[some] = self._in_sight(group, candidates, blockers, agent, candidate)
             return mask
 
         reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.swarm.neighbours import all_pairs, is_limited, targets_within
+from fleet_sim.swarm.neighbours import is_limited, targets_within
 from fleet_sim.swarm.vision import discs_hide, segments_hide
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
 
 Test = Callable[[Rows, Rows], Bools]
-"""From pairs (agent, candidate), each (M,), to which of them are hits."""
+"""From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
 
+_BLOCK = 1 << 15
+"""Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
 _GROWTH = 3.0
 _NEIGHBOURS = 12.0
 """How many candidates the first look takes in, about, where they are spread evenly."""
@@ -32,14 +34,15 @@ class Candidates:
         self.rows: Rows = rows if chosen is None else rows[chosen]
         self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
         self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
-        self._own_rows = group.rows
+        self.own_rows: Rows = group.rows
+        """The rows of those who look."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
         """Leave out the pairs of an agent with itself."""
-        kept = np.flatnonzero(self._own_rows.take(agent) != self.rows.take(candidate))
+        kept = np.flatnonzero(self.own_rows.take(agent) != self.rows.take(candidate))
         return agent.take(kept), candidate.take(kept)
 
 
@@ -54,23 +57,32 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
     left = np.arange(len(origins))
     radius = _first_radius(candidates.positions)
     while len(left) and radius < reach and is_limited(radius, candidates.positions):
-        local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, radius)
-        left = _look(left, local, candidate, candidates, test, hit_mask)
+        left = _look_near(left, origins, radius, candidates, test, hit_mask)
         radius *= _GROWTH
-    if len(left) and is_limited(reach, candidates.positions):
-        local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, reach)
-        _look(left, local, candidate, candidates, test, hit_mask)
-    elif len(left):
-        for local, candidate in all_pairs(len(left), len(candidates)):
-            _look(left, local, candidate, candidates, test, hit_mask)
+    if is_limited(reach, candidates.positions):
+        _look_near(left, origins, reach, candidates, test, hit_mask)
+    else:
+        _look_everywhere(left, candidates, test, hit_mask)
     return hit_mask
 
 
-def _look(left: Rows, local: Rows, candidate: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
-    """Note who of `left` has a hit among its candidates; return who has none."""
+def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
+    """Note who of `left` has a hit within `radius`; return who has none."""
+    local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, radius)
     agent, candidate = candidates.others(left.take(local), candidate)
     hit_mask[agent[test(agent, candidate)]] = True
     return left[~hit_mask[left]]
+
+
+def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
+    """Note who of `left` has a hit anywhere."""
+    everybody = np.arange(len(candidates))[None, :]
+    rows = max(1, _BLOCK // len(candidates))
+    for begin in range(0, len(left), rows):
+        agent = left[begin : begin + rows, None]
+        hits = test(agent, everybody)
+        hits &= candidates.own_rows.take(agent) != candidates.rows
+        hit_mask[agent[:, 0]] = hits.any(axis=1)
 
 
 def _first_radius(positions: Floats) -> float:
