@@ -8,6 +8,7 @@ from fleet_sim.swarm.controllers.binary import BinaryController
 from fleet_sim.swarm.controllers.boids import BoidsController
 from fleet_sim.swarm.controllers.cyclic_pursuit import CyclicPursuitController
 from fleet_sim.swarm.controllers.follow import FollowController
+from fleet_sim.swarm.controllers.human import HumanController
 from fleet_sim.swarm.controllers.levy import LevyController
 from fleet_sim.swarm.controllers.multibit_binary import MultibitBinaryController
 from fleet_sim.swarm.controllers.orca import OrcaController
@@ -23,6 +24,8 @@ BUILT_IN: dict[str, type[Any]] = {
     "multibit_binary": MultibitBinaryController,
     "WaypointPIDController": WaypointPIDController,
     "waypoint_pid": WaypointPIDController,
+    "HumanController": HumanController,
+    "human": HumanController,
     "LevyController": LevyController,
     "levy": LevyController,
     "BoidsController": BoidsController,
@@ -42,6 +45,7 @@ __all__ = [
     "BoidsController",
     "CyclicPursuitController",
     "FollowController",
+    "HumanController",
     "LevyController",
     "MultibitBinaryController",
     "OrcaController",

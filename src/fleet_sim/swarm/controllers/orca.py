@@ -24,8 +24,8 @@ _WHAT = "OrcaController"
 class OrcaController(Controller):
     """Drives to a goal at up to `speed` and lets nobody come to a touch (see `fleet_sim.motion.avoidance`).
 
-    Agents under an OrcaController yield half each; around others they go all the way. What steers is a point `lead` m
-    ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
+    Agents whose controllers have a `reciprocal_lead` yield half each; around others they go all the way. What steers is
+    a point `lead` m ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
     """
 
     def __init__(
@@ -69,6 +69,8 @@ class OrcaController(Controller):
             )
         self.max_neighbours = max_neighbours
         self.lead = as_float(lead, f"{_WHAT}: lead in m", low=1e-6)
+        self.reciprocal_lead = self.lead
+        """Controllers with this attribute yield half to each other."""
         self.slow_down = as_float(slow_down, f"{_WHAT}: slow_down in m", low=1e-6)
 
     def act(self, group: Group) -> Floats:
@@ -117,10 +119,11 @@ class OrcaController(Controller):
         """Return who yields (N,), and how far ahead of its middle each one's steered point is (N,)."""
         yields, lead = np.zeros(len(rows), bool), np.zeros(len(rows))
         for other in group.world.groups:
-            if isinstance(other.controller, OrcaController):
+            ahead = getattr(other.controller, "reciprocal_lead", None)
+            if ahead is not None:
                 member_mask = np.isin(rows, other.rows)
                 yields |= member_mask
-                lead[member_mask] = other.controller.lead
+                lead[member_mask] = ahead
         return yields, lead
 
     def _wishes(self, group: Group, x: Floats, y: Floats) -> tuple[Floats, Floats]:
