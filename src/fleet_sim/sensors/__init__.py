@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.imu import Imu
+from fleet_sim.sensors.lidar import Lidar
 from fleet_sim.sensors.registry import (
     list_sensors,
     plan_sensor,
@@ -16,7 +17,7 @@ from fleet_sim.sensors.registry import (
 )
 from fleet_sim.sensors.system import SensorSystem
 
-_BUILT_IN: dict[str, type[SensorKind]] = {"imu": Imu}
+_BUILT_IN: dict[str, type[SensorKind]] = {"imu": Imu, "lidar": Lidar}
 
 for _name, _kind in _BUILT_IN.items():
     register_sensor(_name, _kind)

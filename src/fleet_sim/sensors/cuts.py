@@ -1,0 +1,90 @@
+"""Cuts of tilted solids by a horizontal plane: convex polygons."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.sensors.solids import Solids
+from fleet_sim.spatial import quaternions
+
+SIDES = 144
+"""Corners that stand for a round outline."""
+
+Cut = tuple[Floats, Ints]
+"""Corners (2, N, K) counter-clockwise, and how many of the K count (N,): 0 where the plane misses."""
+
+_BOX_CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+_BOX_EDGES = np.array([(a, b) for a in range(8) for b in range(a) if bin(a ^ b).count("1") == 1])
+_ANGLES = np.arange(SIDES) * (2.0 * np.pi / SIDES)
+_RIM = np.concatenate(
+    [np.stack((np.cos(_ANGLES), np.sin(_ANGLES), np.full(SIDES, side))) for side in (-1.0, 1.0)], axis=1
+).T
+_RIM_EDGES = np.concatenate(
+    [
+        np.stack((np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES), axis=1),
+        np.stack((np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES), axis=1) + SIDES,
+        np.stack((np.arange(SIDES), np.arange(SIDES) + SIDES), axis=1),
+    ]
+)
+
+
+def cut_boxes(solids: Solids, height: float) -> Cut:
+    """Return where the plane at `height` cuts boxes."""
+    return cut_hulls(_posed(solids, _BOX_CORNERS[None] * solids.half_extents[:, None]), _BOX_EDGES, height)
+
+
+def cut_cylinders(solids: Solids, height: float) -> Cut:
+    """Return where the plane at `height` cuts cylinders, which have `SIDES` sides for that."""
+    return cut_hulls(_posed(solids, _RIM[None] * solids.half_extents[:, None]), _RIM_EDGES, height)
+
+
+def _posed(solids: Solids, points: Floats) -> Floats:
+    """Return `points` (N, V, 3) of the solids' frames in the world."""
+    count, each = points.shape[:2]
+    turned = quaternions.rotate(np.repeat(solids.orientations, each, axis=0), points.reshape(-1, 3))
+    return turned.reshape(count, each, 3) + solids.positions[:, None]
+
+
+def cut_hulls(vertices: Floats, edges: Ints, height: float) -> Cut:
+    """Return where the plane at `height` cuts convex bodies with `vertices` (N, V, 3) and `edges` (E, 2)."""
+    starts, ends = vertices[:, edges[:, 0]], vertices[:, edges[:, 1]]
+    below_mask = starts[..., 2] < height
+    crossing_mask = below_mask != (ends[..., 2] < height)
+    rise = np.where(crossing_mask, ends[..., 2] - starts[..., 2], 1.0)
+    share = (height - starts[..., 2]) / rise
+    points = starts[..., :2] + share[..., None] * (ends[..., :2] - starts[..., :2])
+    counts = np.count_nonzero(crossing_mask, axis=1)
+    most = max(3, int(counts.max(initial=0)))
+    centres = np.where(crossing_mask[..., None], points, 0.0).sum(axis=1) / np.maximum(counts, 1)[:, None]
+    angles = np.arctan2(points[..., 1] - centres[:, None, 1], points[..., 0] - centres[:, None, 0])
+    order = np.argsort(np.where(crossing_mask, angles, np.inf), axis=1, kind="stable")[:, :most]
+    corners = np.take_along_axis(points, order[..., None], axis=1)
+    return np.moveaxis(corners, 2, 0), counts
+
+
+def cut_capsules(solids: Solids, height: float) -> Cut:
+    """Return where the plane at `height` cuts capsules: the outermost points in `SIDES` directions.
+
+    A capsule is a ball that moves along its axis. Of its discs at `height` the one that reaches furthest in a direction
+    is where the gain along the axis and the loss of radius are in balance.
+    """
+    radii = solids.radii
+    reach = solids.half_extents[:, 2] - radii
+    axes = quaternions.rotate(solids.orientations, np.tile(np.array([0.0, 0.0, 1.0]), (len(radii), 1)))
+    rise = axes[:, 2]
+    off = height - solids.positions[:, 2]
+    # Along the axis, the ball's centre is within its radius of the plane between `low` and `high`.
+    steep = np.where(np.abs(rise) < 1e-9, 1e-9, rise)
+    bounds = np.stack(((off - radii) / steep, (off + radii) / steep))
+    low, high = np.maximum(bounds.min(axis=0), -reach), np.minimum(bounds.max(axis=0), reach)
+    counts = np.where(low <= high, SIDES, 0)
+    gain = axes[:, 0, None] * np.cos(_ANGLES) + axes[:, 1, None] * np.sin(_ANGLES)
+    balance = -gain * radii[:, None] / np.sqrt(gain * gain + (steep * steep)[:, None]) * np.sign(steep)[:, None]
+    along = np.clip((off[:, None] - balance) / steep[:, None], low[:, None], high[:, None])
+    drop = off[:, None] - steep[:, None] * along
+    widths = np.sqrt(np.maximum(radii[:, None] ** 2 - drop * drop, 0.0))
+    corners = np.empty((2, len(radii), SIDES))
+    corners[0] = solids.positions[:, 0, None] + along * axes[:, 0, None] + widths * np.cos(_ANGLES)
+    corners[1] = solids.positions[:, 1, None] + along * axes[:, 1, None] + widths * np.sin(_ANGLES)
+    return corners, counts

@@ -1,0 +1,164 @@
+"""Planar lidars of the whole fleet in one call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.errors import ConfigError
+from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.outlines import outlines_of
+from fleet_sim.sensors.ranging import measured
+from fleet_sim.sensors.raster import Fan, Hits, Stations, cast
+from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.solids import solids_of
+from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
+
+LEVEL = 1e-3
+"""Up to this tilt, in rad, the plane of a lidar counts as horizontal: 1 cm at a distance of 10 m."""
+_FULL_TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True)
+class LidarParams(SensorParams):
+    """A planar lidar: rays in the xy plane of its frame, from `angle_min` to `angle_max`, counter-clockwise.
+
+    A full turn is divided evenly, so that the last ray is one step before the first; otherwise both ends have a ray.
+    """
+
+    default_name: ClassVar[str] = "scan"
+
+    rays: int = setting(360, low=1, high=100_000, doc="How many rays.")
+    angle_min: float = setting(-math.pi, low=-_FULL_TURN, high=_FULL_TURN, unit="rad", doc="Direction of the first.")
+    angle_max: float = setting(math.pi, low=-_FULL_TURN, high=_FULL_TURN, unit="rad", doc="End of the field of view.")
+    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
+    range_max: float = setting(10.0, above=0, unit="m", doc="What is further away reads as inf.")
+    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
+    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
+    intensities: bool = setting(False, doc="Tell how squarely the rays hit: the cosine to the surface's normal.")
+    labels: bool = setting(False, doc="Tell what the rays hit: object ids.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        span = self.angle_max - self.angle_min
+        if not 0.0 <= span <= _FULL_TURN + 1e-9:
+            raise ConfigError(
+                f"must be at least angle_min and at most a full turn above it, got angle_min {self.angle_min:g} and "
+                f"angle_max {self.angle_max:g}",
+                path="angle_max",
+            )
+        if self.range_min >= self.range_max:
+            raise ConfigError(f"must be below range_max ({self.range_max:g}), got {self.range_min:g}", path="range_min")
+
+    @property
+    def is_full_turn(self) -> bool:
+        """Whether the rays go all the way round."""
+        return self.angle_max - self.angle_min >= _FULL_TURN - 1e-6
+
+    @property
+    def angle_increment(self) -> float:
+        """The angle in rad from one ray to the next."""
+        span = self.angle_max - self.angle_min
+        return span / (self.rays if self.is_full_turn else max(1, self.rays - 1))
+
+    @property
+    def angles(self) -> Floats:
+        """The directions (rays,) of the rays in rad."""
+        return self.fan.angles
+
+    @property
+    def fan(self) -> Fan:
+        """The rays."""
+        return Fan(self.angle_min, self.angle_increment or 1.0, self.rays, self.range_max)
+
+
+@dataclass(frozen=True, eq=False)
+class LidarReading(Reading):
+    """What a planar lidar saw, ray by ray (M,).
+
+    `ranges` in m: inf where there is nothing up to `range_max`, -inf where something is nearer than `range_min`.
+    `intensities` in [0, 1] and `labels`, object ids with -1 for nothing and for the floor, are None unless asked for.
+    """
+
+    ranges: Floats
+    intensities: Floats | None
+    labels: Ints | None
+
+
+class Lidar(SensorKind):
+    """Casts the rays of planar lidars: level ones against outlines, in NumPy, tilted ones through PyBullet."""
+
+    params_class = LidarParams
+    reading_class = LidarReading
+
+    def sense(self, batch: Batch) -> dict[str, Any]:
+        """Return ranges (N, M), intensities and labels."""
+        params: LidarParams = batch.params
+        hits = see(self, batch, params.fan, details=params.intensities or params.labels)
+        ranges = measured(batch, hits.ranges, params)
+        values: dict[str, Any] = {"ranges": ranges, "intensities": [None] * len(batch), "labels": [None] * len(batch)}
+        if params.intensities and hits.cosines is not None:
+            values["intensities"] = np.where(np.isfinite(ranges), hits.cosines, 0.0)
+        if params.labels and hits.rows is not None:
+            values["labels"] = _labels(self, hits.rows, ranges)
+        return values
+
+
+def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
+    known_mask = (rows >= 0) & np.isfinite(ranges)
+    return np.where(known_mask, kind.world.object_id[np.where(known_mask, rows, 0)], -1)
+
+
+def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> Hits:
+    """Return what fans of rays in the xy planes of the sensors' frames meet, without noise."""
+    up, forward, senses = _directions(batch.orientations)
+    level_mask: Bools = np.abs(np.abs(up) - 1.0) <= 0.5 * LEVEL * LEVEL
+    if level_mask.all():
+        return _see_level(kind, batch, np.arange(len(batch)), forward, senses, fan, details=details)
+    shape = (len(batch), fan.rays)
+    hits = Hits(np.empty(shape), np.empty(shape, np.int64), np.empty(shape))
+    level, tilted = np.flatnonzero(level_mask), np.flatnonzero(~level_mask)
+    parts = [(tilted, _see_tilted(kind, batch, tilted, fan))]
+    if len(level):
+        parts.append((level, _see_level(kind, batch, level, forward, senses, fan, details=True)))
+    for members, part in parts:
+        for name, values in part._asdict().items():
+            getattr(hits, name)[members] = values
+    return hits
+
+
+def _directions(orientations: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how far the z axes point up (N,), the directions (2, N) of the x axes, and the sense of rotation (N,)."""
+    x, y, z, w = np.ascontiguousarray(orientations.T)
+    up = 1.0 - 2.0 * (x * x + y * y)
+    forward = np.stack((1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y)))
+    return up, forward, np.where(up < 0.0, -1.0, 1.0)
+
+
+def _see_level(
+    kind: SensorKind, batch: Batch, members: Ints, forward: Floats, senses: Floats, fan: Fan, *, details: bool
+) -> Hits:
+    x, y, z = np.ascontiguousarray(batch.positions[members].T)
+    along_x, along_y = forward[:, members]
+    lengths = np.sqrt(along_x * along_x + along_y * along_y)
+    stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
+    return cast(stations, fan, outlines_of(solids_of(kind.world), z), details=details)
+
+
+def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
+    """Cast the rays of sensors whose plane is not level."""
+    angles = fan.angles
+    rays = np.stack((np.cos(angles), np.sin(angles), np.zeros(fan.rays)), axis=1)
+    turns = np.repeat(batch.orientations[members], fan.rays, axis=0)
+    directions = quaternions.rotate(turns, np.tile(rays, (len(members), 1)))
+    origins = np.repeat(batch.positions[members], fan.rays, axis=0)
+    own = np.repeat(batch.rows[members], fan.rays)
+    found = cast_rays(kind.context.mirror, solids_of(kind.world), origins, directions, fan.reach, own)
+    shape = (len(members), fan.rays)
+    cosines = np.abs((found.normals * directions).sum(axis=1))
+    return Hits(found.ranges.reshape(shape), found.rows.reshape(shape), cosines.reshape(shape))

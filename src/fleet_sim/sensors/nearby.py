@@ -1,0 +1,88 @@
+"""Which circles are in reach of which points: the pairs that are looked at more closely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+
+BRUTE_FORCE = 2_000_000
+"""Up to so many combinations, comparing all of them is faster than a grid."""
+_BLOCK = 1 << 16
+"""Combinations compared at once: what is worked on stays in the processor's cache."""
+
+
+def pairs_in_reach(
+    points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats
+) -> tuple[Ints, Ints]:
+    """Return the pairs (K,), (K,) of a point and a circle of which some part is within `reach` of the point.
+
+    They are in order of the points. Circles far larger than the others are no burden.
+    """
+    if len(points_x) * len(x) <= BRUTE_FORCE:
+        return _compared(points_x, points_y, reach, x, y, radii, np.arange(len(x)))
+    small_mask = radii <= 0.5 * reach
+    small, large = np.flatnonzero(small_mask), np.flatnonzero(~small_mask)
+    near = _in_grid(points_x, points_y, reach, x[small], y[small], radii[small])
+    far = _compared(points_x, points_y, reach, x[large], y[large], radii[large], large)
+    points = np.concatenate((near[0], far[0]))
+    order = np.argsort(points, kind="stable")
+    return points[order], np.concatenate((small[near[1]], far[1]))[order]
+
+
+def _compared(
+    points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints
+) -> tuple[Ints, Ints]:
+    """Compare every point with every circle; `numbers` are what the circles are called in the result."""
+    limits = (radii + reach) ** 2
+    rows = max(1, _BLOCK // max(1, len(x)))
+    found: list[tuple[Ints, Ints]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for first in range(0, len(points_x), rows):
+        across = x - points_x[first : first + rows, None]
+        along = y - points_y[first : first + rows, None]
+        across *= across
+        along *= along
+        across += along
+        hits = np.flatnonzero((across < limits).reshape(-1))
+        found.append((first + hits // len(x), numbers[hits % len(x)]))
+    points, circles = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return points, circles
+
+
+def _in_grid(
+    points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats
+) -> tuple[Ints, Ints]:
+    """Find the circles, sorted into the rows of a grid, in the rows and columns around each point."""
+    if not len(x):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    furthest = reach + float(radii.max())
+    cell = 0.5 * furthest
+    low_x, low_y = float(x.min()), float(y.min())
+    columns = int((float(x.max()) - low_x) / cell) + 1
+    lines = int((float(y.max()) - low_y) / cell) + 1
+    cells = ((y - low_y) / cell).astype(np.int64) * columns + ((x - low_x) / cell).astype(np.int64)
+    order = np.argsort(cells, kind="stable")
+    cells = cells[order]
+    from_column = np.clip(np.floor((points_x - furthest - low_x) / cell), 0, columns).astype(np.int64)
+    to_column = np.clip(np.floor((points_x + furthest - low_x) / cell), -1, columns - 1).astype(np.int64)
+    middle = np.floor((points_y - low_y) / cell).astype(np.int64)
+    starts, ends, owners = [], [], []
+    for line in range(-3, 4):
+        wanted = middle + line
+        inside = np.flatnonzero((wanted >= 0) & (wanted < lines) & (from_column <= to_column))
+        starts.append(np.searchsorted(cells, wanted[inside] * columns + from_column[inside], "left"))
+        ends.append(np.searchsorted(cells, wanted[inside] * columns + to_column[inside], "right"))
+        owners.append(inside)
+    counts = np.concatenate(ends) - np.concatenate(starts)
+    points = np.repeat(np.concatenate(owners), counts)
+    circles = order[ragged_range(np.concatenate(starts), counts)]
+    across, along = x[circles] - points_x[points], y[circles] - points_y[points]
+    kept = np.flatnonzero(across * across + along * along < (reach + radii[circles]) ** 2)
+    return points[kept], circles[kept]
+
+
+def ragged_range(starts: Ints, counts: Ints) -> Ints:
+    """Return start, start + 1, ... for each of `starts`, `counts` numbers each, one after the other."""
+    total = int(counts.sum())
+    before = np.cumsum(counts) - counts
+    return np.arange(total) + np.repeat(starts - before, counts)

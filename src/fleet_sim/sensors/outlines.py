@@ -1,0 +1,168 @@
+"""Outlines: what solids look like in a horizontal plane, as discs and polygons.
+
+Upright solids have one outline over their whole height, so they serve planes at all heights at once; spheres are discs
+whose radius depends on the height; what is tilted is cut at each height that is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders
+from fleet_sim.sensors.solids import Solids
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+_BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
+    np.uint8(kind) for kind in (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
+)
+# x^2 + y^2 of a quaternion below this is a tilt below 1e-6 rad.
+_UPRIGHT = 2.5e-13
+_CORNERS_X = np.array([1.0, -1.0, -1.0, 1.0])
+_CORNERS_Y = np.array([1.0, 1.0, -1.0, -1.0])
+
+
+class Discs(NamedTuple):
+    """Discs of entities `rows` (N,): centres x, y, radii, and the heights (N,) from `lower` to `upper` they fill.
+
+    Where `ball_mask` is set, the radius is that at height `z`, and it shrinks away from there as a ball's does.
+    """
+
+    rows: Rows
+    x: Floats
+    y: Floats
+    radii: Floats
+    lower: Floats
+    upper: Floats
+    z: Floats
+    ball_mask: Bools
+
+    def squares_at(self, indices: Ints, heights: Floats) -> Floats:
+        """Return the squared radii (K,) of the discs at `indices` at `heights` (K,)."""
+        squares = self.radii[indices] ** 2
+        off = np.where(self.ball_mask[indices], heights - self.z[indices], 0.0)
+        return np.maximum(squares - off * off, 0.0)
+
+
+class Polygons(NamedTuple):
+    """Convex polygons of entities `rows` (N,), counter-clockwise, and the heights (N,) they fill.
+
+    Polygon i has the corners `corners[:, first[i] : first[i] + sizes[i]]`; x, y and `radii` are a circle around it.
+    """
+
+    rows: Rows
+    x: Floats
+    y: Floats
+    radii: Floats
+    lower: Floats
+    upper: Floats
+    first: Ints
+    sizes: Ints
+    corners: Floats
+
+
+class Walls(NamedTuple):
+    """Planes of entities `rows` (N,): unit normals (N, 3) and the points (N, 3) they go through; they have no end."""
+
+    rows: Rows
+    normals: Floats
+    points: Floats
+
+
+class Outlines(NamedTuple):
+    """All that can be seen in horizontal planes."""
+
+    discs: Discs
+    polygons: Polygons
+    walls: Walls
+
+
+def outlines_of(solids: Solids, heights: Floats) -> Outlines:
+    """Return the outlines of `solids` in the horizontal planes at `heights` (K,)."""
+    x, y, z, w = np.ascontiguousarray(solids.orientations.T)
+    upright_mask = (x * x + y * y) * (z * z + w * w) < _UPRIGHT
+    kinds = solids.kinds
+    upright_mask |= kinds == _SPHERE
+    flat_mask = kinds == _PLANE
+    box_mask = (kinds == _BOX) | (kinds > _PLANE)
+    round_mask = ~(box_mask | flat_mask)
+    discs = _upright_discs(solids.take(np.flatnonzero(upright_mask & round_mask)))
+    polygons = [_upright_boxes(solids.take(np.flatnonzero(upright_mask & box_mask)))]
+    tilted_mask = ~(upright_mask | flat_mask)
+    if tilted_mask.any():
+        cuts = ((box_mask, cut_boxes), (kinds == _CYLINDER, cut_cylinders), (kinds == _CAPSULE, cut_capsules))
+        for height in np.unique(heights).tolist():
+            for mask, cut in cuts:
+                chosen = np.flatnonzero(tilted_mask & mask)
+                if len(chosen):
+                    part = solids.take(chosen)
+                    polygons.append(_polygons(part.rows, *cut(part, height), height))
+    return Outlines(discs, _joined(polygons), _walls(solids.take(np.flatnonzero(flat_mask))))
+
+
+def _upright_discs(solids: Solids) -> Discs:
+    """Return spheres and cylinders as one disc each, capsules as a cylinder and two balls."""
+    x, y, z = np.ascontiguousarray(solids.positions.T)
+    halves = solids.half_extents[:, 2]
+    ball_mask = solids.kinds == _SPHERE
+    capsules = np.flatnonzero(solids.kinds == _CAPSULE)
+    reach = halves.copy()
+    reach[capsules] -= solids.radii[capsules]
+    plain = Discs(solids.rows, x, y, solids.radii, z - reach, z + reach, z, ball_mask)
+    if not len(capsules):
+        return plain
+    ends = []
+    for sign in (-1.0, 1.0):
+        height = z[capsules] + sign * reach[capsules]
+        radii = solids.radii[capsules]
+        outer = height + sign * radii
+        lower, upper = np.minimum(height, outer), np.maximum(height, outer)
+        whole_mask = np.ones(len(capsules), np.bool_)
+        ends.append(Discs(solids.rows[capsules], x[capsules], y[capsules], radii, lower, upper, height, whole_mask))
+    return Discs(*(np.concatenate(columns) for columns in zip(plain, *ends, strict=True)))
+
+
+def _upright_boxes(solids: Solids) -> Polygons:
+    qx, qy, qz, qw = np.ascontiguousarray(solids.orientations.T)
+    # The direction of the body's x axis; of a box upside down it is as good.
+    cosines, sines = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qw * qz + qx * qy)
+    lengths, widths, heights = np.ascontiguousarray(solids.half_extents.T)
+    x, y, z = np.ascontiguousarray(solids.positions.T)
+    corners = np.empty((2, len(solids.rows), 4))
+    for corner in range(4):
+        forward, left = _CORNERS_X[corner] * lengths, _CORNERS_Y[corner] * widths
+        corners[0, :, corner] = x + (cosines * forward - sines * left)
+        corners[1, :, corner] = y + (sines * forward + cosines * left)
+    count = np.full(len(solids.rows), 4, np.int64)
+    first = 4 * np.arange(len(solids.rows))
+    radii = np.sqrt(lengths * lengths + widths * widths)
+    return Polygons(solids.rows, x, y, radii, z - heights, z + heights, first, count, corners.reshape(2, -1))
+
+
+def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polygons:
+    """Return polygons from corners (2, N, K), the first `counts` (N,) of each; those without are left out."""
+    kept = np.flatnonzero(counts >= 3)
+    corners, counts = corners[:, kept], counts[kept]
+    used_mask = np.arange(corners.shape[2]) < counts[:, None]
+    x, y = (np.where(used_mask, part, 0.0).sum(axis=1) / np.maximum(counts, 1) for part in corners)
+    away = np.where(used_mask, np.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
+    level = np.full(len(kept), height)
+    first = np.cumsum(counts) - counts
+    radii = away.max(axis=1, initial=0.0)
+    return Polygons(rows[kept], x, y, radii, level, level, first, counts, corners[:, used_mask])
+
+
+def _joined(parts: list[Polygons]) -> Polygons:
+    if len(parts) == 1:
+        return parts[0]
+    columns = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
+    joined = Polygons(*columns)
+    return joined._replace(first=np.cumsum(joined.sizes) - joined.sizes)
+
+
+def _walls(solids: Solids) -> Walls:
+    up = np.tile(np.array([0.0, 0.0, 1.0]), (len(solids.rows), 1))
+    return Walls(solids.rows, quaternions.rotate(solids.orientations, up), solids.positions)

@@ -1,0 +1,111 @@
+"""What sensors see of a world: the collision shapes of its entities, piece by piece."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Bytes, Floats, Rows
+from fleet_sim.core.robot_model import LinkGeometry, RobotModel
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.world import World
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import (
+    ShapeKind,
+    capsule_half_extents,
+    cylinder_half_extents,
+    sphere_half_extents,
+)
+
+_NONE = int(ShapeKind.NONE)
+
+
+class Solids(NamedTuple):
+    """Posed convex pieces, one per index; `rows` (N,) are the entities they belong to.
+
+    kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. What is
+    MESH or COMPOUND there counts as the box around it. An entity may have several pieces: links of a robot.
+    """
+
+    rows: Rows
+    kinds: Bytes
+    positions: Floats
+    orientations: Floats
+    half_extents: Floats
+    radii: Floats
+
+    def take(self, indices: Rows) -> Solids:
+        """Return the pieces at `indices`."""
+        columns: list[AnyArray] = [values.take(indices, axis=0) for values in self]
+        return Solids(*columns)
+
+
+def solids_of(world: World, rows: Rows | None = None) -> Solids:
+    """Return the pieces of the living entities in `rows` (None: of all), where they are now.
+
+    The pieces of robots that have a model come after the others.
+    """
+    chosen = np.flatnonzero(world.alive) if rows is None else rows
+    chosen = chosen[world.shape_kind[chosen] != _NONE]
+    modelled_mask = world.robots.model[chosen] >= 0
+    if not modelled_mask.any():
+        return _plain(world, chosen)
+    modelled = chosen[modelled_mask]
+    parts = [_plain(world, chosen[~modelled_mask])]
+    numbers = world.robots.model[modelled]
+    for number in np.unique(numbers).tolist():
+        model, members = world.models[number], modelled[numbers == number]
+        parts.append(_of_links(world, model, members) if model.collisions else _plain(world, members))
+    columns: list[AnyArray] = [np.concatenate(values) for values in zip(*parts, strict=True)]
+    return Solids(*columns)
+
+
+def _plain(world: World, rows: Rows) -> Solids:
+    positions, orientations = world.position.take(rows, axis=0), world.orientation.take(rows, axis=0)
+    off = np.flatnonzero(~world.shape_centred[rows])
+    if len(off):
+        turns, shapes = orientations[off], rows[off]
+        positions[off] += quaternions.rotate(turns, world.shape_position[shapes])
+        orientations[off] = quaternions.multiply(turns, world.shape_orientation[shapes])
+    half_extents = world.half_extents.take(rows, axis=0)
+    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows])
+
+
+def _of_links(world: World, model: RobotModel, rows: Rows) -> Solids:
+    """Return the pieces of all links of robots of one model: the pieces of one robot are together."""
+    pieces = model.collisions
+    each = len(pieces)
+    links = np.tile(np.array([piece.link for piece in pieces], np.int64), len(rows))
+    owners = np.repeat(rows, each)
+    positions, turns = world.link_poses(owners, links)
+    local = _local_poses(pieces)
+    positions = positions + quaternions.rotate(turns, np.tile(local[0], (len(rows), 1)))
+    orientations = quaternions.multiply(turns, np.tile(local[1], (len(rows), 1)))
+    sizes = [_size(piece.geometry) for piece in pieces]
+    return Solids(
+        owners,
+        np.tile(np.array([piece.geometry.kind for piece in pieces], np.uint8), len(rows)),
+        positions,
+        orientations,
+        np.tile(np.array([size[0] for size in sizes]), (len(rows), 1)),
+        np.tile(np.array([size[1] for size in sizes]), len(rows)),
+    )
+
+
+def _local_poses(pieces: tuple[LinkGeometry, ...]) -> tuple[Floats, Floats]:
+    geometries = [piece.geometry for piece in pieces]
+    positions = np.array([geometry.position for geometry in geometries], np.float64)
+    return positions, np.array([geometry.orientation for geometry in geometries], np.float64)
+
+
+def _size(shape: Geometry) -> tuple[Floats, float]:
+    """Return half extents (3,) and radius of a geometry, as `spatial.shapes` defines them."""
+    radius, height = np.array([shape.radius]), np.array([shape.height])
+    if shape.kind == ShapeKind.SPHERE:
+        return sphere_half_extents(radius)[0], shape.radius
+    if shape.kind == ShapeKind.CYLINDER:
+        return cylinder_half_extents(radius, height)[0], shape.radius
+    if shape.kind == ShapeKind.CAPSULE:
+        return capsule_half_extents(radius, height)[0], shape.radius
+    return np.array(shape.half_extents), 0.0
