@@ -6,8 +6,12 @@ One kind per file, a `SensorKind` that reads all of its sensors in one call; its
 from __future__ import annotations
 
 from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
+from fleet_sim.sensors.contact import Contact
 from fleet_sim.sensors.imu import Imu
 from fleet_sim.sensors.lidar import Lidar
+from fleet_sim.sensors.lidar_3d import Lidar3d
+from fleet_sim.sensors.odometry import Odometry
+from fleet_sim.sensors.range import Range
 from fleet_sim.sensors.registry import (
     list_sensors,
     plan_sensor,
@@ -17,7 +21,14 @@ from fleet_sim.sensors.registry import (
 )
 from fleet_sim.sensors.system import SensorSystem
 
-_BUILT_IN: dict[str, type[SensorKind]] = {"imu": Imu, "lidar": Lidar}
+_BUILT_IN: dict[str, type[SensorKind]] = {
+    "contact": Contact,
+    "imu": Imu,
+    "lidar": Lidar,
+    "lidar_3d": Lidar3d,
+    "odometry": Odometry,
+    "range": Range,
+}
 
 for _name, _kind in _BUILT_IN.items():
     register_sensor(_name, _kind)

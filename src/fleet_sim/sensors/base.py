@@ -136,7 +136,10 @@ class SensorKind(ABC):
         return {}
 
     def begin(self, batch: Batch) -> None:  # noqa: B027 - kinds without state have nothing to set
-        """Set the state of sensors that were just mounted, reset, or got their first consumer."""
+        """Set the state of sensors that were just mounted or reset; all of it is zero then."""
+
+    def resume(self, batch: Batch) -> None:  # noqa: B027
+        """Hear that sensors have a consumer from now on."""
 
     @abstractmethod
     def sense(self, batch: Batch) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,10 +120,15 @@ class SensorGroup:
 
     def begin(self, members: Members) -> None:
         """Set the state of the sensors at `members` to that of a beginning, now."""
+        for values in self.state.values():
+            values[members] = 0
+        self._prepare(members, self.kind.begin)
+
+    def _prepare(self, members: Members, prepare: Callable[[Batch], None]) -> None:
         if self.state and len(members):
             clock = self._world.clock
             batch = self._batch(members, clock.time, clock.tick)
-            self.kind.begin(batch)
+            prepare(batch)
             self._keep(members, batch)
 
     def _batch(self, members: Members, time: float, tick: int) -> Batch:
@@ -150,7 +155,7 @@ class SensorGroup:
     def consumer_came(self, sensor: Sensor) -> None:
         """Hear that `sensor` has a consumer from now on."""
         self.wanted += 1
-        self.begin(np.array([sensor.index]))
+        self._prepare(np.array([sensor.index]), self.kind.resume)
 
     def consumer_went(self, sensor: Sensor) -> None:
         """Hear that `sensor` has no consumer any more."""

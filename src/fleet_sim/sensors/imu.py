@@ -38,7 +38,8 @@ class ImuReading(Reading):
 
     `orientation` (4,) is that of the sensor's frame in the world, xyzw; `angular_velocity` (3,) in rad/s and
     `linear_acceleration` (3,) in m/s2 are in the sensor's frame. The acceleration is what the sensor feels: at rest it
-    points up, with the size of gravity. It is the mean since the reading before, so that readings add up to velocities.
+    points up, with the size of gravity. It is the mean since the reading before, so that readings add up to
+    velocities; the first after `subscribe` begins there.
     """
 
     orientation: Floats
@@ -63,7 +64,11 @@ class Imu(SensorKind):
         }
 
     def begin(self, batch: Batch) -> None:
-        """Start from the present velocity; biases stay as they are."""
+        """Start from the present velocity, without bias."""
+        self.resume(batch)
+
+    def resume(self, batch: Batch) -> None:
+        """Start from the present velocity: what was before is no part of the next reading."""
         batch.state["time"][:] = batch.time
         batch.state["velocity"][:] = frame_motion(self.world, batch)[0]
         batch.state["acceleration"][:] = 0.0

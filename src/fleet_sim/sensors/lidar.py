@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.errors import ConfigError
 from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
 from fleet_sim.sensors.outlines import outlines_of
-from fleet_sim.sensors.ranging import measured
+from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
 from fleet_sim.sensors.raster import Fan, Hits, Stations, cast
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.solids import solids_of
@@ -21,7 +20,6 @@ from fleet_sim.spatial import quaternions
 
 LEVEL = 1e-3
 """Up to this tilt, in rad, the plane of a lidar counts as horizontal: 1 cm at a distance of 10 m."""
-_FULL_TURN = 2.0 * math.pi
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,8 @@ class LidarParams(SensorParams):
     default_name: ClassVar[str] = "scan"
 
     rays: int = setting(360, low=1, high=100_000, doc="How many rays.")
-    angle_min: float = setting(-math.pi, low=-_FULL_TURN, high=_FULL_TURN, unit="rad", doc="Direction of the first.")
-    angle_max: float = setting(math.pi, low=-_FULL_TURN, high=_FULL_TURN, unit="rad", doc="End of the field of view.")
+    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the first.")
+    angle_max: float = setting(math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="End of the field of view.")
     range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
     range_max: float = setting(10.0, above=0, unit="m", doc="What is further away reads as inf.")
     noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
@@ -45,26 +43,13 @@ class LidarParams(SensorParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        span = self.angle_max - self.angle_min
-        if not 0.0 <= span <= _FULL_TURN + 1e-9:
-            raise ConfigError(
-                f"must be at least angle_min and at most a full turn above it, got angle_min {self.angle_min:g} and "
-                f"angle_max {self.angle_max:g}",
-                path="angle_max",
-            )
-        if self.range_min >= self.range_max:
-            raise ConfigError(f"must be below range_max ({self.range_max:g}), got {self.range_min:g}", path="range_min")
-
-    @property
-    def is_full_turn(self) -> bool:
-        """Whether the rays go all the way round."""
-        return self.angle_max - self.angle_min >= _FULL_TURN - 1e-6
+        check_span(self.angle_min, self.angle_max)
+        check_limits(self.range_min, self.range_max)
 
     @property
     def angle_increment(self) -> float:
         """The angle in rad from one ray to the next."""
-        span = self.angle_max - self.angle_min
-        return span / (self.rays if self.is_full_turn else max(1, self.rays - 1))
+        return ray_step(self.angle_min, self.angle_max, self.rays)
 
     @property
     def angles(self) -> Floats:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.errors import ConfigError
 from fleet_sim.sensors.base import Batch
 from fleet_sim.sensors.noise import normals
+
+FULL_TURN = 2.0 * math.pi
 
 
 class RangingParams(Protocol):
@@ -29,6 +33,28 @@ class RangingParams(Protocol):
     @property
     def relative_noise(self) -> float:
         """Standard deviation as a share of the distance."""
+
+
+def check_limits(range_min: float, range_max: float) -> None:
+    """Raise ConfigError unless the least range is below the largest."""
+    if range_min >= range_max:
+        raise ConfigError(f"must be below range_max ({range_max:g}), got {range_min:g}", path="range_min")
+
+
+def check_span(angle_min: float, angle_max: float) -> None:
+    """Raise ConfigError unless the angles are in order and at most a full turn apart."""
+    if not 0.0 <= angle_max - angle_min <= FULL_TURN + 1e-9:
+        raise ConfigError(
+            f"must be at least angle_min and at most a full turn above it, got angle_min {angle_min:g} and angle_max "
+            f"{angle_max:g}",
+            path="angle_max",
+        )
+
+
+def ray_step(angle_min: float, angle_max: float, rays: int) -> float:
+    """Return the angle from one ray to the next: a full turn has no ray twice, other fields have one at both ends."""
+    span = angle_max - angle_min
+    return span / (rays if span >= FULL_TURN - 1e-6 else max(1, rays - 1))
 
 
 def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:

@@ -109,3 +109,46 @@ def _size(shape: Geometry) -> tuple[Floats, float]:
     if shape.kind == ShapeKind.CAPSULE:
         return capsule_half_extents(radius, height)[0], shape.radius
     return np.array(shape.half_extents), 0.0
+
+
+def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:
+    """Return the point (K, 3) of the entity `rows[k]` that is nearest to `points[k]`, (K, 3).
+
+    From inside of a piece it is the piece's centre. Every row must have a piece among `solids`.
+    """
+    order = np.argsort(solids.rows, kind="stable")
+    owners = solids.rows[order]
+    starts = np.searchsorted(owners, rows, "left")
+    counts = np.searchsorted(owners, rows, "right") - starts
+    asked = np.repeat(np.arange(len(rows)), counts)
+    firsts = np.cumsum(counts) - counts
+    pieces = solids.take(order[np.arange(len(asked)) + np.repeat(starts - firsts, counts)])
+    nearest = _nearest(pieces, points[asked])
+    gaps = ((nearest - points[asked]) ** 2).sum(axis=1)
+    # The nearest of each row's pieces: the first in order of row, then of gap.
+    best = np.lexsort((gaps, asked))[firsts]
+    return nearest[best]
+
+
+def _nearest(solids: Solids, points: Floats) -> Floats:
+    """Return the point of solid k nearest to points[k]."""
+    local = quaternions.rotate(quaternions.conjugate(solids.orientations), points - solids.positions)
+    kinds, radii = solids.kinds[:, None], solids.radii[:, None]
+    inner = np.clip(local, -solids.half_extents, solids.half_extents)
+    flat_mask = (kinds == ShapeKind.PLANE)[:, 0]
+    inner[flat_mask] = local[flat_mask] * np.array([1.0, 1.0, 0.0])
+    # Round shapes: so far from the axis, or from the core of a ball or capsule.
+    core = np.zeros_like(local)
+    reach = solids.half_extents[:, 2] - solids.radii
+    core[:, 2] = np.where(kinds[:, 0] == ShapeKind.CAPSULE, np.clip(local[:, 2], -reach, reach), 0.0)
+    cylinder_mask = (kinds == ShapeKind.CYLINDER)[:, 0]
+    core[cylinder_mask, 2] = local[cylinder_mask, 2]
+    away = local - core
+    lengths = np.sqrt((away * away).sum(axis=1, keepdims=True))
+    rounded = core + away * np.minimum(1.0, radii / np.maximum(lengths, 1e-12))
+    rounded[cylinder_mask, 2] = inner[cylinder_mask, 2]
+    round_mask = (kinds == ShapeKind.SPHERE) | (kinds == ShapeKind.CYLINDER) | (kinds == ShapeKind.CAPSULE)
+    out = np.where(round_mask, rounded, inner)
+    inside_mask = (out == local).all(axis=1) & ~flat_mask
+    out[inside_mask] = 0.0
+    return solids.positions + quaternions.rotate(solids.orientations, out)

@@ -1,0 +1,101 @@
+"""Lidars with many layers: rays in all directions, through PyBullet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import ConfigError
+from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
+from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.solids import solids_of
+from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
+
+_QUARTER = 0.5 * math.pi
+
+
+@dataclass(frozen=True)
+class Lidar3dParams(SensorParams):
+    """A lidar of `layers`, from the lowest to the highest, with `rays` each, counter-clockwise.
+
+    Its frame's z axis is that of its rotation. A full turn is divided evenly; otherwise both ends have a ray.
+    """
+
+    default_name: ClassVar[str] = "points"
+
+    rays: int = setting(180, low=1, high=10_000, doc="How many rays a layer has.")
+    layers: int = setting(16, low=1, high=1_000, doc="How many layers there are.")
+    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the first.")
+    angle_max: float = setting(math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="End of the field of view.")
+    elevation_min: float = setting(-0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Of the lowest layer.")
+    elevation_max: float = setting(0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Of the highest layer.")
+    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
+    range_max: float = setting(20.0, above=0, unit="m", doc="What is further away reads as inf.")
+    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
+    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_span(self.angle_min, self.angle_max)
+        check_limits(self.range_min, self.range_max)
+        if self.elevation_min > self.elevation_max:
+            raise ConfigError(
+                f"must be at most elevation_max ({self.elevation_max:g}), got {self.elevation_min:g}",
+                path="elevation_min",
+            )
+
+    @property
+    def directions(self) -> Floats:
+        """Unit vectors (layers * rays, 3) along the rays in the sensor's frame, layer by layer."""
+        angles = self.angle_min + ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
+        elevations = np.linspace(self.elevation_min, self.elevation_max, self.layers)
+        out = np.empty((self.layers, self.rays, 3))
+        out[..., 0] = np.cos(elevations)[:, None] * np.cos(angles)
+        out[..., 1] = np.cos(elevations)[:, None] * np.sin(angles)
+        out[..., 2] = np.sin(elevations)[:, None]
+        return out.reshape(-1, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Lidar3dReading(Reading):
+    """What a lidar with layers saw.
+
+    `ranges` (layers, rays) in m: inf where there is nothing up to `range_max`, -inf where something is nearer than
+    `range_min`. `points` (layers, rays, 3) in the sensor's frame, NaN where there is no range.
+    """
+
+    ranges: Floats
+    points: Floats
+
+
+class Lidar3d(SensorKind):
+    """Casts the rays of lidars with layers, a few sensors in each step."""
+
+    params_class = Lidar3dParams
+    reading_class = Lidar3dReading
+    spread = True
+
+    def sense(self, batch: Batch) -> dict[str, Any]:
+        """Return ranges (N, layers, rays) and points (N, layers, rays, 3)."""
+        params: Lidar3dParams = batch.params
+        rays = params.directions
+        count, each = len(batch), len(rays)
+        directions = quaternions.rotate(np.repeat(batch.orientations, each, axis=0), np.tile(rays, (count, 1)))
+        hits = cast_rays(
+            self.context.mirror,
+            solids_of(self.world),
+            np.repeat(batch.positions, each, axis=0),
+            directions,
+            params.range_max,
+            np.repeat(batch.rows, each),
+        )
+        ranges = measured(batch, hits.ranges.reshape(count, each), params)
+        points = np.where(np.isfinite(ranges), ranges, np.nan)[..., None] * rays
+        shape = (count, params.layers, params.rays)
+        return {"ranges": ranges.reshape(shape), "points": points.reshape(*shape, 3)}

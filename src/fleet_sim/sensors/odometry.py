@@ -1,0 +1,110 @@
+"""Odometry that drifts: where a robot believes it is, from how it moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
+from fleet_sim.sensors.noise import normals
+from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
+
+
+@dataclass(frozen=True)
+class OdometryParams(SensorParams):
+    """Odometry: motion added up, with errors that grow with the way. A robot put elsewhere counts as having moved."""
+
+    default_name: ClassVar[str] = "odometry"
+
+    linear_scale: float = setting(1.0, above=0, doc="Distance measured per distance driven: wheels of a wrong size.")
+    angular_scale: float = setting(1.0, above=0, doc="Angle measured per angle turned: a wrong track width.")
+    linear_noise: float = setting(0.0, low=0, unit="m/sqrt(m)", doc="Deviation of the distance after one metre.")
+    angular_noise: float = setting(0.0, low=0, unit="rad/sqrt(rad)", doc="Deviation of the heading after one radian.")
+    heading_noise: float = setting(0.0, low=0, unit="rad/sqrt(m)", doc="Deviation of the heading after one metre.")
+
+
+@dataclass(frozen=True, eq=False)
+class OdometryReading(Reading):
+    """Where odometry believes the sensor's frame is, seen from where it was when mounted: without errors, the truth.
+
+    `position` (3,) and `orientation` (4,); `linear_velocity` and `angular_velocity` (3,) are means since the reading
+    before, in the sensor's frame.
+    """
+
+    position: Floats
+    orientation: Floats
+    linear_velocity: Floats
+    angular_velocity: Floats
+
+
+class Odometry(SensorKind):
+    """Adds up motion since the reading before, as measured by the robot."""
+
+    params_class = OdometryParams
+    reading_class = OdometryReading
+
+    def state(self, params: OdometryParams) -> State:
+        """Remember the true pose of the last reading, and the believed pose and velocities."""
+        return {
+            "time": np.empty(0),
+            "true_position": np.empty((0, 3)),
+            "true_orientation": np.empty((0, 4)),
+            "position": np.empty((0, 3)),
+            "orientation": np.empty((0, 4)),
+            "linear_velocity": np.empty((0, 3)),
+            "angular_velocity": np.empty((0, 3)),
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Believe to be at the origin."""
+        state = batch.state
+        state["time"][:] = batch.time
+        state["true_position"][:] = batch.positions
+        state["true_orientation"][:] = batch.orientations
+        state["orientation"][:, 3] = 1.0
+
+    def sense(self, batch: Batch) -> dict[str, Floats]:
+        """Return believed poses and velocities."""
+        state = batch.state
+        # Asked again at the same time, the answer is that of the first time.
+        later = np.flatnonzero(batch.time > state["time"])
+        if len(later):
+            self._advance(batch, later)
+        names = ("position", "orientation", "linear_velocity", "angular_velocity")
+        return {name: state[name].copy() for name in names}
+
+    def _advance(self, batch: Batch, later: Ints) -> None:
+        state = batch.state
+        elapsed = (batch.time - state["time"][later])[:, None]
+        back = quaternions.conjugate(state["true_orientation"][later])
+        way = quaternions.rotate(back, batch.positions[later] - state["true_position"][later])
+        turn = quaternions.to_rotation_vectors(quaternions.multiply(back, batch.orientations[later]))
+        way, turn = _as_measured(batch, later, way, turn)
+        believed = state["orientation"][later]
+        state["position"][later] += quaternions.rotate(believed, way)
+        turned = quaternions.multiply(believed, quaternions.from_rotation_vectors(turn))
+        state["orientation"][later] = quaternions.normalized(turned)
+        state["linear_velocity"][later] = way / elapsed
+        state["angular_velocity"][later] = turn / elapsed
+        state["true_position"][later] = batch.positions[later]
+        state["true_orientation"][later] = batch.orientations[later]
+        state["time"][later] = batch.time
+
+
+def _as_measured(batch: Batch, later: Ints, way: Floats, turn: Floats) -> tuple[Floats, Floats]:
+    """Return a way (N, 3) and a turn (N, 3), as a rotation vector, with the errors of measuring them."""
+    params: OdometryParams = batch.params
+    drawn = normals(batch.keys[later], batch.tick, 3)
+    distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2 + way[:, 2] ** 2)
+    angles = np.sqrt(turn[:, 0] ** 2 + turn[:, 1] ** 2 + turn[:, 2] ** 2)
+    roots = np.sqrt(distances)
+    stretch = params.linear_scale + params.linear_noise * drawn[:, 0] / np.where(distances > 0.0, roots, 1.0)
+    measured_way = way * np.where(distances > 0.0, stretch, 1.0)[:, None]
+    measured_turn = turn * params.angular_scale
+    measured_turn[:, 2] += params.angular_noise * np.sqrt(angles) * drawn[:, 1]
+    measured_turn[:, 2] += params.heading_noise * roots * drawn[:, 2]
+    return measured_way, measured_turn

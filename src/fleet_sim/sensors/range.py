@@ -1,0 +1,93 @@
+"""Range finders: the distance to the nearest thing in a field of view."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.lidar import see
+from fleet_sim.sensors.ranging import check_limits, measured
+from fleet_sim.sensors.raster import Fan
+from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.solids import solids_of
+from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
+
+_GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
+
+
+@dataclass(frozen=True)
+class RangeParams(SensorParams):
+    """A range finder that looks along the x axis of its frame."""
+
+    default_name: ClassVar[str] = "range"
+
+    field_of_view: float = setting(0.5, low=0, high=2.0 * math.pi, unit="rad", doc="Whole opening angle.")
+    shape: Literal["fan", "cone"] = setting("fan", doc="fan: in the xy plane of its frame; cone: about its x axis.")
+    rays: int = setting(15, low=1, high=10_000, doc="How many rays stand for the field of view.")
+    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
+    range_max: float = setting(4.0, above=0, unit="m", doc="What is further away reads as inf.")
+    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of the range.")
+    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
+    radiation: Literal["ultrasound", "infrared"] = setting("ultrasound", doc="What it says it works with.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_limits(self.range_min, self.range_max)
+
+    @property
+    def fan(self) -> Fan:
+        """The rays of a fan."""
+        if self.rays == 1:
+            return Fan(0.0, 1.0, 1, self.range_max)
+        step = self.field_of_view / (self.rays - 1)
+        return Fan(-0.5 * self.field_of_view, step or 1e-9, self.rays, self.range_max)
+
+    @property
+    def directions(self) -> Floats:
+        """Unit vectors (rays, 3) of a cone in the sensor's frame: evenly spread, the first along its axis."""
+        indices = np.arange(self.rays)
+        rise = 1.0 - math.cos(0.5 * min(self.field_of_view, 2.0 * math.pi))
+        along = 1.0 - rise * indices / max(1, self.rays - 1)
+        across = np.sqrt(np.maximum(1.0 - along * along, 0.0))
+        return np.stack(
+            (along, across * np.cos(_GOLDEN_ANGLE * indices), across * np.sin(_GOLDEN_ANGLE * indices)), axis=1
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RangeReading(Reading):
+    """The distance `range` in m to the nearest thing: inf up to `range_max`, -inf nearer than `range_min`."""
+
+    range: float
+
+
+class Range(SensorKind):
+    """Reads range finders: fans as lidars, cones through PyBullet."""
+
+    params_class = RangeParams
+    reading_class = RangeReading
+
+    def sense(self, batch: Batch) -> dict[str, Floats]:
+        """Return ranges (N,)."""
+        params: RangeParams = batch.params
+        distances = see(self, batch, params.fan).ranges if params.shape == "fan" else self._in_cones(batch, params)
+        return {"range": measured(batch, distances.min(axis=1, keepdims=True), params)[:, 0]}
+
+    def _in_cones(self, batch: Batch, params: RangeParams) -> Floats:
+        rays = params.directions
+        count, each = len(batch), len(rays)
+        hits = cast_rays(
+            self.context.mirror,
+            solids_of(self.world),
+            np.repeat(batch.positions, each, axis=0),
+            quaternions.rotate(np.repeat(batch.orientations, each, axis=0), np.tile(rays, (count, 1))),
+            params.range_max,
+            np.repeat(batch.rows, each),
+        )
+        return hits.ranges.reshape(count, each)
