@@ -46,8 +46,8 @@ _HOMES = {
         "resolve_model resolve_urdf unregister_model"
     ),
     "modes": (
-        "ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection PosePhase "
-        "SpatialHashCellSizeMode"
+        "ActionCause ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection "
+        "PosePhase SpatialHashCellSizeMode"
     ),
     "monitor": "DataMonitor MonitorFigures TerminalMonitor",
     "motion.controller": "AgentController",

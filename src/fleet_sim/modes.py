@@ -86,6 +86,29 @@ class ActionStatus(Mode):
     CANCELLED = "cancelled"
 
 
+class ActionCause(Mode):
+    """Why an action ended without success, for programs; its `error_message` says it in words."""
+
+    INVALID_GOAL = "invalid_goal"
+    """What was asked for makes no sense: an empty path, a link there is not."""
+    UNKNOWN_ROBOT = "unknown_robot"
+    """The robot was removed."""
+    UNKNOWN_OBJECT = "unknown_object"
+    """There is no such object, it cannot be taken, or the robot does not carry it."""
+    UNREACHABLE = "unreachable"
+    """The robot cannot get there."""
+    TIMEOUT = "timeout"
+    """The action's timeout has passed."""
+    CANCELLED = "cancelled"
+    """Somebody asked for its end."""
+    PREEMPTED = "preempted"
+    """Something else took the robot over."""
+    SHUTDOWN = "shutdown"
+    """The simulation was reset or shut down."""
+    FAILED = "failed"
+    """Anything else."""
+
+
 class CollisionMode(Mode):
     """How a body takes part in collision checks."""
 

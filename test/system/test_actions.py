@@ -14,8 +14,8 @@ from node_program import Client, NodeProcess, running
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
-from fleet_sim_msgs.msg import Cause
-from fleet_sim_msgs.srv import Delete
+from fleet_sim_msgs.msg import Cause, FleetCommand
+from fleet_sim_msgs.srv import Delete, SendFleetCommand
 
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 10.0}
@@ -80,6 +80,17 @@ def test_a_newer_goal_or_command_pre_empts(fleet: Running) -> None:
         Cause.PREEMPTED,
         "a velocity was commanded",
     )
+
+
+def test_a_stop_by_command_ends_a_goal(fleet: Running) -> None:
+    _, client = fleet
+    sent = client.send_goal(MoveTo, "/amr/move_to", move_to(1e3))
+    client.until(lambda: sent.feedback, "motion")
+    command = FleetCommand(kind=FleetCommand.STOP, names=["amr"])
+    result = client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command)).result
+    assert result.accepted == ["amr"]
+    status, result = sent.result()
+    assert (status, result.cause, result.text) == (GoalStatus.STATUS_ABORTED, Cause.CANCELED, "stopped by command")
 
 
 def test_what_is_wrong_with_a_goal_is_rejected_or_told(fleet: Running) -> None:

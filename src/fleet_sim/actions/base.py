@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from fleet_sim.arrays import Ints, as_float
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
-from fleet_sim.modes import ActionStatus
+from fleet_sim.modes import ActionCause, ActionStatus
+
+Canceller = Callable[[str, ActionCause], None]
+"""Ends an action that is queued or running: called with the reason and the cause."""
 
 FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
 
@@ -31,15 +35,23 @@ class Until:
     """All joints that were sent to targets are there; of robots whose joints are moved by motors nothing is told."""
 
 
+class Failure(NamedTuple):
+    """Why an action cannot go on, in words and for programs."""
+
+    message: str
+    cause: ActionCause = ActionCause.FAILED
+
+
 class Action:
     """One thing an agent does.
 
-    A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(cause)`, and otherwise
-    return an `Until`, or None to be called again at each step. In both, `agent.set_goal`, `set_path`, `set_velocity`
-    and `stop` steer the robot for this action; from anywhere else they cancel it.
+    A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(message, cause)`, and
+    otherwise return an `Until`, or None to be called again at each step. In both, `agent.set_goal`, `set_path`,
+    `set_velocity` and `stop` steer the robot for this action; from anywhere else they cancel it.
 
-    Attributes: `status`, `error_message` (why it failed or was cancelled, else None), `start_time` and `end_time` in s
-    of simulation time (None until then), `timeout` in s after which it fails (None: never).
+    Attributes: `status`, `error_message` and `cause` (why it failed or was cancelled, in words and as an ActionCause,
+    else None), `start_time` and `end_time` in s of simulation time (None until then), `timeout` in s after which it
+    fails (None: never).
     """
 
     moves_base: ClassVar[bool] = True
@@ -49,10 +61,11 @@ class Action:
         self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
         self.status = ActionStatus.NOT_STARTED
         self.error_message: str | None = None
+        self.cause: ActionCause | None = None
         self.start_time: float | None = None
         self.end_time: float | None = None
         self._now: Callable[[], float] | None = None
-        self._on_cancel: Callable[[str], None] | None = None
+        self._on_cancel: Canceller | None = None
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
@@ -78,24 +91,25 @@ class Action:
 
     def complete(self) -> None:
         """End with success."""
-        self._end(ActionStatus.COMPLETED, None)
+        self._end(ActionStatus.COMPLETED, None, None)
 
-    def fail(self, cause: str) -> None:
+    def fail(self, message: str, cause: ActionCause = ActionCause.FAILED) -> None:
         """End without success."""
-        self._end(ActionStatus.FAILED, cause)
+        self._end(ActionStatus.FAILED, message, cause)
 
-    def cancel(self, reason: str = "cancelled") -> None:
+    def cancel(self, reason: str = "cancelled", cause: ActionCause = ActionCause.CANCELLED) -> None:
         """End the action at once, wherever it is; a running one stops its robot. An ended action stays as it is."""
         if self.is_complete():
             return
         if self._on_cancel is not None:
-            self._on_cancel(reason)
+            self._on_cancel(reason, cause)
         else:
-            self._end(ActionStatus.CANCELLED, reason)
+            self._end(ActionStatus.CANCELLED, reason, cause)
 
-    def _end(self, status: ActionStatus, message: str | None) -> None:
+    def _end(self, status: ActionStatus, message: str | None, cause: ActionCause | None) -> None:
         self.status = status
         self.error_message = message
+        self.cause = cause
         self.end_time = self._now() if self._now is not None else None
         self._on_cancel = None
 
@@ -116,7 +130,7 @@ class Action:
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
-    def begin(self, agent: Agent, on_cancel: Callable[[str], None] | None = None) -> Until | None:
+    def begin(self, agent: Agent, on_cancel: Canceller | None = None) -> Until | None:
         """Start the action for `agent`: what the scheduler and `execute` call. Raises StateError the second time."""
         if self.status is not ActionStatus.NOT_STARTED:
             raise StateError(f"{type(self).__name__} was started already; call reset() to use it again")
@@ -130,7 +144,7 @@ class Action:
     def proceed(self, agent: Agent, dt: float) -> Until | None:
         """Update the running action, unless its time is up."""
         if self.timeout is not None and self.get_duration() >= self.timeout - 1e-9:
-            self.fail(f"timed out after {self.timeout:g} s")
+            self.fail(f"timed out after {self.timeout:g} s", ActionCause.TIMEOUT)
             return None
         return self._timed(self.update(agent, dt))
 
@@ -148,15 +162,15 @@ class Action:
         if self.is_complete():
             return True
         if self.status is ActionStatus.NOT_STARTED:
-            self.begin(agent, lambda reason: self._cancel_by_hand(agent, reason))
+            self.begin(agent, partial(self._cancel_by_hand, agent))
         else:
             self.proceed(agent, dt)
         if self.is_complete():
             self.stop(agent)
         return self.is_complete()
 
-    def _cancel_by_hand(self, agent: Agent, reason: str) -> None:
-        self._end(ActionStatus.CANCELLED, reason)
+    def _cancel_by_hand(self, agent: Agent, reason: str, cause: ActionCause) -> None:
+        self._end(ActionStatus.CANCELLED, reason, cause)
         self.stop(agent)
         drive.stop(agent.world, np.array([agent.row]))
 
@@ -167,7 +181,8 @@ class Action:
         if self.status is ActionStatus.NOT_STARTED:
             return  # it may be waiting in a queue
         self.status = ActionStatus.NOT_STARTED
-        self.error_message = self.start_time = self.end_time = self._now = self._on_cancel = None
+        self.error_message = self.cause = None
+        self.start_time = self.end_time = self._now = self._on_cancel = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return what there is to tell of a running action, for feedback."""

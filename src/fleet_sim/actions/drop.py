@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from fleet_sim.actions.base import Failure
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.geometry import Pose
+from fleet_sim.modes import ActionCause
 
 
 class DropPhase(Enum):
@@ -64,32 +66,32 @@ class DropAction(TransferAction):
         self.target_object_id = target_object_id
         self.drop_relative_pose = drop_relative_pose
 
-    def prepare(self, agent: Agent) -> str:
+    def prepare(self, agent: Agent) -> Failure | None:
         """See that the object is carried."""
         return self.hindrance(agent)
 
-    def hindrance(self, agent: Agent) -> str:
+    def hindrance(self, agent: Agent) -> Failure | None:
         """See that the object is still carried."""
-        return "" if self._carried(agent) is not None else self._missing()
+        return None if self._carried(agent) is not None else self._missing()
 
     def place(self, agent: Agent) -> Pose:
         """Return the place at the robot's height."""
         x, y, _ = self.drop_pose.position
         return Pose((x, y, agent.get_pose().z))
 
-    def act(self, agent: Agent) -> str:
+    def act(self, agent: Agent) -> Failure | None:
         """Detach the object."""
         target = self._carried(agent)
         if target is None:
             return self._missing()
         if self.drop_relative_pose is not None:
             agent.detach_object(target, drop_relative_pose=self.drop_relative_pose)
-            return ""
+            return None
         pose = self.drop_pose
         if not self.place_gently:
             pose = Pose((pose.x, pose.y, pose.z + self.drop_height), pose.orientation)
         agent.detach_object(target, drop_pose=pose)
-        return ""
+        return None
 
     def _carried(self, agent: Agent) -> SimObject | None:
         wanted = self.target_object_id
@@ -98,9 +100,10 @@ class DropAction(TransferAction):
                 return carried
         return None
 
-    def _missing(self) -> str:
+    def _missing(self) -> Failure:
         wanted = self.target_object_id
-        return "No object attached" if wanted is None else f"Object {wanted!r} is not attached to the agent"
+        message = "No object attached" if wanted is None else f"Object {wanted!r} is not attached to the agent"
+        return Failure(message, ActionCause.UNKNOWN_OBJECT)
 
 
 class Drop(DropAction):

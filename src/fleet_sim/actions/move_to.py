@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.arrays import as_float
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
-from fleet_sim.modes import MovementDirection
+from fleet_sim.modes import ActionCause, MovementDirection
 
 
 class MoveAction(Action):
@@ -39,11 +39,11 @@ class MoveAction(Action):
     def start(self, agent: Agent) -> Until | None:
         """Set off."""
         if len(self.path) == 0:
-            self.fail("the path is empty")
+            self.fail("the path is empty", ActionCause.INVALID_GOAL)
             return None
-        cause = immovable_cause(agent)
-        if cause:
-            self.fail(cause)
+        hindrance = immovable(agent)
+        if hindrance is not None:
+            self.fail(*hindrance)
             return None
         agent.begin_path(self.path, self.final_orientation_align, self.direction, self.tolerance)
         return Until(arrival=True)
@@ -89,9 +89,11 @@ class MoveTo(MoveAction):
         self.target_pose = target_pose
 
 
-def immovable_cause(agent: Agent) -> str:
-    """Return why the agent cannot drive, or ""."""
+def immovable(agent: Agent) -> Failure | None:
+    """Return why the agent cannot drive, or None."""
     if not agent.can_move:
-        return "the agent has a fixed base and cannot move"
+        return Failure("the agent has a fixed base and cannot move", ActionCause.UNREACHABLE)
     holder = agent.attached_to
-    return f"the agent is carried by {holder!r} and cannot move by itself" if holder is not None else ""
+    if holder is None:
+        return None
+    return Failure(f"the agent is carried by {holder!r} and cannot move by itself", ActionCause.UNREACHABLE)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from fleet_sim.actions.base import Failure
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.modes import ActionCause
 
-NOT_FOUND = "Target object not found or not pickable"
+NOT_FOUND = Failure("Target object not found or not pickable", ActionCause.UNKNOWN_OBJECT)
 
 
 class PickPhase(Enum):
@@ -77,19 +79,22 @@ class PickAction(TransferAction):
         """The object being picked, once the action has started."""
         return self._target
 
-    def prepare(self, agent: Agent) -> str:
+    def prepare(self, agent: Agent) -> Failure | None:
         """Find the object."""
         if self.attach_link != -1:
-            return f"the agent has no link {self.attach_link!r}; it has only its base (-1)"
+            message = f"the agent has no link {self.attach_link!r}; it has only its base (-1)"
+            return Failure(message, ActionCause.INVALID_GOAL)
         self._target = self._find(agent)
         return self.hindrance(agent)
 
-    def hindrance(self, agent: Agent) -> str:
+    def hindrance(self, agent: Agent) -> Failure | None:
         """See that the object is still there and free."""
         target = self._target
         if target is None or not target.is_alive or not self._free(agent, target):
             return NOT_FOUND
-        return "the object carries the robot" if _carries(target, agent) else ""
+        if _carries(target, agent):
+            return Failure("the object carries the robot", ActionCause.UNKNOWN_OBJECT)
+        return None
 
     def place(self, agent: Agent) -> Pose:
         """Return the object's place at the robot's height."""
@@ -97,13 +102,13 @@ class PickAction(TransferAction):
         x, y, _ = self._target.get_pose().position
         return Pose((x, y, agent.get_pose().z))
 
-    def act(self, agent: Agent) -> str:
+    def act(self, agent: Agent) -> Failure | None:
         """Attach the object."""
-        cause = self.hindrance(agent)
-        if cause or self._target is None:
-            return cause or NOT_FOUND
+        hindrance = self.hindrance(agent)
+        if hindrance is not None or self._target is None:
+            return hindrance or NOT_FOUND
         attached = agent.attach_object(self._target, relative_pose=self.attach_relative_pose)
-        return "" if attached else NOT_FOUND
+        return None if attached else NOT_FOUND
 
     def _find(self, agent: Agent) -> SimObject | None:
         world = agent.world

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.registry import parse_action_goal
 from fleet_sim.arrays import Bytes, Ints, Rows
 from fleet_sim.core.columns import ColumnTable, column
@@ -18,7 +18,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.modes import ActionStatus
+from fleet_sim.modes import ActionCause, ActionStatus
 
 _IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 
@@ -78,12 +78,12 @@ class ActionScheduler:
         """Return a new action from its name and parameters, see `parse_action_goal`."""
         return parse_action_goal(action_type, params)
 
-    def cancel(self, row: int, reason: str) -> bool:
-        """End the running and all queued actions CANCELLED with `reason`; the robot's motion is left to the caller.
+    def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
+        """End the running and all queued actions CANCELLED, saying why; the robot's motion is left to the caller.
 
         What an action tells its own robot while it starts or updates does not cancel it: it drives the robot.
         """
-        return row != self._acting and self._cancel_all(row, reason)
+        return row != self._acting and self._cancel_all(row, reason, cause)
 
     def cancel_base(self, row: int, reason: str) -> bool:
         """As `cancel`, but a running action that moves nothing but joints goes on."""
@@ -92,7 +92,7 @@ class ActionScheduler:
             return self.cancel(row, reason)
         queued = self._queues.pop(row, ())
         for action in queued:
-            self._end(row, action, reason)
+            self._end(row, action, reason, ActionCause.PREEMPTED)
         return bool(queued)
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
@@ -100,11 +100,11 @@ class ActionScheduler:
         running = self._running.get(row)
         return running is not None and running.moves_joints(places) and self.cancel(row, reason)
 
-    def _cancel_all(self, row: int, reason: str) -> bool:
+    def _cancel_all(self, row: int, reason: str, cause: ActionCause) -> bool:
         actions = [action for action in (self._running.get(row),) if action is not None]
         actions += self._queues.pop(row, ())
         for action in actions:
-            self._end(row, action, reason)
+            self._end(row, action, reason, cause)
         return bool(actions)
 
     def current(self, row: int) -> Action | None:
@@ -115,19 +115,19 @@ class ActionScheduler:
         """Return how many actions are running or waiting."""
         return (row in self._running) + len(self._queues.get(row, ()))
 
-    def _cancel_one(self, row: int, action: Action, reason: str) -> None:
+    def _cancel_one(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
         running = self._running.get(row) is action
         queue = self._queues.get(row)
         if not running and queue is not None:
             queue.remove(action)
-        self._end(row, action, reason)
+        self._end(row, action, reason, cause)
         if running:
             drive.stop(self._world, np.array([row]))
             self._woken.add(row)
 
-    def _end(self, row: int, action: Action, reason: str) -> None:
+    def _end(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
         started = action.status is ActionStatus.IN_PROGRESS
-        action._end(ActionStatus.CANCELLED, reason)
+        action._end(ActionStatus.CANCELLED, reason, cause)
         if started:
             self._finish(row, action)
 
@@ -205,8 +205,8 @@ class ActionScheduler:
             drive.stop(self._world, np.array([row]))
         self._finish(row, action)
 
-    def _canceller(self, row: int, action: Action) -> Callable[[str], None]:
-        return lambda reason: self._cancel_one(row, action, reason)
+    def _canceller(self, row: int, action: Action) -> Canceller:
+        return partial(self._cancel_one, row, action)
 
     def _next(self, row: int) -> Action | None:
         queue = self._queues.get(row)
@@ -251,7 +251,7 @@ class ActionScheduler:
     def _forget(self, rows: Rows) -> None:
         for row in rows.tolist():
             if row in self._running or row in self._queues:
-                self._cancel_all(row, "the agent was removed")
+                self._cancel_all(row, "the agent was removed", ActionCause.UNKNOWN_ROBOT)
             self._woken.discard(row)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class ActionScheduler:
         kept = {id(action) for action, _ in saved["states"]}
         for action in [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]:
             if id(action) not in kept:
-                action._end(ActionStatus.CANCELLED, "the simulation was reset")
+                action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
         self._running = dict(saved["running"])
         self._woken, self._polled = set(saved["woken"]), set(saved["polled"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleet_sim.actions.base import Action, Until
-from fleet_sim.actions.move_to import immovable_cause
+from fleet_sim.actions.base import Action, Failure, Until
+from fleet_sim.actions.move_to import immovable
 from fleet_sim.arrays import as_float
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
@@ -46,20 +46,20 @@ class TransferAction(Action):
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
-    def prepare(self, agent: Agent) -> str:
-        """Find out what to handle; return why that is impossible, or ""."""
+    def prepare(self, agent: Agent) -> Failure | None:
+        """Find out what to handle; return why that is impossible, or None."""
         raise NotImplementedError
 
-    def hindrance(self, agent: Agent) -> str:
-        """Return why going on is impossible by now, or ""."""
+    def hindrance(self, agent: Agent) -> Failure | None:
+        """Return why going on is impossible by now, or None."""
         raise NotImplementedError
 
     def place(self, agent: Agent) -> Pose:
         """Return where the object is, or is to be."""
         raise NotImplementedError
 
-    def act(self, agent: Agent) -> str:
-        """Take or release the object; return why that is impossible, or ""."""
+    def act(self, agent: Agent) -> Failure | None:
+        """Take or release the object; return why that is impossible, or None."""
         raise NotImplementedError
 
     # ---- the sequence ------------------------------------------------------------------------------------------------
@@ -67,9 +67,9 @@ class TransferAction(Action):
     def start(self, agent: Agent) -> Until | None:
         """Check the request and set off."""
         self.phase = self.phases[0]
-        cause = self.prepare(agent) or (immovable_cause(agent) if self.use_approach else "")
-        if cause:
-            self.fail(cause)
+        hindrance = self.prepare(agent) or (immovable(agent) if self.use_approach else None)
+        if hindrance is not None:
+            self.fail(*hindrance)
             return None
         if not self.use_approach:
             return self._act(agent)
@@ -92,9 +92,9 @@ class TransferAction(Action):
         return None
 
     def _move_in(self, agent: Agent) -> Until | None:
-        cause = self.hindrance(agent)
-        if cause:
-            self.fail(cause)
+        hindrance = self.hindrance(agent)
+        if hindrance is not None:
+            self.fail(*hindrance)
             return None
         self.phase = self.phases[2]
         assert self._away is not None
@@ -104,9 +104,9 @@ class TransferAction(Action):
 
     def _act(self, agent: Agent) -> Until | None:
         self.phase = self.phases[3]
-        cause = self.act(agent)
-        if cause:
-            self.fail(cause)
+        hindrance = self.act(agent)
+        if hindrance is not None:
+            self.fail(*hindrance)
             return None
         if not self.use_approach or self._away is None:
             self.complete()

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.errors import StateError
+from fleet_sim.modes import ActionCause
 
 
 class ActionBook(Protocol):
@@ -21,8 +22,8 @@ class ActionBook(Protocol):
     def check(self, action: Any) -> None:
         """Raise unless `action` can be added to a queue."""
 
-    def cancel(self, row: int, reason: str) -> bool:
-        """End the running and all queued actions CANCELLED with `reason`; returns whether there were any."""
+    def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
+        """End the running and all queued actions CANCELLED, saying why; returns whether there were any."""
 
     def cancel_base(self, row: int, reason: str) -> bool:
         """As `cancel`, but a running action that moves nothing but joints goes on."""
@@ -91,7 +92,7 @@ class Unconnected:
         """Raise StateError."""
         raise StateError("this world has no action system; use MultiRobotSimulationCore")
 
-    def cancel(self, row: int, reason: str) -> bool:
+    def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """There is nothing to cancel."""
         return False
 

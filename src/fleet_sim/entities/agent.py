@@ -19,7 +19,7 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import InvalidValueError, StateError, unknown_name
 from fleet_sim.geometry import Path, Pose
-from fleet_sim.modes import ControllerMode, MotionMode, MovementDirection
+from fleet_sim.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
 
 
 class Agent(JointHandle):
@@ -138,7 +138,7 @@ class Agent(JointHandle):
 
     def stop(self) -> None:
         """Stop at once, base and joints, where they are; the robot's actions are cancelled."""
-        self._world.actions.cancel(self.row, "stopped")
+        self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()
         drive.stop(self._world, np.array([self.row]))
@@ -290,7 +290,7 @@ class Agent(JointHandle):
 
     def clear_actions(self) -> None:
         """Cancel the running and the queued actions and stop."""
-        if self._world.actions.cancel(self.row, "actions cleared"):
+        if self._world.actions.cancel(self.row, "actions cleared", ActionCause.CANCELLED):
             drive.stop(self._world, np.array([self.row]))
 
     def get_current_action(self) -> Any | None:

@@ -18,6 +18,7 @@ from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.modes import ActionCause
 from fleet_sim.spatial import quaternions
 
 
@@ -185,10 +186,13 @@ class FleetCommandDispatcher:
         for row in to.rows.tolist():
             self._world.actions.cancel_base(row, reason)
 
+    def _end_actions(self, to: Recipients, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> None:
+        for row in to.rows.tolist():
+            self._world.actions.cancel(row, reason, cause)
+
     def _stop(self, to: Recipients, reason: str) -> None:
         world = self._world
-        for row in to.rows.tolist():
-            world.actions.cancel(row, reason)
+        self._end_actions(to, reason, ActionCause.CANCELLED)
         if len(to.rows):
             drive.stop(world, to.rows)
             hold_joints(world, world.joints.slots(world.robots, to.rows))

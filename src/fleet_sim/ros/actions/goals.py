@@ -124,7 +124,8 @@ class Goals:
             return
         ack = sim.dispatcher.dispatch(ExecuteAction(names=(goal.robot,), actions=(action,), source="action"))
         for reason in ack.rejected.values():
-            self._post(goal, Outcome(causes.cause_of_refusal(reason), reason))
+            # A new action is refused for one reason only: there is no robot of that name by now.
+            self._post(goal, Outcome(Cause.UNKNOWN_ROBOT, reason))
             return
         goal.action = action
         self._running[id(action)] = goal
