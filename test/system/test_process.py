@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from node_program import Client, NodeProcess, running
+from node_program import PATIENCE, Client, NodeProcess, running
 
 from fleet_sim_msgs.msg import FleetState
 
@@ -18,6 +21,19 @@ def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
         client.until(lambda: states, "the fleet")
         code, _ = process.end(number)
         assert code == 0
+        assert "Traceback" not in process.output()
+
+
+def test_more_signals_on_its_way_out_change_nothing(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
+        states = client.listen(FleetState, "/fleet/states")
+        client.until(lambda: states, "the fleet")
+        deadline = time.monotonic() + PATIENCE
+        while process.process.poll() is None and time.monotonic() < deadline:
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.process.wait(0.002)
+        assert process.process.poll() == 0
         assert "Traceback" not in process.output()
 
 

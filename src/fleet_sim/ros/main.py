@@ -66,7 +66,11 @@ def main(args: Sequence[str] | None = None) -> int:
         worker.start()
     node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
     ended.get()
-    return shut_down(node, executor, workers)
+    code = shut_down(node, executor, workers)
+    # The interpreter, as it ends, takes handlers back: one more Ctrl-C would kill it, and spoil the exit code.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    return code
 
 
 def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker]) -> int:
