@@ -15,8 +15,9 @@ from rosgraph_msgs.msg import Clock
 from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import Trigger
 
-from fleet_sim_msgs.msg import CommandResult, FleetCommand, FleetState
-from fleet_sim_msgs.srv import Attach, Delete, List, SendFleetCommand, Spawn, Step, TakePicture
+from fleet_sim_msgs.action import MoveTo
+from fleet_sim_msgs.msg import Cause, CommandResult, FleetCommand, FleetState
+from fleet_sim_msgs.srv import Attach, Delete, List, Load, Save, SendFleetCommand, Spawn, Step, TakePicture
 
 Running = tuple[NodeProcess, Client]
 
@@ -69,6 +70,41 @@ def test_a_reset_brings_robots_back_and_time_goes_on(fleet: Running) -> None:
     assert stamps == sorted(stamps)
     client.until(lambda: seconds(states[-1].header.stamp) > before, "time to go on")
     assert not states[-1].robots[0].moving
+
+
+def test_a_saved_moment_comes_back_with_its_goals_and_time_goes_on(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(FleetState, "/fleet/states")
+    goal = MoveTo.Goal()
+    goal.pose.pose.position.x = 6.0
+    sent = client.send_goal(MoveTo, "/robot_0/move_to", goal)
+    client.until(lambda: states and states[-1].robots[0].pose.position.x > 2.0, "motion")
+    saved = client.call(Save, "/sim/save", Save.Request(name="half_way"))
+    assert (saved.success, saved.message, saved.names) == (True, "", ["half_way"])
+    late = client.send_goal(MoveTo, "/robot_1/move_to", goal)
+    client.call(Delete, "/sim/delete", Delete.Request(names=["robot_0"]))
+    assert sent.result()[1].cause == Cause.UNKNOWN_ROBOT
+
+    loaded = client.call(Load, "/sim/load", Load.Request(name="half_way"))
+    assert (loaded.success, loaded.message, loaded.names) == (True, "", ["half_way"])
+    assert seconds(loaded.stamp) >= seconds(saved.stamp)
+    assert late.result()[1].cause == Cause.SHUTDOWN
+    # The goal is answered, but what it told the robot to do was saved with it.
+    client.until(lambda: len(states[-1].robots) == 2 and states[-1].robots[0].pose.position.x == 6.0, "the arrival")
+    stamps = [seconds(state.header.stamp) for state in states]
+    assert stamps == sorted(stamps)
+
+
+def test_what_cannot_be_saved_or_loaded_is_told(fleet: Running) -> None:
+    _, client = fleet
+    assert client.call(Save, "/sim/save").names == ["default"]
+    for name in ("", "a/b", "../up", "x" * 65):
+        refused = client.call(Save, "/sim/save", Save.Request(name=name))
+        assert (refused.success, refused.names) == (False, ["default"])
+        assert "kept in memory" in refused.message
+    refused = client.call(Load, "/sim/load", Load.Request(name="defalt"))
+    assert (refused.success, refused.message) == (False, "unknown saved moment 'defalt'. Did you mean 'default'?")
+    assert client.call(Load, "/sim/load").success
 
 
 def test_entities_are_spawned_listed_attached_and_deleted(fleet: Running) -> None:

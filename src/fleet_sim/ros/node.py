@@ -15,6 +15,7 @@ from rclpy.node import Node
 
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.ros.actions.interface import ActionInterface
+from fleet_sim.ros.checkpoint_services import CheckpointServices
 from fleet_sim.ros.clock import ClockTopic
 from fleet_sim.ros.cmd_vel import CmdVelTopic
 from fleet_sim.ros.collisions import CollisionsTopic
@@ -64,6 +65,7 @@ INTERFACES: tuple[type[Interface], ...] = (
     DiagnosticsTopic,
     RunServices,
     PopulationServices,
+    CheckpointServices,
     PictureService,
     *STANDARD,
 )
