@@ -1,12 +1,14 @@
 """Launch a fleet: `ros2 launch fleet_sim fleet.launch.py robots:=20`."""
 
+from pathlib import Path
+
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction
 from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
 ARGUMENTS = [
     ("robots", "5", "So many simple robots are spawned, named robot_0, robot_1, ..."),
@@ -18,10 +20,17 @@ ARGUMENTS = [
 
 TRY = """fleet_sim: try in a second terminal:
   ros2 topic list
-  ros2 topic echo /robot_0/odom --once
-  ros2 topic pub -r 10 /robot_0/cmd_vel geometry_msgs/msg/Twist "{linear: {x: 0.5}, angular: {z: 0.5}}"
-  ros2 action send_goal --feedback /robot_1/move_to fleet_sim_msgs/action/MoveTo "{pose: {pose: {position: {x: 4.0}}}}"
-  ros2 service call /sim/pause std_srvs/srv/Trigger"""
+  ros2 topic echo {0}/robot_0/odom --once
+  ros2 topic pub -r 10 {0}/robot_0/cmd_vel geometry_msgs/msg/Twist "{{linear: {{x: 0.5}}, angular: {{z: 0.5}}}}"
+  ros2 action send_goal --feedback {0}/robot_1/move_to fleet_sim_msgs/action/MoveTo \
+"{{pose: {{pose: {{position: {{x: 4.0}}}}}}}}"
+  ros2 service call {0}/sim/pause std_srvs/srv/Trigger"""
+
+
+def say_what_to_try(context):
+    """Return the first lines, with the topics of this namespace."""
+    namespace = LaunchConfiguration("namespace").perform(context).strip("/")
+    return [LogInfo(msg=TRY.format("/" + namespace if namespace else ""))]
 
 
 def generate_launch_description():
@@ -40,14 +49,12 @@ def generate_launch_description():
             }
         ],
     )
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", PathJoinSubstitution([FindPackageShare("fleet_sim"), "rviz", "fleet.rviz"])],
-        parameters=[{"use_sim_time": True}],
+    rviz = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(Path(__file__).with_name("rviz.launch.py"))),
+        launch_arguments={"namespace": values["namespace"]}.items(),
         condition=IfCondition(values["rviz"]),
     )
     declared = [
         DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
     ]
-    return LaunchDescription([*declared, LogInfo(msg=TRY), simulation, rviz])
+    return LaunchDescription([*declared, OpaqueFunction(function=say_what_to_try), simulation, rviz])

@@ -162,7 +162,13 @@ def test_the_real_time_factor_may_change_while_running(make_sim: MakeSim) -> Non
 
 def test_a_run_that_cannot_keep_up_says_so(make_sim: MakeSim) -> None:
     sim = make_sim(target_rtf=1e9)
-    assert sim.run_simulation(1.0).late_steps > 0
+    report = sim.run_simulation(1.0)
+    assert 0 < report.late_steps <= report.steps
+    assert 0.0 < report.worst_delay <= report.wall_time
+    assert (sim.pacer.late_steps, sim.pacer.worst_delay) == (report.late_steps, report.worst_delay)
+    sim.params.target_rtf = 0
+    report = sim.run_simulation(1.0)
+    assert (report.late_steps, report.worst_delay) == (0, 0.0)
 
 
 # ---- pausing and other threads ---------------------------------------------------------------------------------------

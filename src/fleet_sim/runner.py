@@ -20,7 +20,7 @@ class RunReport:
     """How a run went: steps made, simulated and real seconds, and why it ended.
 
     `reason` is "duration", "stopped", "interrupted" or "window closed". `late_steps` were begun more than the length of
-    a step behind schedule.
+    a step behind schedule; `worst_delay` is the longest such delay, in s of real time.
     """
 
     steps: int
@@ -28,6 +28,7 @@ class RunReport:
     wall_time: float
     reason: str
     late_steps: int
+    worst_delay: float = 0.0
 
     @property
     def rtf(self) -> float:
@@ -39,10 +40,12 @@ class Pacer:
     """Tells how long to wait before the next step, so that simulated time keeps a given ratio to real time.
 
     A run that falls behind by more than `slack` s of real time takes up from there instead of racing to catch up.
+    `late_steps` and `worst_delay` (s of real time) are of those more than the length of a step behind.
     """
 
     def __init__(self, dt: float, slack: float) -> None:
         self.late_steps = 0
+        self.worst_delay = 0.0
         self._dt = dt
         self._slack = slack
         self._rtf = 0.0
@@ -63,6 +66,7 @@ class Pacer:
         wait = self._origin[0] + (sim_time - self._origin[1]) / rtf - now
         if wait < -self._dt / rtf:
             self.late_steps += 1
+            self.worst_delay = max(self.worst_delay, -wait)
         if wait < -self._slack:
             self.restart()
         return max(0.0, wait)
@@ -71,11 +75,15 @@ class Pacer:
 class Runner(MonitorFacade):
     """Runs steps around `step_once`: `run_simulation`, pause and resume from any thread, single steps."""
 
+    pacer: Pacer
+    """Of the run under way, or of the last one: how many of its steps were late, and by how much."""
+
     def __init__(self) -> None:
         self._wake = Condition()
         self._paused = False
         self._stopping = False
         self._loop_thread = None
+        self.pacer = self._make_pacer()
         self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._last_frame = 0.0
         self._steps_since_frame = 0
@@ -191,10 +199,10 @@ class Runner(MonitorFacade):
         last_tick = self.clock.tick + self.clock.ticks(seconds) if seconds > 0.0 else None
         if self.params.gui and self._monitor_output is None:
             self.setup_monitor()
-        pacer = Pacer(self.clock.dt, slack=max(0.25, 2.0 * self.clock.dt))
+        self.pacer = self._make_pacer()
         first_tick, begin = self.clock.tick, time.perf_counter()
         try:
-            reason = self._loop(last_tick, pacer, update_callback)
+            reason = self._loop(last_tick, update_callback)
         except KeyboardInterrupt:
             reason = "interrupted"
         except SystemError as error:
@@ -206,10 +214,14 @@ class Runner(MonitorFacade):
             self._leave()
             if final_callback is not None:
                 self.guard.call("final callback", final_callback, self)
-        steps = self.clock.tick - first_tick
-        return RunReport(steps, self.clock.seconds(steps), time.perf_counter() - begin, reason, pacer.late_steps)
+        steps, passed = self.clock.tick - first_tick, time.perf_counter() - begin
+        pacer = self.pacer
+        return RunReport(steps, self.clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
 
-    def _loop(self, last_tick: int | None, pacer: Pacer, update_callback: Callable[..., object] | None) -> str:
+    def _make_pacer(self) -> Pacer:
+        return Pacer(self.clock.dt, slack=max(0.25, 2.0 * self.clock.dt))
+
+    def _loop(self, last_tick: int | None, update_callback: Callable[..., object] | None) -> str:
         while not self._stopping:
             self._run_tasks()
             if last_tick is not None and self.clock.tick >= last_tick:
@@ -220,9 +232,9 @@ class Runner(MonitorFacade):
                 self.update_monitor()
                 self._rest(None)
                 self.inbox.drain(self.dispatcher)
-                pacer.restart()
+                self.pacer.restart()
                 continue
-            wait = pacer.wait_for(self.clock.time, self.params.target_rtf)
+            wait = self.pacer.wait_for(self.clock.time, self.params.target_rtf)
             if wait > 0.0:
                 self._rest(wait)
                 continue

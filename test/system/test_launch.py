@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from node_program import PATIENCE, Client
 
 from fleet_sim_msgs.msg import FleetState
@@ -37,7 +40,43 @@ def test_ros2_launch_brings_a_fleet_up_and_ctrl_c_ends_it(tmp_path: Path) -> Non
         print(log.read_text())
     assert code == 0
     assert "process has finished cleanly" in log.read_text()
-    assert "ros2 action send_goal" in log.read_text()
+    assert "ros2 action send_goal --feedback /left/robot_1/move_to" in log.read_text()
+
+
+def launch_to_its_end(*arguments: str, prefixes: Sequence[str] = ()) -> tuple[int, str]:
+    """Run ros2 launch until it ends by itself; return its exit code and its output."""
+    path = os.pathsep.join([*prefixes, *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])])
+    command = [tool("ros2"), "launch", "fleet_sim", *arguments]
+    environment = {**os.environ, "AMENT_PREFIX_PATH": path}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=environment)
+    print(done.stdout, done.stderr)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["rviz.launch.py"], ["fleet.launch.py", "rviz:=true"]])
+@pytest.mark.skipif(shutil.which("rviz2") is not None, reason="RViz is installed here")
+def test_without_rviz_the_launch_says_so(arguments: list[str]) -> None:
+    code, output = launch_to_its_end(*arguments)
+    assert code != 0
+    assert "rviz2 is not installed here" in output
+
+
+def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
+    # A package called rviz2 whose program tells what it was started with, and ends.
+    program = tmp_path / "lib" / "rviz2" / "rviz2"
+    marker = tmp_path / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
+    for path, text in ((program, '#!/bin/sh\necho "RVIZ $@"\n'), (marker, "")):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    program.chmod(0o755)
+    arguments = ["rviz.launch.py", "robot:=robot_3", "namespace:=left"]
+    code, output = launch_to_its_end(*arguments, prefixes=[str(tmp_path)])
+    assert code == 0
+    assert "2D Goal Pose, then press and drag on the ground: robot_3 drives there" in output
+    started = next(line for line in output.splitlines() if "RVIZ" in line)
+    assert "fleet.rviz" in started
+    for name in ("/fleet/markers", "/robot_3/plan", "/robot_3/goal_pose"):
+        assert f":=/left{name}" in started
 
 
 def test_the_launch_test_passes() -> None:

@@ -98,12 +98,14 @@ def test_a_saved_moment_comes_back_with_its_goals_and_time_goes_on(fleet: Runnin
 def test_what_cannot_be_saved_or_loaded_is_told(fleet: Running) -> None:
     _, client = fleet
     assert client.call(Save, "/sim/save").names == ["default"]
+    assert client.call(Save, "/sim/save", Save.Request(name="half_way")).names == ["default", "half_way"]
+    assert client.call(Save, "/sim/save").names == ["half_way", "default"]
     for name in ("", "a/b", "../up", "x" * 65):
         refused = client.call(Save, "/sim/save", Save.Request(name=name))
-        assert (refused.success, refused.names) == (False, ["default"])
+        assert (refused.success, refused.names) == (False, ["half_way", "default"])
         assert "kept in memory" in refused.message
-    refused = client.call(Load, "/sim/load", Load.Request(name="defalt"))
-    assert (refused.success, refused.message) == (False, "unknown saved moment 'defalt'. Did you mean 'default'?")
+    refused = client.call(Load, "/sim/load", Load.Request(name="half_awy"))
+    assert (refused.success, refused.message) == (False, "unknown saved moment 'half_awy'. Did you mean 'half_way'?")
     assert client.call(Load, "/sim/load").success
 
 

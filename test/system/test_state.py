@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 from node_program import LATCHED, Client, NodeProcess, running
@@ -147,6 +147,18 @@ def test_diagnostics_say_how_it_keeps_up(fleet: Running) -> None:
     values = {entry.key: entry.value for entry in arrays[-1].status[0].values}
     assert float(values["real_time_factor"]) > 0.0
     assert values["entities"] == "4"
+    assert int(values["late_steps"]) >= 0
+
+
+def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", "robots:=1", "-p", "target_rtf:=1e9") as (_, client):
+        arrays = client.listen(DiagnosticArray, "/diagnostics", 1)
+        client.until(lambda: len(arrays) >= 3, "diagnostics")
+        status = arrays[-1].status[0]
+        values = {entry.key: float(entry.value) for entry in status.values}
+        assert 0 < values["late_steps"] <= values["steps"] + 1
+        assert values["worst_delay_ms"] > 0.0
+        assert (status.level, status.message[:13]) == (DiagnosticStatus.WARN, "falls behind:")
 
 
 def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:

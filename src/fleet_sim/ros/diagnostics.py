@@ -15,7 +15,11 @@ SLOW = 0.95
 
 
 class DiagnosticsTopic(Interface):
-    """Publishes real-time factor, step time, entities, collisions, faults and refused commands."""
+    """Publishes real-time factor, step time, late steps, entities, collisions, faults and refused commands.
+
+    `late_steps` began more than the length of a step later than `target_rtf` asks for, `worst_delay_ms` is the longest
+    such delay, both since the run began.
+    """
 
     rate = "diagnostics"
 
@@ -40,6 +44,8 @@ class DiagnosticsTopic(Interface):
                 _value("target_rtf", f"{wanted:g}"),
                 _value("step_ms", f"{sim.pipeline.total * 1e3:.3f}"),
                 _value("steps", sim.step_count),
+                _value("late_steps", sim.pacer.late_steps),
+                _value("worst_delay_ms", f"{sim.pacer.worst_delay * 1e3:.3f}"),
                 _value("entities", len(sim.world)),
                 _value("collisions", sim.collision_count),
                 _value("faults", sim.guard.total),
