@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 import pytest
-from geometry_msgs.msg import PoseStamped, Twist
+from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import Odometry, Path
 from node_program import Client, NodeProcess, running
 from rosgraph_msgs.msg import Clock
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
 Running = tuple[NodeProcess, Client]
@@ -53,6 +54,53 @@ def test_a_goal_in_the_frame_of_the_robot_is_reached(fleet: Running) -> None:
     goals.publish(goal)
     client.until(lambda: math.isclose(odoms[-1].pose.pose.position.x, start.x + 1.0, abs_tol=1e-6), "arrival")
     assert odoms[-1].pose.pose.position.z == start.z
+
+
+def transform(parent: str, child: str, x: float, yaw: float = 0.0) -> TransformStamped:
+    stamped = TransformStamped(child_frame_id=child)
+    stamped.header.frame_id = parent
+    stamped.transform.translation.x = x
+    stamped.transform.rotation.z, stamped.transform.rotation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    return stamped
+
+
+def test_goals_are_taken_in_frames_other_nodes_publish(fleet: Running) -> None:
+    _, client = fleet
+    static, dynamic = StaticTransformBroadcaster(client.node), TransformBroadcaster(client.node)
+    static.sendTransform(
+        [transform("map", "dock", 4.0, math.pi / 2), transform("hall", "map", 2.0), transform("hall", "desk", 5.0)]
+    )
+    odoms = client.listen(Odometry, "/robot_0/odom")
+    goals = client.publisher(PoseStamped, "/robot_0/goal_pose")
+    # A goal 1 m ahead in a frame, and where that is in the map: below the map, below a robot, beside the map, above it.
+    for frame, x, y in (("dock", 4.0, 1.0), ("eye", 2.5, 2.0), ("desk", 4.0, 0.0), ("hall", -1.0, 0.0)):
+        goal = PoseStamped()
+        goal.header.frame_id = frame
+        goal.pose.position.x, goal.pose.orientation.w = 1.0, 1.0
+
+        def arrived(goal: PoseStamped = goal, x: float = x, y: float = y) -> bool:
+            # The node hears of a new publisher within a moment; until then the goal is refused.
+            dynamic.sendTransform([transform("robot_2/base_link", "mast", 0.5), transform("mast", "eye", 1.0)])
+            goals.publish(goal)
+            here = odoms[-1].pose.pose.position if odoms else Point()
+            return math.isclose(here.x, x, abs_tol=1e-6) and math.isclose(here.y, y, abs_tol=1e-6)
+
+        client.until(arrived, f"the arrival at {frame}")
+
+
+def test_a_frame_that_is_not_connected_with_the_map_is_refused(fleet: Running) -> None:
+    process, client = fleet
+    broadcaster = StaticTransformBroadcaster(client.node)
+    broadcaster.sendTransform([transform("moon", "crater", 1.0)])
+    goals = client.publisher(PoseStamped, "/robot_0/goal_pose")
+    goal = PoseStamped()
+    goal.header.frame_id = "crater"
+
+    def told() -> bool:
+        goals.publish(goal)
+        return "frame 'crater' is below 'moon', which no transform connects with 'map'" in process.output()
+
+    client.until(told, "a reason")
 
 
 def test_a_path_is_followed_and_shown(fleet: Running) -> None:

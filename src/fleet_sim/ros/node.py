@@ -39,6 +39,7 @@ from fleet_sim.ros.roster import take_roster
 from fleet_sim.ros.run_services import RunServices
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.tf import TfTopic
+from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 
@@ -101,7 +102,7 @@ class FleetSimNode(Node):
             robots=robots,
             params=params,
             frames=frames,
-            transforms=Transforms(sim.world, frames),
+            transforms=Transforms(sim.world, frames, self._listen_to_tf(robots, frames)),
             time=RosTime(sim.clock),
             group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
@@ -118,6 +119,13 @@ class FleetSimNode(Node):
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
+
+    def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
+        def is_own(parent: str) -> bool:
+            robot, part = frames.split(parent) or ("", "")
+            return part == "odom" and self.simulation.world.has_name(robot)
+
+        return TfListener(robots, is_own)
 
     def _check_names(self) -> None:
         """Say which robots of `per_robot` there are none of; they may still be spawned."""

@@ -16,6 +16,9 @@ STATE = QoSProfile(depth=10)
 TF = QoSProfile(depth=100)
 """As tf2 has it."""
 
+STATIC_TF = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""As tf2 has it, of several publishers."""
+
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """What late joiners get at once."""
 

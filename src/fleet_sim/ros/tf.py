@@ -1,4 +1,6 @@
-"""/tf and /tf_static: map -> <robot>/odom -> <robot>/base_link of every robot, in one message each."""
+"""/tf and /tf_static: map -> <robot>/odom -> <robot>/base_link of every robot, in one message each.
+
+Frames that others publish there are heard."""
 
 from __future__ import annotations
 
@@ -46,6 +48,9 @@ class TfTopic(Interface):
         for transform in static:
             transform.header.stamp = now
         self._static_publisher.publish(TFMessage(transforms=static))
+
+    def receive(self) -> None:
+        self.bridge.transforms.listen()
 
     def publish(self, now: int) -> None:
         if not len(self._rows):

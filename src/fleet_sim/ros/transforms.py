@@ -1,4 +1,4 @@
-"""Poses given in any frame the simulation knows, brought to the map frame."""
+"""Poses given in any frame TF can resolve, brought to the map frame."""
 
 from __future__ import annotations
 
@@ -6,37 +6,86 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core.world import World
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import UnknownNameError, unknown_name
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.names import Frames
-from fleet_sim.spatial import quaternions
+from fleet_sim.ros.tf_listener import TfListener
+from fleet_sim.spatial import poses, quaternions
+from fleet_sim.spatial.quaternions import IDENTITY
+
+Placement = tuple[Floats, Floats]
+"""Where a frame is in another one: position (1, 3) in m and orientation (1, 4)."""
 
 
 class Transforms:
-    """The frames of the simulation: the map, and odom and base_link of each robot. No frame at all means the map."""
+    """The frames of the simulation (the map, and odom and base_link of each robot) and those other nodes publish.
 
-    def __init__(self, world: World, frames: Frames) -> None:
+    Frames of the simulation are where the simulation has them, whatever others say. No frame at all means the map.
+    Everything is as of now: of what others publish the newest transform counts.
+    """
+
+    def __init__(self, world: World, frames: Frames, listener: TfListener) -> None:
         self._world = world
         self._frames = frames
+        self._listener = listener
+
+    def listen(self) -> None:
+        """Hear what other nodes have published."""
+        self._listener.listen()
 
     def to_map(self, frame: str, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
         """Return poses (N, 3), (N, 4) of `frame` in the map frame, as of now; raises UnknownNameError.
 
         To be called where columns may be read: in the simulation's thread.
         """
-        if frame.removeprefix("/") in ("", self._frames.map):
+        name = frame.removeprefix("/")
+        if name in ("", self._frames.map):
             return positions, orientations
-        robot, part = self._frames.split(frame) or ("", "")
-        if not self._world.has_name(robot):
-            known = [self._frames.map, *(self._frames.base(name) for name in self._world.names if name)]
-            raise unknown_name("frame", frame, known)
-        if part == "odom":
-            return positions, orientations
-        row = self._world.row_named(robot)
-        turn, place = self._world.orientation[[row]], self._world.position[[row]]
+        place, turn = self._own(name) or self._by_tf(name)
+        # Not normalised: what is wrong with one pose is its own robot's affair.
         return quaternions.rotate(turn, positions) + place, quaternions.multiply(turn, orientations)
 
     def pose_to_map(self, frame: str, pose: Pose) -> Pose:
         """Return one pose of `frame` in the map frame; raises UnknownNameError."""
         points, turns = self.to_map(frame, np.array([pose.position]), np.array([pose.orientation]))
         return Pose(points[0].tolist(), turns[0].tolist())
+
+    def _own(self, name: str) -> Placement | None:
+        """Return where a frame of the simulation is in the map, or None where it has no such frame."""
+        robot, part = self._frames.split(name) or ("", "")
+        if name == self._frames.map or (part == "odom" and self._world.has_name(robot)):
+            return np.zeros((1, 3)), IDENTITY[None]
+        if not self._world.has_name(robot):
+            return None
+        row = self._world.row_named(robot)
+        return self._world.position[[row]], self._world.orientation[[row]]
+
+    def _by_tf(self, name: str) -> Placement:
+        """Return where a frame that other nodes publish is in the map; raises UnknownNameError."""
+        way = self._upwards(name)
+        root = next(reversed(way))
+        own = self._own(root)
+        if own is not None:
+            return poses.compose(*own, *way[root])
+        # The map itself may hang below something, such as the earth.
+        down = self._upwards(self._frames.map)
+        common = next((frame for frame in way if frame in down), None)
+        if common is not None:
+            return poses.compose(*poses.inverse(*down[common]), *way[common])
+        heard = self._listener.frames
+        if name in heard:
+            map_frame = self._frames.map
+            raise UnknownNameError(f"frame {name!r} is below {root!r}, which no transform connects with {map_frame!r}")
+        own_frames = (self._frames.base(robot) for robot in self._world.names if robot)
+        raise unknown_name("frame", name, {self._frames.map, *own_frames, *heard})
+
+    def _upwards(self, name: str) -> dict[str, Placement]:
+        """Return where `name` is in itself and in each frame above it, as far as a frame of the simulation."""
+        at, place = name, (np.zeros((1, 3)), IDENTITY[None])
+        way = {at: place}
+        while (at == name or self._own(at) is None) and (link := self._listener.link(at)) is not None:
+            at = link.parent
+            if at in way:
+                break
+            place = way[at] = poses.compose(link.position, link.orientation, *place)
+        return way

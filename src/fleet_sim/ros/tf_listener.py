@@ -1,0 +1,117 @@
+"""Frames that other nodes publish on /tf and /tf_static, heard only where there are such nodes."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim.arrays import Floats
+from fleet_sim.ros import qos
+
+TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
+CHECK_PERIOD = 0.25
+"""How often it is looked whether other nodes publish, in s of real time."""
+
+LARGE = 4096
+"""Messages of more bytes are decoded when something asks for a frame, not when they come."""
+
+_FIRST_FRAME = struct.Struct("<4xI8xI")
+"""The beginning of a TFMessage in CDR: how many transforms, and the length of the first one's frame_id."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The newest transform of a frame into its `parent`: `position` (1, 3) in m, `orientation` (1, 4)."""
+
+    parent: str
+    position: Floats
+    orientation: Floats
+
+
+class TfListener:
+    """Keeps the newest transforms other nodes published. Belongs to the simulation's thread.
+
+    While this node is the only publisher there is no subscription, and nothing to be paid. Of messages that come from
+    this node itself, which `is_own` tells by the parent of the first transform, nothing but that is read.
+    """
+
+    def __init__(self, node: Node, is_own: Callable[[str], bool]) -> None:
+        self._node = node
+        self._is_own = is_own
+        self._links: dict[str, Link] = {}
+        self._takes: dict[str, Any] = {}
+        self._pending: dict[bytes, bytes] = {}
+        self._next_check = 0.0
+
+    def listen(self) -> None:
+        """Take what has arrived; to be called often, since only so much is kept for us."""
+        now = time.monotonic()
+        if now >= self._next_check:
+            self._next_check = now + CHECK_PERIOD
+            self._subscribe()
+        for take in self._takes.values():
+            while taken := take(TFMessage, True):
+                self._hear(taken[0])
+
+    def link(self, frame: str) -> Link | None:
+        """Return the newest transform of `frame` into its parent, or None where no other node has published one."""
+        if self._takes:
+            self.listen()
+            for data in self._pending.values():
+                self._decode(data)
+            self._pending.clear()
+        return self._links.get(frame)
+
+    @property
+    def frames(self) -> set[str]:
+        """Every frame other nodes have named."""
+        return {*self._links, *(link.parent for link in self._links.values())}
+
+    def _subscribe(self) -> None:
+        for topic, profile in TOPICS:
+            if topic not in self._takes and self._node.count_publishers(topic) > 1:
+                subscription = self._node.create_subscription(TFMessage, topic, _never_called, profile)
+                self._takes[topic] = subscription.handle.take_message
+
+    def _hear(self, data: bytes) -> None:
+        if len(data) < _FIRST_FRAME.size or data[1] != 1:
+            self._decode(data)
+            return
+        count, length = _FIRST_FRAME.unpack_from(data)
+        begin = data[_FIRST_FRAME.size : _FIRST_FRAME.size + max(0, length - 1)]
+        if count and self._is_own(begin.decode(errors="replace")):
+            return
+        if len(data) < LARGE:
+            self._decode(data)
+        else:
+            # Another simulation may send thousands of frames many times per second: only the newest are decoded.
+            self._pending[b"%d %s" % (len(data), data[_FIRST_FRAME.size : 128])] = data
+
+    def _decode(self, data: bytes) -> None:
+        for stamped in deserialize_message(data, TFMessage).transforms:
+            link = _link(stamped)
+            if link is not None:
+                self._links[stamped.child_frame_id.removeprefix("/")] = link
+
+
+def _link(stamped: TransformStamped) -> Link | None:
+    """Return a transform as a link; None where it is not finite, or its rotation is none."""
+    t, q = stamped.transform.translation, stamped.transform.rotation
+    position, orientation = np.array([[t.x, t.y, t.z]]), np.array([[q.x, q.y, q.z, q.w]])
+    norm = float(np.sqrt((orientation**2).sum()))
+    if not (np.isfinite(position).all() and np.isfinite(norm) and norm > 1e-6):
+        return None
+    return Link(stamped.header.frame_id.removeprefix("/"), position, orientation / norm)
+
+
+def _never_called(message: object) -> None:
+    """A subscription must have a callback; these are polled."""
