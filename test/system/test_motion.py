@@ -11,6 +11,7 @@ from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import Odometry, Path
 from node_program import Client, NodeProcess, running
 from rosgraph_msgs.msg import Clock
+from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
@@ -86,6 +87,25 @@ def test_goals_are_taken_in_frames_other_nodes_publish(fleet: Running) -> None:
             return math.isclose(here.x, x, abs_tol=1e-6) and math.isclose(here.y, y, abs_tol=1e-6)
 
         client.until(arrived, f"the arrival at {frame}")
+
+
+def test_bytes_that_are_no_message_are_refused_and_survived(fleet: Running) -> None:
+    process, client = fleet
+    odoms = client.listen(Odometry, "/robot_0/odom")
+    endless_text = b"\0\1\0\0" + b"\x01\0\0\0" + b"\xff" * 72
+    kinds = {"robot_0/goal_pose": PoseStamped, "robot_0/path": Path, "robot_0/cmd_vel": Twist, "/tf": TFMessage}
+    publishers = {name: client.node.create_publisher(kind, name, 10) for name, kind in kinds.items()}
+
+    def refused() -> bool:
+        for publisher in publishers.values():
+            publisher.publish(endless_text)
+        return all(f"{name}: refused" in process.output() for name in kinds)
+
+    client.until(refused, "the refusals")
+    twist = Twist()
+    twist.linear.x = 0.5
+    publishers["robot_0/cmd_vel"].publish(twist)
+    client.until(lambda: odoms and odoms[-1].twist.twist.linear.x > 0.4, "motion")
 
 
 def test_a_frame_that_is_not_connected_with_the_map_is_refused(fleet: Running) -> None:

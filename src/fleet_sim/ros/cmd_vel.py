@@ -49,7 +49,8 @@ class CmdVelTopic(Interface):
         arrived = self._topic.take(raw=True)
         good = [(name, data) for name, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
         if len(good) < len(arrived):
-            self.bridge.refuse("cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist")
+            for name in dict(arrived).keys() - dict(good).keys():
+                self.bridge.refuse(f"{name}/cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist")
         numbers = np.frombuffer(b"".join([data for _, data in good]), _TWIST)["numbers"]
         return [name for name, _ in good], numbers[:, :3], numbers[:, 3:]
 

@@ -125,7 +125,7 @@ class FleetSimNode(Node):
             robot, part = frames.split(parent) or ("", "")
             return part == "odom" and self.simulation.world.has_name(robot)
 
-        return TfListener(robots, is_own)
+        return TfListener(robots, is_own, lambda what, reason: self._bridge.refuse(what, reason))
 
     def _check_names(self) -> None:
         """Say which robots of `per_robot` there are none of; they may still be spawned."""

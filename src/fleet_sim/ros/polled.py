@@ -24,6 +24,8 @@ class PolledTopic:
             return node.create_subscription(kind, f"{name}/{topic}", _never_called, profile)
 
         self.kind = kind
+        self._bridge = bridge
+        self._name = topic
         self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
         self._takes: list[Any] = []
 
@@ -33,9 +35,20 @@ class PolledTopic:
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
 
     def take(self, *, raw: bool = False) -> list[tuple[str, Any]]:
-        """Return (robot, message) of those that got one; the message's bytes with `raw`."""
-        kind, names = self.kind, self._endpoints.names
-        return [(names[index], taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, raw))]
+        """Return (robot, message) of those that got one; the message's bytes with `raw`.
+
+        Bytes that are no such message are refused.
+        """
+        kind, arrived = self.kind, []
+        for index, take in enumerate(self._takes):
+            try:
+                taken = take(kind, raw)
+            except RuntimeError as error:
+                self._bridge.refuse(f"{self._endpoints.names[index]}/{self._name}", error)
+                continue
+            if taken:
+                arrived.append((self._endpoints.names[index], taken[0]))
+        return arrived
 
 
 def _never_called(message: object) -> None:

@@ -44,9 +44,11 @@ class TfListener:
     this node itself, which `is_own` tells by the parent of the first transform, nothing but that is read.
     """
 
-    def __init__(self, node: Node, is_own: Callable[[str], bool]) -> None:
+    def __init__(self, node: Node, is_own: Callable[[str], bool], refuse: Callable[[str, object], object]) -> None:
+        """`refuse(what, reason)` is told of what is wrong with a message."""
         self._node = node
         self._is_own = is_own
+        self._refuse = refuse
         self._links: dict[str, Link] = {}
         self._takes: dict[str, Any] = {}
         self._pending: dict[bytes, bytes] = {}
@@ -97,10 +99,17 @@ class TfListener:
             self._pending[b"%d %s" % (len(data), data[_FIRST_FRAME.size : 128])] = data
 
     def _decode(self, data: bytes) -> None:
-        for stamped in deserialize_message(data, TFMessage).transforms:
-            link = _link(stamped)
-            if link is not None:
-                self._links[stamped.child_frame_id.removeprefix("/")] = link
+        try:
+            message = deserialize_message(data, TFMessage)
+        except RuntimeError as error:
+            self._refuse("/tf", error)
+            return
+        for stamped in message.transforms:
+            child, link = stamped.child_frame_id.removeprefix("/"), _link(stamped)
+            if link is None:
+                self._refuse(f"/tf: transform of {child!r}", "it is not finite, or its quaternion is zero")
+            else:
+                self._links[child] = link
 
 
 def _link(stamped: TransformStamped) -> Link | None:
