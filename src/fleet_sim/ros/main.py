@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import traceback
@@ -67,9 +68,7 @@ def main(args: Sequence[str] | None = None) -> int:
     node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
     ended.get()
     code = shut_down(node, executor, workers)
-    # The interpreter, as it ends, takes handlers back: one more Ctrl-C would kill it, and spoil the exit code.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    prepare_exit()
     return code
 
 
@@ -90,6 +89,15 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)
     return 1 if broken else 0
+
+
+def prepare_exit() -> None:
+    """Let the process end at once, and with its own exit code."""
+    # The interpreter, as it ends, takes handlers back: one more Ctrl-C would kill it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    # It would also look for garbage among the objects of thousands of endpoints, for seconds.
+    gc.freeze()
 
 
 if __name__ == "__main__":

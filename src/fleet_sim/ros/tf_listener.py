@@ -18,7 +18,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.ros import qos
 
 TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
-CHECK_PERIOD = 0.25
+CHECK_PERIOD = 0.5
 """How often it is looked whether other nodes publish, in s of real time."""
 
 LARGE = 4096

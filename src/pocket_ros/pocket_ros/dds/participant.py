@@ -62,8 +62,9 @@ class Participant:
             self._closed = True
             # Deleting one endpoint is waiting for Cyclone's own threads; many at once wait together, ten
             # times as fast. An interpreter that is ending starts no threads: they go with their participant.
+            endpoints = list(self._endpoints)
             with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
-                list(pool.map(lib.dds_delete, self._endpoints))
+                list(pool.map(_delete_all, (endpoints[index::_DELETERS] for index in range(_DELETERS))))
             lib.dds_delete(self.handle)
             self._types.clear()
             self._topics.clear()
@@ -114,6 +115,11 @@ class Participant:
             if entry[1] == 0:
                 del self._topics[key]
                 lib.dds_delete(entry[0])
+
+
+def _delete_all(handles: list[int]) -> None:
+    for handle in handles:
+        lib.dds_delete(handle)
 
 
 def guid_of(handle: int) -> bytes:

@@ -120,13 +120,14 @@ class Executor:
             if not self._idle.wait_for(lambda: self._running == 0, timeout_sec):
                 return False
         with self._lock:
+            # First, or each of thousands of entities would be taken out of it by a call of its own.
+            self._close_wait_set()
             for node in list(self._nodes):
                 self.remove_node(node)
             for task in list(self._unfinished):
                 task.cancel()
             self._unfinished.clear()
             self._tasks.clear()
-            self._close_wait_set()
         return True
 
     def spin(self) -> None:

@@ -94,6 +94,14 @@ class Graph:
         """Every reader of the domain."""
         return self._discovery.readers()
 
+    def count_writers(self, topic: str) -> int:
+        """How many writers a topic of DDS has."""
+        return self._discovery.count_writers(topic)
+
+    def count_readers(self, topic: str) -> int:
+        """How many readers a topic of DDS has."""
+        return self._discovery.count_readers(topic)
+
     def _read_remote(self) -> None:
         info = message_class(_TYPE)
         while (sample := self._reader.take()) is not None:

@@ -92,23 +92,19 @@ class NodeGraph:
 
     def count_publishers(self, topic_name: str) -> int:
         """How many publishers a topic has. Raises ValueError for names that are none."""
-        return self._ros_count(self._ros_graph.writers(), "rt" + self._ros_resolve(topic_name, "rostopic"))
+        return self._ros_graph.count_writers("rt" + self._ros_resolve(topic_name, "rostopic"))
 
     def count_subscribers(self, topic_name: str) -> int:
         """How many subscriptions a topic has. Raises ValueError for names that are none."""
-        return self._ros_count(self._ros_graph.readers(), "rt" + self._ros_resolve(topic_name, "rostopic"))
+        return self._ros_graph.count_readers("rt" + self._ros_resolve(topic_name, "rostopic"))
 
     def count_clients(self, service_name: str) -> int:
         """How many clients a service has. Raises ValueError for names that are none."""
-        return self._ros_count(
-            self._ros_graph.readers(), f"rr{self._ros_resolve(service_name, 'rosservice')}Reply"
-        )
+        return self._ros_graph.count_readers(f"rr{self._ros_resolve(service_name, 'rosservice')}Reply")
 
     def count_services(self, service_name: str) -> int:
         """How many servers a service has. Raises ValueError for names that are none."""
-        return self._ros_count(
-            self._ros_graph.readers(), f"rq{self._ros_resolve(service_name, 'rosservice')}Request"
-        )
+        return self._ros_graph.count_readers(f"rq{self._ros_resolve(service_name, 'rosservice')}Request")
 
     def get_publishers_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
@@ -146,9 +142,6 @@ class NodeGraph:
         raise NodeNameNonExistentError(
             f"Cannot get information of node '{namespace.rstrip('/')}/{name}': the graph has no such node"
         )
-
-    def _ros_count(self, endpoints: list[Endpoint], dds_topic: str) -> int:
-        return sum(e.topic == dds_topic for e in endpoints)
 
     def _ros_infos(
         self, endpoints: list[Endpoint], topic: str, no_mangle: bool, kind: TopicEndpointTypeEnum
