@@ -9,9 +9,9 @@ import numpy as np
 import pybullet
 import pybullet_data
 import pytest
-from link_poses import link_poses
+from robot_models import assert_equal_to_pybullet
 
-from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.core.robot_model import BASE
 from fleet_sim.models import load_robot_model
 
 DATA = Path(pybullet_data.getDataPath())
@@ -24,34 +24,6 @@ UNREADABLE = {
 }
 MISREAD = {"husky/husky.urdf"}  # holds $(optenv ...), which PyBullet takes for zeros
 ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
-
-
-def assert_equal_to_pybullet(model: RobotModel, client: int, body: int, *, frames: bool = True) -> None:
-    infos = [pybullet.getJointInfo(body, joint, client) for joint in range(pybullet.getNumJoints(body, client))]
-    base = pybullet.getBodyInfo(body, client)
-    assert (model.base_name, model.name) == (base[0].decode(), base[1].decode())
-    assert model.joint_names == tuple(info[1].decode() for info in infos)
-    assert model.link_names == tuple(info[12].decode() for info in infos)
-    assert model.joint_types.tolist() == [info[2] for info in infos]
-    assert model.parents.tolist() == [info[16] for info in infos]
-    for joint, info in enumerate(infos):
-        if model.limited_mask[joint]:
-            assert (model.lower[joint], model.upper[joint]) == info[8:10]
-        if model.joint_types[joint] not in (FIXED, pybullet.JOINT_SPHERICAL):
-            assert (model.max_forces[joint], model.max_velocities[joint]) == info[10:12]
-    if not frames:
-        return
-    rng = np.random.default_rng(1)
-    values = [0.0 if kind not in (REVOLUTE, PRISMATIC) else rng.uniform(-1, 1) for kind in model.joint_types]
-    for joint, value in enumerate(values):
-        if value:
-            pybullet.resetJointState(body, joint, value, physicsClientId=client)
-    positions, orientations = link_poses(model, values)
-    for joint in range(model.num_joints):
-        state = pybullet.getLinkState(body, joint, computeForwardKinematics=True, physicsClientId=client)
-        np.testing.assert_allclose(positions[joint], state[4], atol=1e-6, err_msg=model.link_names[joint])
-        turn = abs(float(np.dot(orientations[joint], state[5])))
-        assert turn == pytest.approx(1.0, abs=1e-6), model.link_names[joint]
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in UNREADABLE])

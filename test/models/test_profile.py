@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pybullet
 import pytest
-from link_poses import link_poses
+from robot_models import link_poses
 
 import fleet_sim
 from fleet_sim import InvalidValueError, RobotProfile, UnknownNameError, auto_detect_profile, detect_robot_type

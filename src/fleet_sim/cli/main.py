@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import fleet_sim
-from fleet_sim.cli import bench, check, run, schema
+from fleet_sim.cli import bench, check, models, run, schema
 from fleet_sim.errors import FleetSimError
 
 EXAMPLES = """examples:
@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
+  fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """
 
 
@@ -31,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, check, schema, bench):
+    for command in (run, check, schema, bench, models):
         command.add(commands)
     return parser
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from fleet_sim.core.robot_model import BASE, RobotModel
+from fleet_sim.core.robot_model import BASE, REVOLUTE, RobotModel
 from fleet_sim.errors import unknown_name
 from fleet_sim.models.body import model_of_body
 from fleet_sim.models.loading import load_robot_model
@@ -29,7 +29,7 @@ class RobotProfile:
     `robot_type` is "arm", "mobile", "mobile_manipulator" or "static". `num_joints` counts fixed joints as well; the
     tuples have one entry per joint that moves, in the order of `movable_joint_indices`; limits are in rad or m, and
     lower >= upper means none. The end effector is the link that carries fingers or a tool: None and -1 without an arm.
-    `reach` is how far it gets from the arm's first joint in m, None without an arm.
+    `reach` is how far it gets from the arm's first joint that turns in m, None without an arm.
     """
 
     urdf_path: str
@@ -89,6 +89,7 @@ def profile_of(model: RobotModel) -> RobotProfile:
     tip, limbs = structure.end_effector, structure.limbs
     kind: RobotType = structure.robot_type  # type: ignore[assignment]
     arm = limbs[0] if limbs and tip is not None else []
+    shoulder = next((joint for joint in arm if model.joint_types[joint] == REVOLUTE), None)
     return RobotProfile(
         urdf_path=model.path,
         robot_type=kind,
@@ -100,7 +101,7 @@ def profile_of(model: RobotModel) -> RobotProfile:
         joint_max_velocities=tuple(model.max_velocities[movable].tolist()),
         ee_link_name=None if tip is None else model.link_names[tip],
         ee_link_index=BASE if tip is None else tip,
-        reach=arm_reach(model, tip, arm[0]) if tip is not None and arm else None,
+        reach=arm_reach(model, tip, shoulder) if tip is not None and shoulder is not None else None,
         wheel_joint_names=tuple(
             name for name, wheel in zip(model.joint_names, structure.wheel_mask, strict=True) if wheel
         ),

@@ -1,0 +1,151 @@
+"""The models in urdf/: complete, physically sound, and as their source makes them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+from robot_models import assert_equal_to_pybullet
+
+import fleet_sim
+from fleet_sim.core.robot_model import BASE, RobotModel
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.models import profile_of
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+FOLDER = Path(__file__).parents[2] / "urdf"
+NAMES = sorted(file.stem for file in FOLDER.glob("*.urdf"))
+TYPES = {
+    "diff_base": "mobile",
+    "omni_base": "mobile",
+    "arm6": "arm",
+    "rail_arm": "arm",
+    "mobile_manipulator": "mobile_manipulator",
+}
+ARM = tuple(f"joint_{number}" for number in range(1, 7))
+
+
+def load(name: str) -> RobotModel:
+    path = fleet_sim.resolve_urdf(name)
+    assert Path(path) == FOLDER / f"{name}.urdf"
+    return fleet_sim.load_robot_model(path)
+
+
+def test_the_files_are_what_their_source_makes() -> None:
+    command = [sys.executable, str(FOLDER / "source" / "build.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"run urdf/source/build.py: {done.stdout}{done.stderr}"
+
+
+def test_every_file_has_its_origin_and_licence_noted() -> None:
+    sources = (FOLDER / "SOURCES.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        assert f"`{name}`" in sources
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bundled_models_are_known_and_read_as_pybullet_reads_them(name: str, client: int) -> None:
+    model = load(name)
+    body = pybullet.loadURDF(model.path, physicsClientId=client)
+    assert_equal_to_pybullet(model, client, body)
+    pybullet.removeBody(body, client)
+    profile = profile_of(model)
+    assert profile.robot_type == TYPES.get(name, "static")
+    assert model.name == name and model.base_name == "base_link"
+    assert (model.max_velocities[model.movable] > 0).all() and (model.max_forces[model.movable] > 0).all()
+    wheels = np.array([name in profile.wheel_joint_names for name in model.movable_names], bool)
+    assert (model.limited_mask[model.movable] == ~wheels).all()
+
+
+@pytest.mark.parametrize("name", ["arm6", "rail_arm", "mobile_manipulator"])
+def test_arms_have_a_gripper_and_a_reach(name: str) -> None:
+    model, profile = load(name), profile_of(load(name))
+    assert profile.arm_joint_names == (("rail_joint", *ARM) if name == "rail_arm" else ARM)
+    assert profile.ee_link_name == "gripper_link"
+    assert profile.reach == pytest.approx(0.94, abs=0.01)
+    assert {"tool0", "tcp_link", "left_finger", "right_finger"} <= set(model.link_names)
+
+
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [
+        ("diff_base", "base_scan imu_link camera_link camera_optical_frame"),
+        ("omni_base", "base_scan base_scan_rear imu_link camera_link camera_optical_frame"),
+        ("mobile_manipulator", "base_scan imu_link camera_optical_frame wrist_camera_optical_frame"),
+        ("arm6", "wrist_camera_link wrist_camera_optical_frame"),
+    ],
+)
+def test_sensors_have_frames(name: str, frames: str) -> None:
+    model = load(name)
+    for frame in frames.split():
+        link = model.link_index(frame)
+        if frame.endswith("optical_frame"):
+            # z looks where the camera's x does, and x to its right.
+            turn = model.joint_orientations[[link]]
+            assert quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]]))[0] == pytest.approx([1.0, 0.0, 0.0], abs=1e-9)
+            assert quaternions.rotate(turn, np.array([[1.0, 0.0, 0.0]]))[0] == pytest.approx([0.0, -1.0, 0.0], abs=1e-9)
+
+
+def solid(geometry: Geometry) -> tuple[float, np.ndarray]:
+    """Volume, and tensor (3, 3) of 1 kg about the centre in the link's axes."""
+    if geometry.kind == ShapeKind.BOX:
+        x, y, z = 2.0 * np.array(geometry.half_extents)
+        volume, moments = x * y * z, np.array([y * y + z * z, x * x + z * z, x * x + y * y]) / 12.0
+    elif geometry.kind == ShapeKind.CYLINDER:
+        radius, height = geometry.radius, geometry.height
+        across = radius**2 / 4.0 + height**2 / 12.0
+        volume, moments = np.pi * radius**2 * height, np.array([across, across, radius**2 / 2.0])
+    else:
+        volume, moments = 4.0 / 3.0 * np.pi * geometry.radius**3, np.full(3, 0.4 * geometry.radius**2)
+    turn = quaternions.to_matrices(np.array([geometry.orientation]))[0]
+    return volume, turn @ np.diag(moments) @ turn.T
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inertias_are_those_of_the_shapes(name: str) -> None:
+    model = load(name)
+    for link, inertial in enumerate(model.inertials, BASE):
+        shapes = [part.geometry for part in model.collisions if part.link == link]
+        if not shapes:
+            assert inertial.mass == 0.0
+            continue
+        volumes = np.array([solid(shape)[0] for shape in shapes])
+        masses = inertial.mass * volumes / volumes.sum()
+        places = np.array([shape.position for shape in shapes])
+        centre = (masses[:, None] * places).sum(axis=0) / inertial.mass
+        tensor = np.zeros((3, 3))
+        for mass, shape, place in zip(masses, shapes, places - centre, strict=True):
+            tensor += mass * (solid(shape)[1] + np.dot(place, place) * np.eye(3) - np.outer(place, place))
+        turn = quaternions.to_matrices(np.array([inertial.orientation]))[0]
+        np.testing.assert_allclose(inertial.position, centre, atol=1e-6)
+        np.testing.assert_allclose(turn @ np.diag(inertial.inertia) @ turn.T, tensor, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["diff_base", "omni_base", "mobile_manipulator"])
+def test_wheels_carry_and_drive(name: str) -> None:
+    model = load(name)
+    wheels = profile_of(model).wheel_joint_names
+    client = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+    pybullet.createMultiBody(
+        0.0, pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client), physicsClientId=client
+    )
+    body = pybullet.loadURDF(model.path, physicsClientId=client)
+    for joint, joint_name in enumerate(model.joint_names):
+        if joint_name in wheels:
+            pybullet.setJointMotorControl2(
+                body, joint, pybullet.VELOCITY_CONTROL, targetVelocity=5.0, force=model.max_forces[joint],
+                physicsClientId=client,
+            )  # fmt: skip
+    for _ in range(240):
+        pybullet.stepSimulation(client)
+    (x, y, z), turn = pybullet.getBasePositionAndOrientation(body, client)
+    pybullet.disconnect(client)
+    assert x == pytest.approx(0.45, abs=0.1) and y == pytest.approx(0.0, abs=0.05)
+    assert z == pytest.approx(model.inertials[0].position[2], abs=0.01)
+    assert abs(turn[3]) > 0.999

@@ -1,0 +1,63 @@
+"""Robot models beside PyBullet: link poses worked out the plain way, and a comparison with a loaded body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pybullet
+import pytest
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.spatial import poses, quaternions
+
+
+def link_poses(model: RobotModel, values: Sequence[float]) -> tuple[Floats, Floats]:
+    """Positions (J, 3) and orientations (J, 4) of all links, for a base at the origin."""
+    positions, orientations = (
+        np.zeros((model.num_joints + 1, 3)),
+        np.tile(quaternions.IDENTITY, (model.num_joints + 1, 1)),
+    )
+    for joint, value in enumerate(values):  # the entry of the base is the last, which is also the -1st
+        parent = model.parents[joint]
+        axis = model.axes[joint][None] * value
+        revolute, prismatic = (model.joint_types[joint] == kind for kind in (REVOLUTE, PRISMATIC))
+        frame = poses.compose(
+            positions[parent][None],
+            orientations[parent][None],
+            model.joint_positions[joint][None],
+            model.joint_orientations[joint][None],
+        )
+        moved = poses.compose(*frame, axis * prismatic, quaternions.from_rotation_vectors(axis * revolute))
+        positions[joint], orientations[joint] = moved[0][0], moved[1][0]
+    return positions[:-1], orientations[:-1]
+
+
+def assert_equal_to_pybullet(model: RobotModel, client: int, body: int, *, frames: bool = True) -> None:
+    """Compare names, types, parents, limits and, at random joint values, the link frames of a body at the origin."""
+    infos = [pybullet.getJointInfo(body, joint, client) for joint in range(pybullet.getNumJoints(body, client))]
+    base = pybullet.getBodyInfo(body, client)
+    assert (model.base_name, model.name) == (base[0].decode(), base[1].decode())
+    assert model.joint_names == tuple(info[1].decode() for info in infos)
+    assert model.link_names == tuple(info[12].decode() for info in infos)
+    assert model.joint_types.tolist() == [info[2] for info in infos]
+    assert model.parents.tolist() == [info[16] for info in infos]
+    for joint, info in enumerate(infos):
+        if model.limited_mask[joint]:
+            assert (model.lower[joint], model.upper[joint]) == info[8:10]
+        if model.joint_types[joint] not in (FIXED, pybullet.JOINT_SPHERICAL):
+            assert (model.max_forces[joint], model.max_velocities[joint]) == info[10:12]
+    if not frames:
+        return
+    rng = np.random.default_rng(1)
+    values = [0.0 if kind not in (REVOLUTE, PRISMATIC) else rng.uniform(-1, 1) for kind in model.joint_types]
+    for joint, value in enumerate(values):
+        if value:
+            pybullet.resetJointState(body, joint, value, physicsClientId=client)
+    positions, orientations = link_poses(model, values)
+    for joint in range(model.num_joints):
+        state = pybullet.getLinkState(body, joint, computeForwardKinematics=True, physicsClientId=client)
+        np.testing.assert_allclose(positions[joint], state[4], atol=1e-6, err_msg=model.link_names[joint])
+        turn = abs(float(np.dot(orientations[joint], state[5])))
+        assert turn == pytest.approx(1.0, abs=1e-6), model.link_names[joint]
