@@ -30,6 +30,9 @@ from fleet_sim.params import SimulationParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial.shapes import ShapeKind
 
+MAX_SIZE = 4096
+"""The longest edge of a picture, in pixels."""
+
 _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
 _FOV = 40.0
 # Rendered larger and averaged, edges are smooth.
@@ -120,6 +123,8 @@ def _render(args: argparse.Namespace) -> int:
     load_robot_model(path)
     if Path(args.file).suffix.lower() != ".png":
         raise InvalidValueError(f"the picture must be a .png file, got {args.file!r}")
+    if not all(1 <= size <= MAX_SIZE for size in args.size):
+        raise InvalidValueError(f"--size: expected a whole number of pixels in [1, {MAX_SIZE}], got {args.size}")
     with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
         Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
         body = sim.agents[0].body_id
