@@ -30,6 +30,7 @@ ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "ra
 def test_urdf_is_read_as_pybullet_reads_it(name: str, client: int) -> None:
     model = load_robot_model(DATA / name)
     body = pybullet.loadURDF(str(DATA / name), physicsClientId=client)
+    assert model.name == pybullet.getBodyInfo(body, client)[1].decode()
     assert_equal_to_pybullet(model, client, body, frames=name not in MISREAD)
     dynamics = [pybullet.getDynamicsInfo(body, link, client) for link in range(BASE, model.num_joints)]
     for inertial, values in zip(model.inertials, dynamics, strict=True):

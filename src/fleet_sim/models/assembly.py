@@ -17,9 +17,11 @@ from fleet_sim.models.markup import Element
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
+Colour = tuple[float, float, float, float]
 
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 UNTURNED: Quaternion = (0.0, 0.0, 0.0, 1.0)
+DEFAULT_COLOUR: Colour = (0.8, 0.8, 0.8, 1.0)
 NO_LIMITS = (0.0, -1.0)
 """Lower and upper limit of a joint without limits, as PyBullet has them."""
 

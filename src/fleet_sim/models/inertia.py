@@ -30,7 +30,7 @@ def inertial_of(
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
         moments = tuple(values.tolist())
-        turned = quaternions.multiply(np.array([orientation]), _quaternion(axes)[None])
+        turned = quaternions.multiply(np.array([orientation]), quaternion_of(axes)[None])
         x, y, z, w = quaternions.normalized(turned)[0].tolist()
         orientation = (x, y, z, w)
     if min(moments) < _NEGATIVE * max(map(abs, moments)):
@@ -42,7 +42,7 @@ def inertial_of(
     return Inertial(mass, position, orientation, (about_x, about_y, about_z))
 
 
-def _quaternion(axes: Floats) -> Floats:
+def quaternion_of(axes: Floats) -> Floats:
     """Return the quaternion (4,) of a rotation matrix (3, 3), from its largest component."""
     (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
     squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]

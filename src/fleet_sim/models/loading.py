@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.models.markup import read_file
+from fleet_sim.models.generated import XACRO_SUFFIX, expand_xacro
+from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.meshes import MeshFinder, MeshLimits
+from fleet_sim.models.mjcf import read_mjcf
+from fleet_sim.models.sdf import read_sdf
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.urdf import read_urdf
 
-SUFFIXES = (".urdf",)
+SUFFIXES = (".urdf", XACRO_SUFFIX, ".sdf", ".xml", ".mjcf")
+_MAX_INCLUDES = 64
 
 
 def load_robot_model(
     path: str | Path, *, search_paths: Sequence[str | Path] = (), limits: MeshLimits | None = None
 ) -> RobotModel:
-    """Return what the robot description file `path` says; equal calls return the same object until the file changes.
+    """Return what the URDF, xacro, SDF or MJCF file `path` says; equal calls return the same object.
 
-    Meshes named by package are looked up in `search_paths`, then in the folders of `add_search_path` (see
-    `models.meshes`); `limits` bounds their size. Raises InvalidValueError naming the file, the line, the element and
-    what is wrong with it.
+    Links and joints are numbered as PyBullet numbers them. The file is read again when it changes. Meshes named by
+    package are looked up in `search_paths`, then in the folders of `add_search_path` (see `models.meshes`); `limits`
+    bounds their size. Raises InvalidValueError naming the file, the line, the element and what is wrong with it.
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -40,6 +44,46 @@ def load_robot_model(
 
 @lru_cache(maxsize=256)
 def _load(path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
-    file = Path(path)
-    meshes = MeshFinder(file, [Path(folder) for folder in folders], limits)
-    return read_urdf(read_file(file), path, meshes)
+    return _Source(Path(path), [Path(folder) for folder in folders], limits).read()
+
+
+class _Source:
+    """One description file and those it includes."""
+
+    def __init__(self, file: Path, folders: list[Path], limits: MeshLimits) -> None:
+        self._file = file
+        self._folders = folders
+        self._limits = limits
+        self._included = 0
+
+    def read(self) -> RobotModel:
+        """Return the model that the file describes."""
+        path, meshes = str(self._file), self._finder(self._file)
+        if self._file.suffix == XACRO_SUFFIX:
+            return read_urdf(read_text(expand_xacro(self._file), path), path, meshes)
+        root = read_file(self._file)
+        readers: dict[str, Callable[[], RobotModel]] = {
+            "robot": lambda: read_urdf(root, path, meshes),
+            "sdf": lambda: read_sdf(root, path, meshes, self._include),
+            "mujoco": lambda: read_mjcf(root, path, meshes, self._include),
+        }
+        if root.tag not in readers:
+            raise root.error(
+                f"a robot description begins with <robot> (URDF), <sdf> or <mujoco>.{did_you_mean(root.tag, readers)}"
+            )
+        return readers[root.tag]()
+
+    def _include(self, element: Element, name: str) -> tuple[Element, MeshFinder]:
+        self._included += 1
+        if self._included > _MAX_INCLUDES:
+            raise element.error(f"more than {_MAX_INCLUDES} files are included; do files include each other?")
+        searched = []
+        for place in self._finder(Path(element.source)).candidates(element, name):
+            file = place / "model.sdf" if place.is_dir() else place
+            if file.is_file():
+                return read_file(file), self._finder(file)
+            searched.append(str(place))
+        raise element.error(f"there is no file {name!r} to include. Searched: {', '.join(dict.fromkeys(searched))}")
+
+    def _finder(self, file: Path) -> MeshFinder:
+        return MeshFinder(file, self._folders, self._limits)

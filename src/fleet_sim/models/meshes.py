@@ -80,7 +80,7 @@ class MeshFinder:
         suffix = Path(name).suffix.lower()
         if suffix not in FORMATS:
             raise element.error(f"the mesh {name!r} must be one of {', '.join(FORMATS)}")
-        searched = list(dict.fromkeys(self._candidates(element, name)))
+        searched = list(dict.fromkeys(self.candidates(element, name)))
         found = next((path for path in searched if path.is_file()), None)
         if found is None:
             near = {entry.name for path in searched if path.parent.is_dir() for entry in path.parent.glob(f"*{suffix}")}
@@ -90,13 +90,15 @@ class MeshFinder:
         self._limits.check(element, found)
         return str(found.resolve())
 
-    def _candidates(self, element: Element, name: str) -> Iterator[Path]:
+    def candidates(self, element: Element, name: str) -> Iterator[Path]:
+        """Yield the places where a file called `name` is looked for, in order; raises InvalidValueError."""
         scheme, mark, rest = name.partition("://")
         if not mark:
             path = Path(name).expanduser()
             if path.is_absolute():
                 yield path
-                return
+                # Some files mean their own folder by the first slash.
+                path = path.relative_to(path.anchor)
             # PyBullet looks in all folders above the file as well; user folders are ours.
             yield from (folder / path for folder in (*self._source.parents, *self._search_paths))
         elif scheme == "file":
@@ -106,7 +108,7 @@ class MeshFinder:
             yield from (folder / inside for folder in self._package_folders(package))
         else:
             raise element.error(
-                f"the mesh {name!r} must be a path, or begin with file://, package:// or model://; "
+                f"the file {name!r} must be a path, or begin with file://, package:// or model://; "
                 "fetch other files first"
             )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.assembly import (
+    DEFAULT_COLOUR,
     NO_LIMITS,
     ORIGIN,
     UNTURNED,
+    Colour,
     JointParts,
     LinkParts,
     Quaternion,
@@ -19,13 +18,11 @@ from fleet_sim.models.assembly import (
     assemble,
     checked_axis,
 )
+from fleet_sim.models.geometries import checked_size, from_z, make_geometry, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
-
-Colour = tuple[float, float, float, float]
 
 # A floating joint has no motor and no value of its own; PyBullet makes it a fixed one.
 _JOINT_KINDS = {
@@ -38,7 +35,6 @@ _JOINT_KINDS = {
     "spherical": SPHERICAL,
 }
 _SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
-DEFAULT_COLOUR: Colour = (0.8, 0.8, 0.8, 1.0)
 
 
 def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
@@ -131,22 +127,18 @@ def geometry_of(
     if shape.tag == "mesh":
         scale = shape.attributes.get("scale", "1").split()
         x, y, z = shape.parsed(" ".join(scale * 3 if len(scale) == 1 else scale), 3, "scale")
-        path = meshes.find(shape, shape.need("filename"))
-        return Geometry(ShapeKind.MESH, mesh_path=path, mesh_scale=(x, y, z), rgba=colour, position=position,
-                        orientation=orientation)  # fmt: skip
+        mesh = meshes.find(shape, shape.need("filename"))
+        return make_geometry(ShapeKind.MESH, position, orientation, colour, mesh_path=mesh, mesh_scale=(x, y, z))
     if shape.tag == "plane":
-        turned = quaternions.multiply(np.array([orientation]), _turn_from_z(shape)[None])[0]
-        return Geometry(ShapeKind.PLANE, rgba=colour, position=position, orientation=tuple(turned.tolist()))
-    half_extents, radius, height = (0.5, 0.5, 0.5), 0.5, 1.0
-    if shape.tag == "box":
-        x, y, z = (0.5 * _size(shape, size) for size in shape.numbers("size", 3))
-        half_extents = (x, y, z)
-    else:
-        radius = _size(shape, shape.number("radius"))
-        if shape.tag != "sphere":
-            height = _size(shape, shape.number("length"))
-    return Geometry(ShapeKind[shape.tag.upper()], half_extents, radius, height, rgba=colour, position=position,
-                    orientation=orientation)  # fmt: skip
+        turned = from_z(shape, shape.numbers("normal", 3, (0.0, 0.0, 1.0)), orientation)
+        return make_geometry(ShapeKind.PLANE, position, turned, colour)
+    kind = ShapeKind[shape.tag.upper()]
+    if kind is ShapeKind.BOX:
+        x, y, z = (0.5 * checked_size(shape, size) for size in shape.numbers("size", 3))
+        return make_geometry(kind, position, orientation, colour, half_extents=(x, y, z))
+    radius = checked_size(shape, shape.number("radius"))
+    height = 1.0 if kind is ShapeKind.SPHERE else checked_size(shape, shape.number("length"))
+    return make_geometry(kind, position, orientation, colour, radius=radius, height=height)
 
 
 def origin_of(element: Element) -> tuple[Vector, Quaternion]:
@@ -156,20 +148,6 @@ def origin_of(element: Element) -> tuple[Vector, Quaternion]:
         return ORIGIN, UNTURNED
     x, y, z = origin.numbers("xyz", 3, ORIGIN)
     return (x, y, z), turn_of(origin.numbers("rpy", 3, ORIGIN))
-
-
-def turn_of(eulers: tuple[float, ...]) -> Quaternion:
-    """Return the quaternion of roll, pitch, yaw."""
-    x, y, z, w = quaternions.normalized(quaternions.from_eulers(np.array([eulers])))[0].tolist()
-    return (x, y, z, w)
-
-
-def _turn_from_z(plane: Element) -> Floats:
-    """Return the shortest turn (4,) of the z axis to the normal of a plane."""
-    x, y, z = checked_axis(plane, plane.numbers("normal", 3, (0.0, 0.0, 1.0)), PLANAR)
-    if z < -1.0 + 1e-9:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    return quaternions.normalized(np.array([[-y, x, 0.0, 1.0 + z]]))[0]
 
 
 def _inertial(element: Element) -> Inertial:
@@ -193,12 +171,6 @@ def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, 
         )
     # A slide has no type without limits, so files write it with the limits the wrong way round.
     return (lower, upper) if lower <= upper else NO_LIMITS
-
-
-def _size(shape: Element, size: float) -> float:
-    if size < 0.0:
-        raise shape.error(f"sizes must not be negative, got {size:g}")
-    return size
 
 
 def _not_negative(element: Element | None, attribute: str) -> float:

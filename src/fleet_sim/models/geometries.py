@@ -1,0 +1,40 @@
+"""What the readers of all formats share: making and checking geometries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.core.robot_model import PLANAR
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.models.assembly import Colour, Quaternion, Vector, checked_axis
+from fleet_sim.models.markup import Element
+from fleet_sim.spatial import quaternions
+
+
+def make_geometry(kind: int, position: Vector, orientation: Quaternion, colour: Colour, **sizes: Any) -> Geometry:
+    """Return a geometry in its link's frame."""
+    return Geometry(kind=int(kind), rgba=colour, position=position, orientation=orientation, **sizes)
+
+
+def checked_size(shape: Element, size: float) -> float:
+    """Return `size`; raises InvalidValueError where it is negative."""
+    if size < 0.0:
+        raise shape.error(f"sizes must not be negative, got {size:g}")
+    return size
+
+
+def turn_of(eulers: tuple[float, ...]) -> Quaternion:
+    """Return the quaternion of roll, pitch, yaw."""
+    x, y, z, w = quaternions.normalized(quaternions.from_eulers(np.array([eulers])))[0].tolist()
+    return (x, y, z, w)
+
+
+def from_z(shape: Element, direction: tuple[float, ...], orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)) -> Quaternion:
+    """Return `orientation` times the shortest turn of the z axis to `direction`, which must not be zero."""
+    x, y, z = checked_axis(shape, direction, PLANAR)
+    turn = np.array([[1.0, 0.0, 0.0, 0.0]]) if z < -1.0 + 1e-9 else np.array([[-y, x, 0.0, 1.0 + z]])
+    turned = quaternions.multiply(np.array([orientation]), quaternions.normalized(turn))
+    qx, qy, qz, qw = turned[0].tolist()
+    return (qx, qy, qz, qw)

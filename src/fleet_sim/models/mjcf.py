@@ -1,0 +1,240 @@
+"""MJCF files as robot models, of the one body that their <worldbody> holds.
+
+A body in MJCF may have several joints, so each joint gets a link of its own between the body and its parent, and the
+body hangs on the last one by a fixed joint; these links and joints are named as PyBullet names them: "link0_3",
+"jointfix_2_3". What stands in the world itself (a floor, lights) is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
+from fleet_sim.errors import did_you_mean
+from fleet_sim.models.assembly import (
+    DEFAULT_COLOUR,
+    NO_LIMITS,
+    ORIGIN,
+    UNTURNED,
+    Colour,
+    JointParts,
+    LinkParts,
+    Quaternion,
+    Vector,
+    assemble,
+    checked_axis,
+)
+from fleet_sim.models.inertia import inertial_of
+from fleet_sim.models.markup import Element
+from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.mjcf_defaults import MAIN, Defaults
+from fleet_sim.models.mjcf_shapes import Angles, Geom, inertial_of_geoms, place_of, read_geom
+from fleet_sim.spatial import poses
+
+_JOINT_KINDS = {"hinge": REVOLUTE, "slide": PRISMATIC, "ball": SPHERICAL, "fixed": FIXED}
+_UNSUPPORTED = ("frame", "replicate", "composite", "flexcomp", "attach")
+_NO_PARENT = -1
+
+Pose = tuple[Vector, Quaternion]
+Include = Callable[[Element, str], tuple[Element, MeshFinder]]
+"""Given the <include> and its file: the root of that file, and what finds its meshes."""
+
+
+def read_mjcf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
+    """Return the model that a <mujoco> element describes; raises InvalidValueError naming the element at fault."""
+    _splice(root, include)
+    return _Reader(root, meshes).read(path)
+
+
+def _splice(element: Element, include: Include) -> None:
+    """Put what <include> elements name in their place, at any depth."""
+    spliced = []
+    for child in element.children:
+        if child.tag == "include":
+            child = include(child, child.need("file"))[0]
+            _splice(child, include)
+            spliced += child.children
+        else:
+            _splice(child, include)
+            spliced.append(child)
+    element.children = spliced
+
+
+class _Reader:
+    def __init__(self, root: Element, meshes: MeshFinder) -> None:
+        self._root = root
+        self._options = {name: value for element in root.all("compiler") for name, value in element.attributes.items()}
+        self._check_options()
+        unit = 1.0 if self._options.get("angle", "degree") == "radian" else Angles.unit
+        self._angles = Angles(unit, self._options.get("eulerseq", "xyz"))
+        self._defaults = Defaults(root)
+        self._colours = self._read_colours()
+        self._meshes = self._read_meshes(meshes)
+        self._model = 0
+        self._made = 0
+        self._links: list[LinkParts] = []
+        self._joints: list[JointParts] = []
+
+    def read(self, path: str) -> RobotModel:
+        """Return the model of the one body of the world, or of its one geom where it has no body."""
+        places = [child for world in self._root.all("worldbody") for child in world.children]
+        things = [child for child in places if child.tag in ("body", "geom")]
+        bodies = [child for child in things if child.tag == "body"] or things
+        for child in places:
+            self._refuse(child)
+        if len(bodies) != 1:
+            names = ", ".join(str(body) for body in bodies[:8]) or "none"
+            raise self._root.error(
+                f"its world holds {len(bodies)} bodies ({names}); a robot is exactly one, split the file"
+            )
+        # PyBullet makes a model of each thing in the world, and numbers its links by it.
+        self._model = things.index(bodies[0])
+        if bodies[0].tag == "body":
+            self._body(bodies[0], _NO_PARENT, MAIN)
+        else:
+            geom = self._geom(bodies[0], MAIN)
+            link = self._link(bodies[0], bodies[0].attributes.get("name", "anonymous"))
+            _add_geoms(self._links[link], [geom])
+        name = self._root.attributes.get("model") or Path(path).stem
+        return assemble(name, path, self._root, self._links, self._joints)
+
+    def _check_options(self) -> None:
+        for element in self._root.all("compiler"):
+            if element.attributes.get("coordinate") == "global":
+                raise element.error("coordinate='global' is not supported; save the model with local coordinates")
+            if element.attributes.get("angle", "degree") not in ("degree", "radian"):
+                raise element.error(f"angle must be degree or radian, got {element.attributes['angle']!r}")
+            sequence = element.attributes.get("eulerseq", "xyz")
+            if len(sequence) != 3 or set(sequence.lower()) - set("xyz"):
+                raise element.error(f"eulerseq must be three of xyzXYZ, got {sequence!r}")
+
+    def _read_colours(self) -> dict[str, Colour]:
+        found: dict[str, Colour] = {}
+        for element in (child for asset in self._root.all("asset") for child in asset.all("material")):
+            red, green, blue, alpha = self._defaults.applied(element, MAIN).numbers("rgba", 4, DEFAULT_COLOUR)
+            found[element.need("name")] = (red, green, blue, alpha)
+        return found
+
+    def _read_meshes(self, meshes: MeshFinder) -> dict[str, tuple[str, Vector]]:
+        folder = self._options.get("meshdir", self._options.get("assetdir", ""))
+        found: dict[str, tuple[str, Vector]] = {}
+        for element in (child for asset in self._root.all("asset") for child in asset.all("mesh")):
+            whole = self._defaults.applied(element, MAIN)
+            if "file" not in whole.attributes:
+                raise element.error("a mesh needs a file; meshes made of listed vertices are not supported")
+            if any(
+                map(any, (whole.numbers("refpos", 3, ORIGIN), whole.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0))[1:]))
+            ):
+                raise element.error("refpos and refquat of a mesh are not supported")
+            name = whole.attributes.get("name") or Path(whole.need("file")).stem
+            x, y, z = whole.numbers("scale", 3, (1.0, 1.0, 1.0))
+            found[name] = (meshes.find(element, str(Path(folder) / whole.need("file"))), (x, y, z))
+        return found
+
+    def _refuse(self, element: Element) -> None:
+        if element.tag in _UNSUPPORTED:
+            raise element.error(f"<{element.tag}> is not supported; save the model as MuJoCo expands it")
+
+    def _body(self, element: Element, parent: int, child_class: str) -> None:
+        """Add the links and joints of a body below link number `parent`, and of the bodies in it."""
+        child_class = element.attributes.get("childclass", child_class)
+        own = self._link(element, element.attributes.get("name", ""))
+        frame = place_of(element, self._angles)
+        above, geoms = parent, []
+        for child in element.children:
+            self._refuse(child)
+            if child.tag == "joint":
+                joint = self._defaults.applied(child, child_class)
+                if joint.attributes.get("type", "hinge") == "free":
+                    self._check_free(child, parent)
+                    continue
+                above, frame = self._joint(joint, above, frame)
+            elif child.tag == "freejoint":
+                self._check_free(child, parent)
+            elif child.tag == "geom":
+                geoms.append(self._geom(child, child_class))
+            elif child.tag == "body":
+                self._body(child, own, child_class)
+        if above != _NO_PARENT:
+            self._fix(element, above, own, frame)
+        _add_geoms(self._links[own], geoms)
+        self._links[own].inertial = self._inertial(element, geoms)
+
+    def _check_free(self, element: Element, parent: int) -> None:
+        if parent != _NO_PARENT:
+            raise element.error("only the outermost body can have a free joint")
+
+    def _link(self, element: Element, name: str) -> int:
+        self._links.append(LinkParts(name or f"link{self._model}_{len(self._links)}", element))
+        return len(self._links) - 1
+
+    def _joint(self, joint: Element, above: int, frame: Pose) -> tuple[int, Pose]:
+        """Add a joint and the link it moves at `frame` in link `above`; return that link and the body's frame in it."""
+        if above == _NO_PARENT:
+            above = self._link(joint, "")
+        kind_name = joint.attributes.get("type", "hinge")
+        kind = _JOINT_KINDS.get(kind_name)
+        if kind is None:
+            raise joint.error(f"unknown type of joint {kind_name!r}.{did_you_mean(kind_name, (*_JOINT_KINDS, 'free'))}")
+        if joint.number("ref", 0.0):
+            raise joint.error("a joint with ref other than 0 is not supported")
+        x, y, z = joint.numbers("pos", 3, ORIGIN)
+        moved = self._link(joint, "")
+        position, orientation = _compose(frame, ((x, y, z), UNTURNED))
+        lower, upper = self._limits(joint, kind)
+        self._joints.append(JointParts(
+            joint.attributes.get("name") or self._unnamed(moved),
+            joint, kind, self._links[above].name, self._links[moved].name, position, orientation,
+            checked_axis(joint, joint.numbers("axis", 3, (0.0, 0.0, 1.0)), kind), lower, upper,
+            max_force=max(map(abs, joint.numbers("actuatorfrcrange", 2, (0.0, 0.0)))),
+            damping=max(joint.number("damping", 0.0), 0.0), friction=max(joint.number("frictionloss", 0.0), 0.0),
+        ))  # fmt: skip
+        return moved, ((-x, -y, -z), UNTURNED)
+
+    def _unnamed(self, moved: int) -> str:
+        self._made += 1
+        return f"joint{self._made - 1}_{moved}_{len(self._joints)}"
+
+    def _fix(self, element: Element, above: int, own: int, frame: Pose) -> None:
+        name = f"jointfix_{self._made}_{above}"
+        self._made += 1
+        self._joints.append(JointParts(name, element, FIXED, self._links[above].name, self._links[own].name, *frame))
+
+    def _limits(self, joint: Element, kind: int) -> tuple[float, float]:
+        limited = joint.attributes.get("limited", "auto")
+        automatic = "range" in joint.attributes and self._options.get("autolimits", "true") == "true"
+        if kind == SPHERICAL or limited == "false" or (limited != "true" and not automatic):
+            return NO_LIMITS
+        unit = self._angles.unit if kind == REVOLUTE else 1.0
+        lower, upper = (unit * bound for bound in joint.numbers("range", 2))
+        if lower > upper:
+            raise joint.error(f"the lower end {lower:g} of range is above the upper {upper:g}; exchange them")
+        return lower, upper
+
+    def _geom(self, element: Element, child_class: str) -> Geom:
+        return read_geom(self._defaults.applied(element, child_class), self._angles, self._meshes, self._colours)
+
+    def _inertial(self, element: Element, geoms: list[Geom]) -> Inertial:
+        given, from_geoms = element.child("inertial"), self._options.get("inertiafromgeom", "auto")
+        if given is None or from_geoms == "true":
+            return inertial_of_geoms(element, geoms)
+        position, orientation = place_of(given, self._angles)
+        if "fullinertia" in given.attributes:
+            ixx, iyy, izz, ixy, ixz, iyz = given.numbers("fullinertia", 6)
+        else:
+            (ixx, iyy, izz), ixy, ixz, iyz = given.numbers("diaginertia", 3, ORIGIN), 0.0, 0.0, 0.0
+        return inertial_of(given, given.number("mass"), position, orientation, (ixx, ixy, ixz, iyy, iyz, izz))
+
+
+def _add_geoms(link: LinkParts, geoms: list[Geom]) -> None:
+    link.visuals = [geom.geometry for geom in geoms if geom.seen]
+    link.collisions = [geom.geometry for geom in geoms if geom.collides]
+
+
+def _compose(outer: Pose, inner: Pose) -> Pose:
+    arrays = [np.array([part]) for part in (*outer, *inner)]
+    (x, y, z), (qx, qy, qz, qw) = (part[0].tolist() for part in poses.compose(*arrays))
+    return (x, y, z), (qx, qy, qz, qw)
