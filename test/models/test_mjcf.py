@@ -102,7 +102,7 @@ def test_included_files_are_spliced_in(tmp_path: Path) -> None:
         ),
         ('angle="radian"', 'angle="radian" coordinate="global"', "<compiler>: coordinate='global' is not supported"),
         ('type="slide"', 'type="slde"', "<joint 'lift'>: unknown type of joint 'slde'. Did you mean 'slide'?"),
-        ('class="ghost" size', 'class="gost" size', "<geom>: there is no default class 'gost'"),
+        ('class="ghost" size', 'class="gosht" size', "<geom>: there is no default class 'gosht'"),
         ('mesh="tri"', 'mesh="try"', "there is no mesh 'try' in <asset>; known: tri"),
         ("tri.obj", "tree.obj", "there is no mesh 'assets/tree.obj'. Did you mean 'tri.obj'?"),
         ('range="0 0.5"', 'range="1 0.5"', "the lower end 1 of range is above the upper 0.5"),

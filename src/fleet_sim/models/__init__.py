@@ -1,6 +1,7 @@
 """Robot description files: reading them, finding them by name, and what kind of robot they describe."""
 
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model
+from fleet_sim.models.export import bullet_file, urdf_text
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.meshes import MeshLimits
 from fleet_sim.models.profile import RobotProfile, auto_detect_profile, detect_robot_type, profile_of
@@ -14,6 +15,7 @@ __all__ = [
     "RobotProfile",
     "add_search_path",
     "auto_detect_profile",
+    "bullet_file",
     "detect_robot_type",
     "discover_models",
     "get_search_paths",
@@ -25,4 +27,5 @@ __all__ = [
     "resolve_model",
     "resolve_urdf",
     "unregister_model",
+    "urdf_text",
 ]

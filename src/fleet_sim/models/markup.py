@@ -49,6 +49,13 @@ class Element:
         """Return the first child element with `tag`, or None."""
         return next(self.all(tag), None)
 
+    def walk(self, tag: str) -> Iterator[Element]:
+        """Yield the elements with `tag` at any depth, in file order."""
+        for child in self.children:
+            if child.tag == tag:
+                yield child
+            yield from child.walk(tag)
+
     def need_child(self, tag: str) -> Element:
         """Return the first child element with `tag`; raises InvalidValueError where there is none."""
         found = self.child(tag)
@@ -82,15 +89,19 @@ class Element:
 
         As PyBullet does, surplus numbers of a vector are passed over; $(optenv NAME default) left by xacro is read.
         """
-        plain = _OPTENV.sub(lambda found: os.environ.get(found[1], found[2]), text)
         try:
-            values = tuple(map(float, plain.replace(",", " ").split()))
+            values = tuple(map(float, read_optenv(text).replace(",", " ").split()))
         except ValueError:
             values = ()
         if len(values) < count or (count == 1 and len(values) > 1) or not all(map(math.isfinite, values)):
             kind = "a finite number" if count == 1 else f"{count} finite numbers"
             raise self.error(f"{what} must be {kind}, got {text.strip()!r}")
         return values[:count]
+
+
+def read_optenv(text: str) -> str:
+    """Return `text` with each $(optenv NAME default) that xacro has left replaced by the variable or the default."""
+    return _OPTENV.sub(lambda found: os.environ.get(found[1], found[2]), text)
 
 
 def read_file(path: Path) -> Element:

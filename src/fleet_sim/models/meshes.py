@@ -128,6 +128,18 @@ class MeshFinder:
                 yield from (folder,) * (folder.name == package)
 
 
+def seen_by_pybullet(source: Path, name: str) -> str:
+    """Return the file that PyBullet takes for `name` in the description file `source`, "" for none.
+
+    It drops the scheme of a name, but no package, and looks in the folders above the file.
+    """
+    rest = Path(name.partition("://")[2] or name)
+    if rest.is_absolute():
+        return str(rest.resolve()) if rest.is_file() else ""
+    places = (folder / rest for folder in source.parents)
+    return next((str(place.resolve()) for place in places if place.is_file()), "")
+
+
 def folders_in(variable: str) -> list[Path]:
     """Return the folders listed in an environment variable."""
     return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]

@@ -1,0 +1,136 @@
+"""Models as URDF: for PyBullet, which then loads exactly what the model says, and for `robot_description`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from fleet_sim.core.robot_model import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.models.generated import XACRO_SUFFIX, expand_xacro, keep
+from fleet_sim.models.loading import load_robot_model
+from fleet_sim.models.markup import read_optenv, read_text
+from fleet_sim.models.meshes import MeshFinder, seen_by_pybullet
+from fleet_sim.models.search_paths import get_search_paths
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+_TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
+_FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
+
+
+def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
+    """Return a file that PyBullet's loadURDF loads as `load_robot_model` reads `path`.
+
+    That is `path` itself where PyBullet finds every mesh of it, else a copy with the places of its files filled in, and
+    for SDF and MJCF a URDF made from the model (in which textures and friction are lost). Raises InvalidValueError as
+    `load_robot_model` does.
+    """
+    model = load_robot_model(path, search_paths=search_paths)
+    file = Path(model.path)
+    is_xacro = file.suffix == XACRO_SUFFIX
+    content = expand_xacro(file) if is_xacro else file.read_bytes()
+    root = read_text(content, model.path)
+    if root.tag != "robot":
+        return str(keep(urdf_text(model).encode(), f"{file.stem}.urdf"))
+    finder = MeshFinder(file, [Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())])
+    places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
+    text = content.decode(errors="replace")
+    plain = read_optenv(text)
+    if plain == text and not is_xacro and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
+        return model.path
+    # Textures lie where PyBullet looks, beside the file.
+    textures = {texture.need("filename") for texture in root.walk("texture")}
+    places |= {name: seen_by_pybullet(file, name) or name for name in textures}
+    filled = _FILE.sub(lambda found: found[1] + quoteattr(places.get(found[2][1:-1], found[2][1:-1])), plain)
+    return str(keep(filled.encode(), f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
+
+
+def urdf_text(model: RobotModel) -> str:
+    """Return the URDF of `model`; its links and joints get the same numbers when it is read."""
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
+    for link, name in enumerate((model.base_name, *model.link_names), BASE):
+        lines.append(f"  <link name={quoteattr(name)}>")
+        lines += _inertial(model.inertials[link + 1] if model.inertials else Inertial())
+        for tag, parts in (("visual", model.visuals), ("collision", model.collisions)):
+            for part in parts:
+                lines += _geometry(tag, part.geometry) if part.link == link else []
+        lines.append("  </link>")
+    for joint in range(model.num_joints):
+        lines += _joint(model, joint)
+    return "\n".join([*lines, "</robot>"]) + "\n"
+
+
+def _joint(model: RobotModel, joint: int) -> list[str]:
+    parents = (model.base_name, *model.link_names)
+    kind, limited = int(model.joint_types[joint]), bool(model.limited_mask[joint])
+    name = "continuous" if kind == REVOLUTE and not limited else _TYPES[kind]
+    # A slide without limits is written with the limits the wrong way round.
+    ends = (model.lower[joint], model.upper[joint]) if limited or kind == REVOLUTE else (1.0, -1.0)
+    values = {
+        "lower": ends[0],
+        "upper": ends[1],
+        "effort": model.max_forces[joint],
+        "velocity": model.max_velocities[joint],
+    }
+    limit = " ".join(f'{key}="{_text(value)}"' for key, value in values.items())
+    lines = [
+        f'  <joint name={quoteattr(model.joint_names[joint])} type="{name}">',
+        f"    <parent link={quoteattr(parents[model.parents[joint] + 1])}/>",
+        f"    <child link={quoteattr(model.link_names[joint])}/>",
+        "  " + _origin(model.joint_positions[joint], model.joint_orientations[joint]),
+    ]
+    if kind != FIXED:
+        lines.append(f'    <axis xyz="{_text(*model.axes[joint])}"/>')
+        lines.append(f"    <limit {limit}/>")
+        lines.append(
+            f'    <dynamics damping="{_text(model.damping[joint])}" friction="{_text(model.friction[joint])}"/>'
+        )
+    return [*lines, "  </joint>"]
+
+
+def _geometry(tag: str, geometry: Geometry) -> list[str]:
+    kind = ShapeKind(geometry.kind)
+    if kind is ShapeKind.BOX:
+        shape = f'<box size="{_text(*(2.0 * half for half in geometry.half_extents))}"/>'
+    elif kind is ShapeKind.MESH:
+        shape = f'<mesh filename={quoteattr(geometry.mesh_path)} scale="{_text(*geometry.mesh_scale)}"/>'
+    elif kind is ShapeKind.PLANE:
+        shape = '<plane normal="0 0 1"/>'
+    elif kind is ShapeKind.SPHERE:
+        shape = f'<sphere radius="{_text(geometry.radius)}"/>'
+    else:
+        shape = f'<{kind.name.lower()} radius="{_text(geometry.radius)}" length="{_text(geometry.height)}"/>'
+    lines = [
+        f"    <{tag}>",
+        "    " + _origin(geometry.position, geometry.orientation),
+        f"      <geometry>{shape}</geometry>",
+    ]
+    if tag == "visual":
+        colour = _text(*geometry.rgba)
+        lines.append(f'      <material name="{colour}"><color rgba="{colour}"/></material>')
+    return [*lines, f"    </{tag}>"]
+
+
+def _inertial(inertial: Inertial) -> list[str]:
+    ixx, iyy, izz = (_text(moment) for moment in inertial.inertia)
+    return [
+        "    <inertial>",
+        "    " + _origin(inertial.position, inertial.orientation),
+        f'      <mass value="{_text(inertial.mass)}"/>',
+        f'      <inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/>',
+        "    </inertial>",
+    ]
+
+
+def _origin(position: Sequence[float], orientation: Sequence[float]) -> str:
+    eulers = quaternions.to_eulers(np.array([tuple(orientation)]))[0]
+    return f'  <origin xyz="{_text(*position)}" rpy="{_text(*eulers)}"/>'
+
+
+def _text(*values: float) -> str:
+    return " ".join(f"{float(value) + 0.0:.17g}" for value in values)

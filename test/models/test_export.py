@@ -1,0 +1,86 @@
+"""What PyBullet is given says the same as the model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pybullet_data
+import pytest
+from robot_models import assert_equal_to_pybullet
+
+from fleet_sim import RobotModel, add_search_path, load_robot_model, resolve_urdf
+from fleet_sim.models import bullet_file, urdf_text
+
+DATA = Path(pybullet_data.getDataPath())
+
+
+def loaded_as_read(path: Path | str, client: int) -> RobotModel:
+    model = load_robot_model(path)
+    body = pybullet.loadURDF(bullet_file(path), physicsClientId=client)
+    assert_equal_to_pybullet(model, client, body)
+    pybullet.removeBody(body, client)
+    return model
+
+
+@pytest.mark.parametrize("name", ["panda", "arm6", "mobile_manipulator", "racecar", "shelf"])
+def test_what_pybullet_can_load_is_left_alone(name: str) -> None:
+    path = resolve_urdf(name)
+    assert bullet_file(path) == path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kuka_iiwa/model.sdf", "gripper/wsg50_one_motor_gripper_new.sdf", "mjcf/ant.xml", "mjcf/humanoid.xml",
+     "kuka_iiwa/kuka_with_gripper.sdf", "kiva_shelf/model.sdf", "husky/husky.urdf", "mjcf/half_cheetah.xml"],
+)  # fmt: skip
+def test_other_files_get_a_urdf(name: str, client: int) -> None:
+    loaded_as_read(DATA / name, client)
+
+
+@pytest.mark.parametrize("name", ["panda", "rail_arm", "r2d2", "racecar", "wsg50_gripper", "kiva_shelf"])
+def test_a_model_survives_being_written_and_read(name: str, tmp_path: Path) -> None:
+    model = load_robot_model(resolve_urdf(name))
+    file = tmp_path / "copy.urdf"
+    file.write_text(urdf_text(model))
+    copy = load_robot_model(file)
+    for field in ("name", "base_name", "link_names", "joint_names"):
+        assert getattr(copy, field) == getattr(model, field)
+    for field in ("joint_types", "parents", "lower", "upper", "max_velocities", "max_forces", "damping", "friction"):
+        np.testing.assert_array_equal(getattr(copy, field), getattr(model, field), err_msg=field)
+    for field in ("joint_positions", "axes"):
+        np.testing.assert_allclose(getattr(copy, field), getattr(model, field), atol=1e-12, err_msg=field)
+    turns = np.abs((copy.joint_orientations * model.joint_orientations).sum(axis=1))
+    np.testing.assert_allclose(turns, 1.0, atol=1e-12)
+    assert [part.link for part in copy.visuals] == [part.link for part in model.visuals]
+    assert [part.geometry.mesh_path for part in copy.collisions] == [
+        part.geometry.mesh_path for part in model.collisions
+    ]
+    assert [part.geometry.rgba for part in copy.visuals] == [part.geometry.rgba for part in model.visuals]
+
+
+PACKAGED = """<robot name="r"><link name="base">
+<visual><geometry><mesh filename="package://my_robot/meshes/link 0.stl"/></geometry></visual>
+<collision><geometry><mesh filename='{}'/></geometry></collision></link></robot>"""
+
+
+def test_meshes_in_packages_are_found_for_pybullet(
+    tmp_path: Path, client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh = DATA / "kuka_iiwa" / "meshes" / "link_0.stl"
+    installed = tmp_path / "install" / "share" / "my_robot" / "meshes"
+    installed.mkdir(parents=True)
+    shutil.copy(mesh, installed / "link 0.stl")
+    elsewhere = tmp_path / "mine"
+    elsewhere.mkdir()
+    shutil.copy(mesh, elsewhere / "hull.stl")
+    file = tmp_path / "robot.urdf"
+    file.write_text(PACKAGED.format("hull.stl"))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    add_search_path(elsewhere)
+    model = loaded_as_read(file, client)
+    assert model.visuals[0].geometry.mesh_path == str(installed / "link 0.stl")
+    assert model.collisions[0].geometry.mesh_path == str(elsewhere / "hull.stl")
+    assert bullet_file(file) == bullet_file(file) != str(file)
