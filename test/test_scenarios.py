@@ -95,7 +95,7 @@ def test_actions(load: Load) -> None:
         ({"robots": [{"name": "a"}], "objects": [{"name": "a"}]}, r"objects\[0\]", "taken already"),
         ({"robots": [{"name": "a", "grid": {"count": 0}}]}, r"robots\[0\].grid.count", "1"),
         ({"robots": [{"name": "a", "grid": {"colums": 2, "count": 2}}]}, r"robots\[0\].grid.colums", "'columns'"),
-        ({"robots": [{"name": "a", "urdf_path": "no.urdf"}]}, r"robots\[0\]", "no file"),
+        ({"robots": [{"name": "a", "urdf_path": "no.urdf"}]}, r"robots\[0\]", "no robot description file"),
         ({"robots": [{"name": "a", "controller": "patroll"}]}, r"robots\[0\]", "Did you mean 'patrol'"),
         ({"robots": [{"name": "a", "actions": [{"type": "fly"}]}]}, r"robots\[0\].actions\[0\]", "unknown action"),
         ({"robots": [{"name": "a", "actions": {"type": "wait"}}]}, r"robots\[0\].actions", "list of actions"),

@@ -22,6 +22,7 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase
@@ -181,6 +182,7 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.checkpoints.register("actions", self.actions)
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("sensors", self.sensors)
+        self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
     def _build_pipeline(self) -> None:
         """The step, in order."""

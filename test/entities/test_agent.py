@@ -221,7 +221,7 @@ def test_a_robot_description_is_loaded(sim: MultiRobotSimulationCore, tmp_path: 
     assert not sim.spawn(AgentSpawnParams(BOX, BOX)).is_urdf_robot
     assert np.allclose(sim.world.aabb_upper[row] - sim.world.aabb_lower[row], [1.0, 0.6, 0.4], atol=0.02)
     assert np.allclose(sim.world.aabb_lower[row][0], 2.5, atol=0.02)
-    with pytest.raises(InvalidValueError, match="no file"):
+    with pytest.raises(InvalidValueError, match="no robot description file"):
         Agent.from_urdf(str(tmp_path / "two.urdf"), sim_core=sim)
     with pytest.raises(InvalidValueError, match="sim_core"):
         Agent.from_urdf(str(path))

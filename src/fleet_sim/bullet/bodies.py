@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.joints import BulletJoints
 from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
 from fleet_sim.bullet.shapes import ShapeCache
 from fleet_sim.core.columns import ColumnTable, column
@@ -52,8 +53,13 @@ class BulletBodies:
         self.visuals = visuals
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
+        self.joints = BulletJoints(world, client, lambda: self.table.body)
         self.count = 0
         """Rows that have a body."""
+        self.version = 0
+        """Grows whenever a body is made or removed, or its mass changed."""
+        self.stepped_version = 0
+        """The version physics was stepped with last."""
         self.with_offset = 0
         """Bodies whose centre of mass is not their base frame."""
         self._row_of_body: Ints = np.full(64, -1, np.int64)
@@ -94,10 +100,20 @@ class BulletBodies:
         shape = self.world.shapes[shape_id] if shape_id >= 0 else _EMPTY
         if shape.model_path:
             for row, position, orientation in zip(rows, positions, orientations, strict=True):
-                loaded = load_model(self.client, shape, mass, position, orientation, visuals=self.visuals)
+                loaded = load_model(
+                    self.client,
+                    shape,
+                    mass,
+                    position,
+                    orientation,
+                    visuals=self.visuals,
+                    model=self.world.model_of(int(row)),
+                )
                 self._gaps = max(0, self._gaps - 1)
                 self._enter(np.array([row]), [loaded.body], mass)
                 self._note_model(int(row), loaded)
+                if self.world.robots.model[row] >= 0:
+                    self.joints.prepare(int(row))
         else:
             self._enter(rows, self._create_plain(shape, mass, positions, orientations), mass)
         if mass > 0.0:
@@ -149,6 +165,7 @@ class BulletBodies:
             return None
 
     def _enter(self, rows: Rows, bodies: list[int], mass: float) -> None:
+        self.version += 1
         table = self.table
         table.clear_rows(rows)
         table.body[rows] = bodies
@@ -202,16 +219,19 @@ class BulletBodies:
         # A model's base is fixed or free for good, so the model is loaded anew.
         self.remove(models)
         self.create(models, world.position[models], world.orientation[models])
+        self.joints.write(models, world.joints.position)
         plain = changed[~np.isin(changed, models)]
         plain_masses = np.where(world.dynamic[plain], world.mass[plain], 0.0)
         for body, mass in zip(table.body[plain].tolist(), plain_masses.tolist(), strict=True):
             self.client.changeDynamics(body, -1, mass=mass)
             self.client.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self.version += len(plain) > 0
         table.mass[plain] = plain_masses
         world.bullet_behind[plain] = True
 
     def create_loose(self, shape: BodyShape) -> int:
         """Return a new kinematic body of `shape` at the origin that stands for no row and cannot be seen."""
+        self.version += 1
         self._gaps = max(0, self._gaps - 1)
         if shape.model_path:
             origin, turn = np.zeros(3), np.array(UNIT_QUATERNION)
@@ -220,6 +240,7 @@ class BulletBodies:
 
     def remove_loose(self, body: int) -> None:
         """Remove a body made by `create_loose`."""
+        self.version += 1
         self.client.removeBody(body)
         self._gaps += 1
 
@@ -243,6 +264,7 @@ class BulletBodies:
         self._gaps = 0
 
     def _forget(self, rows: Rows) -> None:
+        self.version += len(rows) > 0
         self._row_of_body[self.table.body[rows]] = -1
         self.count -= len(rows)
         self.with_offset -= int(self.table.offset[rows].sum())

@@ -201,6 +201,8 @@ class BulletClient:
     def _prepare(self) -> None:
         self.module.setGravity(*self.gravity, physicsClientId=self._id)
         self.module.setTimeStep(self.timestep, physicsClientId=self._id)
+        # Otherwise contacts are solved in the order in which they began, which a restored state does not know.
+        self.module.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=self._id)
         self.floor_id = NO_BODY
         if self.floor:
             self.floor_id = self.module.loadURDF(data_path("plane.urdf"), physicsClientId=self._id)

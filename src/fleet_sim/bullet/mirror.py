@@ -44,6 +44,8 @@ class BulletMirror:
         self._staged_orientation: Floats = np.empty((0, 4))
         self._staged_id = np.empty(0, np.int64)
         self._unwritten: Bools = np.empty(0, bool)
+        self._staged_joints: Floats = np.empty(0)
+        self._unwritten_joints: Bools = np.empty(0, bool)
         world.on_spawn.append(self._spawned)
         world.on_remove.append(self.bodies.remove)
 
@@ -160,12 +162,20 @@ class BulletMirror:
         """
         world = self.world
         positions, orientations = world.position[rows], world.orientation[rows]
-        known_mask = rows < self._staged
-        known_mask[known_mask] = self._staged_id[rows[known_mask]] == world.object_id[rows[known_mask]]
+        known_mask = self._known_mask(rows)
         known = rows[known_mask]
         positions[known_mask] = self._staged_position[known]
         orientations[known_mask] = self._staged_orientation[known]
         return known_mask, positions, orientations
+
+    def staged_joints(self, rows: Rows) -> tuple[Bools, Floats]:
+        """Return which of `rows` were alive when the step began, and where all joints were then, by slot."""
+        return self._known_mask(rows), self._staged_joints
+
+    def _known_mask(self, rows: Rows) -> Bools:
+        known_mask: Bools = rows < self._staged
+        known_mask[known_mask] = self._staged_id[rows[known_mask]] == self.world.object_id[rows[known_mask]]
+        return known_mask
 
     def _spawned(self, rows: Rows) -> None:
         if self.live:
@@ -186,6 +196,8 @@ class BulletMirror:
         self._staged_orientation[:top] = world.orientation[:top]
         self._staged_id[:top] = world.object_id[:top]
         self._unwritten[:top] = world.bullet_behind[:top]
+        self._staged_joints = world.joints.position[: world.joints.used].copy()
+        self._unwritten_joints = world.robots.joints_behind[:top].copy()
 
     def _create_missing(self, rows: Rows) -> None:
         missing = self.bodies.missing(rows)
@@ -196,9 +208,11 @@ class BulletMirror:
         world = self.world
         self.bodies.create(rows, world.position[rows], world.orientation[rows])
         world.bullet_behind[rows] = False
+        self.bodies.joints.write(rows, world.joints.position)
+        world.robots.joints_behind[rows] = False
 
     def _sync(self, rows: Rows | None) -> int:
-        """Make missing bodies of `rows` and write the poses that are behind; returns how many poses were new."""
+        """Make missing bodies of `rows`, write poses and joints that are behind; returns how many poses were new."""
         world, bodies = self.world, self.bodies
         created = 0
         if rows is not None or bodies.count < len(world):
@@ -216,7 +230,17 @@ class BulletMirror:
             bodies.refresh_masses(behind)
             bodies.write_poses(behind, world.position[behind], world.orientation[behind])
             world.bullet_behind[behind] = False
+        self._sync_joints(rows)
         return created + len(behind)
+
+    def _sync_joints(self, rows: Rows | None) -> None:
+        """Write the joints of `rows` that are behind."""
+        flags = self.world.robots.joints_behind
+        behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
+        behind = behind[self.bodies.table.body[behind] != NO_BODY]
+        if len(behind):
+            self.bodies.joints.write(behind, self.world.joints.position)
+            flags[behind] = False
 
     def _sync_staged(self, rows: Rows | None) -> None:
         """As `_sync`, with the poses from the beginning of the step."""
@@ -231,12 +255,27 @@ class BulletMirror:
             known_mask, positions, orientations = self.staged_poses(missing)
             bodies.create(missing, positions, orientations)
             self._written(missing, known_mask, positions, orientations)
+            self._write_staged_joints(missing[known_mask])
+            fresh = missing[~known_mask]
+            bodies.joints.write(fresh, world.joints.position)
+            world.robots.joints_behind[fresh] = False
         candidates = rows[rows < self._staged]
         candidates = candidates[self._unwritten[candidates]]
         if len(candidates):
             known_mask, positions, orientations = self.staged_poses(candidates)
             bodies.write_poses(candidates, positions, orientations)
             self._written(candidates, known_mask, positions, orientations)
+        jointed = rows[self._known_mask(rows)]
+        self._write_staged_joints(jointed[self._unwritten_joints[jointed]])
+
+    def _write_staged_joints(self, rows: Rows) -> None:
+        """Write the joints of `rows`, which were alive when the step began, as they were then."""
+        if not len(rows):
+            return
+        robots = self.world.robots
+        self.bodies.joints.write(rows, self._staged_joints)
+        self._unwritten_joints[rows] = False
+        robots.joints_behind[rows] = robots.joints_moved[rows]
 
     def _written(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:
         """Note that staged poses were written: rows that have moved since stay behind."""

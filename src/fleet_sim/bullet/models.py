@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.shapes import check_file
+from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import UNIT_QUATERNION
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError
@@ -30,12 +32,20 @@ class LoadedModel(NamedTuple):
 
 
 def load_model(
-    client: BulletClient, shape: BodyShape, mass: float, position: Floats, orientation: Floats, *, visuals: bool
+    client: BulletClient,
+    shape: BodyShape,
+    mass: float,
+    position: Floats,
+    orientation: Floats,
+    *,
+    visuals: bool,
+    model: RobotModel | None = None,
 ) -> LoadedModel:
     """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
 
-    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it; the model's own masses are
-    kept. Raises InvalidValueError for a missing or unusable file, or one that holds not exactly one model.
+    The base is fixed where the shape says so or `mass` is 0, so that no physics moves it. The model's own masses are
+    kept, or scaled to `mass` in all where it is another than theirs. Raises InvalidValueError for a missing or unusable
+    file, one that holds not exactly one model, or whose joints are not those of `model`.
     """
     path = shape.model_path
     check_file(path, "model")
@@ -64,7 +74,35 @@ def load_model(
         _place(client, loaded, position, orientation)
         if fixed:
             client.changeDynamics(loaded.body, -1, mass=0.0)
+    if model is not None:
+        _check_joints(client, loaded.body, model)
+        if mass > 0.0:
+            _scale_masses(client, loaded.body, model, mass)
     return loaded
+
+
+def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:
+    """Raise InvalidValueError, and remove `body`, unless its joints are those of `model`, in the same order."""
+    count = client.getNumJoints(body)
+    names = tuple(client.getJointInfo(body, joint)[1].decode() for joint in range(count))
+    if names != model.joint_names:
+        client.removeBody(body)
+        raise InvalidValueError(
+            f"PyBullet finds other joints in {model.path!r} than were read from it: {', '.join(names)} instead of "
+            f"{', '.join(model.joint_names)}; if the file was changed since, start the simulation anew"
+        )
+
+
+def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: float) -> None:
+    """Make `body` weigh `mass` kg in all, unless it does already."""
+    own = sum(inertial.mass for inertial in model.inertials)
+    if own == 0.0:
+        client.changeDynamics(body, -1, mass=mass)
+    elif not math.isclose(own, mass, rel_tol=1e-9):
+        for link in range(-1, model.num_joints):
+            information = client.getDynamicsInfo(body, link)
+            inertia = [mass / own * value for value in information[2]]
+            client.changeDynamics(body, link, mass=mass / own * information[0], localInertiaDiagonal=inertia)
 
 
 def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:

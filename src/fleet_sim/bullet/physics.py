@@ -11,6 +11,9 @@ from fleet_sim.bullet.client import NO_BODY, SUBSTEP
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.spatial import quaternions
 
+Forced = list[tuple[int, list[int], list[float]]]
+"""(body, joints, forces) of motors that push."""
+
 SWEEP_LIMIT = 1.0
 """Metres per step beyond which a kinematic body was put somewhere else and did not drive there."""
 
@@ -46,17 +49,29 @@ class BulletPhysics:
         rows = self._dynamic_rows()
         client, bodies = mirror.client, mirror.bodies
         bodies.refresh_masses(self.world.rows)
-        movers = self._start_movers(dt)
+        movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
         count = max(1, math.ceil(dt / self.substep - 1e-9))
+        # A motor's largest impulse is worked out from the substep at the time of the command.
         client.set_timestep(dt / count)
-        step = client.stepSimulation
-        for _ in range(count):
-            step()
+        bodies.joints.send_commands(rows)
+        self._run(count, bodies.joints.forced(rows))
+        bodies.stepped_version = bodies.version
         if len(movers):
             # Writing a pose also stops the body.
             bodies.write_poses(movers, self.world.position[movers], self.world.orientation[movers])
+        if len(joint_movers):
+            bodies.joints.write(joint_movers, self.world.joints.position)
         self.read_back(rows)
         return len(rows)
+
+    def _run(self, count: int, forced: Forced) -> None:
+        """Make `count` substeps; forces of motors have to be told before each."""
+        client = self.mirror.client
+        step = client.stepSimulation
+        for _ in range(count):
+            for body, joints, forces in forced:
+                client.setJointMotorControlArray(body, joints, client.TORQUE_CONTROL, forces=forces)
+            step()
 
     def read_back(self, rows: Rows | None = None) -> None:
         """Copy poses and velocities of dynamic `rows` (all by default) from PyBullet into the columns."""
@@ -73,6 +88,7 @@ class BulletPhysics:
         world.velocity[rows], world.angular_velocity[rows] = bodies.read_velocities(rows)
         world.touch(moved)
         world.bullet_behind[rows] = False
+        bodies.joints.read_back(rows[world.robots.motors[rows]])
 
     def contact_pairs(self, limit: float = math.inf) -> Rows:
         """Return the pairs of rows (M, 2) that touch since the last step: smaller row first, sorted, each pair once.
@@ -107,6 +123,22 @@ class BulletPhysics:
             bodies.write_poses(movers, positions[drove_mask], orientations[drove_mask])
             bodies.set_velocities(movers, travel[drove_mask] / dt, turn[drove_mask] / dt)
         return movers
+
+    def _start_joint_movers(self, dt: float) -> Rows:
+        """Put joints of kinematic rows that moved in this step back where they began, with the velocity to the end."""
+        world, robots, joints = self.world, self.world.robots, self.world.joints
+        rows = np.flatnonzero(robots.joints_moved & world.alive & ~(robots.motors & world.dynamic))
+        if not len(rows):
+            return rows
+        known_mask, staged = self.mirror.staged_joints(rows)
+        rows = rows[known_mask]
+        count = len(staged)
+        travel = joints.position[:count] - staged
+        # What moved faster than it can was put there.
+        swept_mask = np.abs(travel) <= 2.0 * joints.max_velocity[:count] * dt
+        start = np.where(swept_mask, staged, joints.position[:count])
+        self.mirror.bodies.joints.write(rows, start, np.where(swept_mask, travel / dt, 0.0))
+        return rows
 
 
 def _within(vectors: Floats, limit: float) -> Bools:

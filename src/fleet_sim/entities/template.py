@@ -16,10 +16,9 @@ from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
-from fleet_sim.entities.shape_params import existing_file
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.models import load_robot_model
+from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.modes import CollisionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
@@ -80,7 +79,7 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
 def _model(params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the robot description an agent is spawned from, None for anything else."""
     path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
-    return None if path is None else load_robot_model(existing_file(path, "urdf_path"))
+    return None if path is None else load_robot_model(resolve_urdf(path))
 
 
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:

@@ -32,7 +32,6 @@ class StateFacade(SimulationParts):
         remove(world, world.spawned_since(checkpoint.world))
         living_mask = world.alive.copy()
         self.checkpoints.restore(checkpoint)
-        self._mirror.reconcile()
         emit_spawned(world, [world.handles[row] for row in world.rows.tolist() if not living_mask[row]])
         self.world.hooks.reset()
         self._plugins.reset()

@@ -1,0 +1,147 @@
+"""Joints between columns and PyBullet: written, read back, and driven by the engine's motors."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.world import World
+
+POSITION_GAIN = 0.2
+"""Share of what is left that a motor going to a position asks for in one substep; its velocity is limited as well."""
+
+
+class BulletJoints:
+    """The joints of the bodies of one world, by row. Rows given must have bodies; those without joints are left out."""
+
+    def __init__(self, world: World, client: BulletClient, body_of_row: Any) -> None:
+        """`body_of_row()` returns the column of PyBullet bodies."""
+        self.world = world
+        self.client = client
+        self._body_of_row = body_of_row
+        self._indices: dict[int, list[int]] = {}
+
+    def write(self, rows: Rows, positions: Floats, velocities: Floats | None = None) -> None:
+        """Put the joints of `rows` at `positions`, at rest or with `velocities`; both are columns, by slot.
+
+        Joints that motors move take the velocities of the world's columns instead of rest.
+        """
+        client = self.client
+        for model, members, slots in self._groups(rows):
+            values = positions[slots][..., None].tolist()
+            if velocities is not None:
+                speeds = velocities[slots]
+            else:
+                speeds = np.where(self.world.robots.motors[members][:, None], self.world.joints.velocity[slots], 0.0)
+            bodies = self._body_of_row()[members].tolist()
+            reset = client.module.resetJointStatesMultiDof
+            indices, rates = repeat(self._movable(model)), speeds[..., None].tolist()
+            deque(map(reset, bodies, indices, values, rates, repeat(client.id)), maxlen=0)
+
+    def read_back(self, rows: Rows) -> None:
+        """Copy positions and velocities of the joints of `rows` from PyBullet into the columns."""
+        client, world = self.client, self.world
+        joints = world.joints
+        moved: list[Rows] = []
+        for model, members, slots in self._groups(rows):
+            bodies = self._body_of_row()[members].tolist()
+            states = list(map(client.module.getJointStates, bodies, repeat(self._movable(model)), repeat(client.id)))
+            flat = np.array([[state[:2] for state in robot] for robot in states], np.float64)
+            changed_mask = (flat[..., 0] != joints.position[slots]).any(axis=1)
+            joints.position[slots], joints.velocity[slots] = flat[..., 0], flat[..., 1]
+            moved.append(members[changed_mask])
+        if moved:
+            world.touch_joints(np.concatenate(moved))
+            world.robots.joints_behind[rows] = False
+
+    def send_commands(self, rows: Rows) -> None:
+        """Tell the motors of `rows` what changed in the columns since they were told last."""
+        joints = self.world.joints
+        slots = joints.slots(self.world.robots, rows)
+        slots = slots[joints.motor_behind[slots]]
+        for slot in slots.tolist():
+            self._send(slot)
+        joints.motor_behind[slots] = False
+
+    def forced(self, rows: Rows) -> list[tuple[int, list[int], list[float]]]:
+        """Return (body, joints, forces) of those of `rows` whose motors push with a force: to be told each substep."""
+        joints, robots = self.world.joints, self.world.robots
+        slots = joints.slots(robots, rows)
+        slots = slots[(joints.control[slots] == AT_FORCE) & (joints.command[slots] != 0.0)]
+        found: list[tuple[int, list[int], list[float]]] = []
+        for row in np.unique(joints.robot[slots]).tolist():
+            own = slots[joints.robot[slots] == row]
+            model = self.world.models[int(robots.model[row])]
+            indices = model.movable[own - int(robots.joint_start[row])]
+            found.append((int(self._body_of_row()[row]), indices.tolist(), joints.command[own].tolist()))
+        return found
+
+    def prepare(self, row: int) -> None:
+        """Make a body that was loaded a moment ago fit to its row: free of motors and masses, or ready for commands.
+
+        Without mass the links of a kinematic robot go exactly where their velocities lead, whatever is in their way.
+        """
+        world, client = self.world, self.client
+        body, model = int(self._body_of_row()[row]), world.models[int(world.robots.model[row])]
+        movable = self._movable(model)
+        span = world.joints.of(world.robots, row)
+        if world.robots.motors[row] and world.dynamic[row]:
+            world.joints.motor_behind[span] = True
+            return
+        for link in range(-1, model.num_joints):
+            client.changeDynamics(body, link, mass=0.0, linearDamping=0.0, angularDamping=0.0, jointDamping=0.0)
+        if movable:
+            client.setJointMotorControlArray(body, movable, client.VELOCITY_CONTROL, forces=[0.0] * len(movable))
+
+    def _send(self, slot: int) -> None:
+        world, client = self.world, self.client
+        joints, robots = world.joints, world.robots
+        row = int(joints.robot[slot])
+        model = world.models[int(robots.model[row])]
+        joint = int(model.movable[slot - int(robots.joint_start[row])])
+        body, control = int(self._body_of_row()[row]), int(joints.control[slot])
+        force = float(joints.max_force[slot])
+        if control == AT_FORCE:
+            # The joint's own friction is all that is left of its motor.
+            friction = float(model.friction[joint])
+            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)
+        elif control == AT_VELOCITY:
+            speed = float(joints.command[slot])
+            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=speed, force=force)
+        else:
+            client.setJointMotorControl2(
+                body,
+                joint,
+                client.POSITION_CONTROL,
+                targetPosition=float(joints.target[slot]),
+                targetVelocity=0.0,
+                force=force,
+                positionGain=POSITION_GAIN,
+                velocityGain=1.0,
+                maxVelocity=float(joints.max_velocity[slot]),
+            )
+
+    def _groups(self, rows: Rows) -> Iterator[tuple[RobotModel, Rows, Ints]]:
+        """Yield (model, its rows (N,), their slots (N, M)) of those of `rows` that have joints."""
+        robots = self.world.robots
+        rows = rows[robots.joint_count[rows] > 0]
+        numbers = robots.model[rows]
+        for number in np.unique(numbers).tolist():
+            members = rows[numbers == number]
+            model = self.world.models[number]
+            yield model, members, robots.joint_start[members][:, None] + np.arange(len(model.movable))
+
+    def _movable(self, model: RobotModel) -> list[int]:
+        key = id(model)
+        indices = self._indices.get(key)
+        if indices is None:
+            indices = self._indices[key] = model.movable.tolist()
+        return indices
