@@ -45,6 +45,7 @@ _HOMES = {
         "discover_models get_search_paths list_all_models load_robot_model register_model remove_search_path "
         "resolve_model resolve_urdf unregister_model"
     ),
+    "kinematics.params": "IKParams",
     "modes": (
         "ActionCause ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection "
         "PosePhase SpatialHashCellSizeMode"

@@ -6,26 +6,15 @@ alone, in the same order: the bits of a robot do not depend on how many are comp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.kinematics.tree import Tree
 
-W = 5
-"""Where a quaternion has its w: x and y come again before it, so that a cross product is two products of slices."""
-_UPRIGHT = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])[:, None]
-
-
-class Frames(NamedTuple):
-    """Positions (3, B + 1, N) and orientations (6, B + 1, N) of bodies in the frame of the base, which is the last.
-
-    Orientations are (x, y, z, x, y, w).
-    """
-
-    positions: Floats
-    orientations: Floats
+ORIGIN = 3
+"""The column of a frame that holds its origin; those before are its axes."""
+CHUNK = 256
+"""Robots computed at once: what is worked on stays in the processor's cache."""
 
 
 class Forward:
@@ -36,92 +25,80 @@ class Forward:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._capacity = -1
+        self._capacity = 0
 
-    def frames(self, q: Floats) -> Frames:
-        """Return where all bodies are for joint values `q` (N, B). The arrays are used again by the next call."""
-        tree, robots = self.tree, len(q)
-        self._reserve(robots)
-        values, sines, cosines = self._values[:, :, :robots]
-        positions, orientations = self._positions[:, :, :robots], self._orientations[:, :, :robots]
-        np.take(q.T, tree.slots, axis=0, out=values)
-        angles = np.multiply(values, tree.half, out=cosines)
-        np.sin(angles, out=sines)
-        np.cos(angles, out=cosines)
+    def frames(self, q: Floats) -> Floats:
+        """Return the frames (3, 4, B + 1, N) of all bodies in the base, for joint values `q` (N, B).
+
+        The base is the last body. The array is used again by the next call.
+        """
+        robots = len(q)
+        if robots > self._capacity:
+            self._reserve(max(robots, 2 * self._capacity))
+        values = q.T
+        for start in range(0, robots, CHUNK):
+            stop = min(start + CHUNK, robots)
+            self._compute(values[:, start:stop], self._frames[:, :, :, start:stop])
+        return self._frames[:, :, :, :robots]
+
+    def _compute(self, values: Floats, frames: Floats) -> None:
+        tree, robots = self.tree, values.shape[1]
+        turned = np.take(values, tree.slots, axis=0, out=self._turned[:, :robots])
+        wave, part, steps = self._wave[:, :robots], self._part[..., :robots], self._steps[..., :robots]
+        joint_frames(tree, turned, wave, part, steps)
         for depth, level in enumerate(tree.levels):
-            width = level.stop - level.start
-            turns, above, steps, work, more = self._work[:, :, :width, :robots]
-            np.multiply(tree.sine[:, level], sines[level], out=turns)
-            turns += np.multiply(tree.cosine[:, level], cosines[level], out=work)
-            steps = steps[:W] if tree.slides else tree.offset[:, level]
-            if tree.slides:
-                np.multiply(tree.slide[:, level], values[level], out=steps)
-                steps += tree.offset[:, level]
+            here, step, more = frames[:, :, level], steps[:, :, level], part[:, :, level]
             if depth == 0:
-                orientations[:, level] = turns
-                positions[:, level] = steps[:3]
+                here[:] = step
                 continue
             parents = tree.parents[level]
-            if width == 1:
-                above = orientations[:, parents[0], None]
-                positions[:, level] = positions[:, parents[0], None]
-            else:
-                np.take(orientations, parents, axis=1, out=above, mode="wrap")
-                positions[:, level] = positions[:, parents]
-            multiply(above, turns, orientations[:, level], work[:3])
-            positions[:, level] += turned(above, steps, work, more[:3], turns[:3])
-        return Frames(positions, orientations)
+            # One body is a view, several are copied.
+            above = frames[:, :, parents[0], None] if len(parents) == 1 else frames[:, :, parents]
+            np.multiply(above[:, 0, None], step[0], out=here)
+            here += np.multiply(above[:, 1, None], step[1], out=more)
+            here += np.multiply(above[:, 2, None], step[2], out=more)
+            here[:, ORIGIN] += above[:, ORIGIN]
 
     def _reserve(self, robots: int) -> None:
-        if robots <= self._capacity:
-            return
-        self._capacity = capacity = max(robots, 2 * self._capacity)
-        bodies = len(self.tree.parents)
-        widest = max((level.stop - level.start for level in self.tree.levels), default=0)
-        self._values = np.empty((3, bodies, capacity))
-        self._positions = np.zeros((3, bodies + 1, capacity))
-        self._orientations = np.empty((W + 1, bodies + 1, capacity))
-        self._orientations[:, bodies] = _UPRIGHT
-        self._work = np.empty((5, W + 1, widest, capacity))
+        bodies, chunk = len(self.tree.parents), min(robots, CHUNK)
+        self._capacity = robots
+        self._frames = np.zeros((3, 4, bodies + 1, robots))
+        self._frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
+        self._turned, self._wave = np.empty((bodies, chunk)), np.empty((bodies, chunk))
+        self._part, self._steps = np.empty((3, 4, bodies, chunk)), np.empty((3, 4, bodies, chunk))
 
 
-def joint_transforms(tree: Tree, q: Floats) -> tuple[Floats, Floats]:
-    """Return where each body is in its parent body, for joint values `q` (N, B).
+def joint_frames(tree: Tree, values: Floats, wave: Floats, part: Floats, out: Floats) -> None:
+    """Write the frame of each body in its parent body (3, 4, B, N) to `out`, for joint values (B, N) in body order.
 
-    Positions (5, B, N), or (5, B, 1) where no joint is prismatic, and orientations (6, B, N).
+    `wave` (B, N) and `part` (3, 4, B, N) are for intermediate results.
     """
-    values = np.take(q.T, tree.slots, axis=0)
-    angles = values * tree.half
-    orientations = tree.sine * np.sin(angles)
-    orientations += tree.cosine * np.cos(angles)
-    return (tree.offset + tree.slide * values if tree.slides else tree.offset), orientations
+    np.multiply(tree.sine, np.sin(values, out=wave), out=out)
+    out += np.multiply(tree.cosine, np.cos(values, out=wave), out=part)
+    out += tree.still
+    if tree.slides:
+        out[:, ORIGIN] += np.multiply(tree.slide[:, ORIGIN], values, out=part[:, ORIGIN])
 
 
-def multiply(a: Floats, b: Floats, out: Floats, work: Floats) -> None:
-    """Write the products a * b of quaternions (6, ...) to `out`; `work` is (3, ...)."""
-    vector = out[:3]
-    np.multiply(a[1:4], b[2:5], out=vector)
-    vector -= np.multiply(a[2:5], b[1:4], out=work)
-    vector += np.multiply(a[:3], b[W], out=work)
-    vector += np.multiply(b[:3], a[W], out=work)
-    out[3:W] = out[:2]
-    np.multiply(a[W], b[W], out=out[W])
-    for product in np.multiply(a[:3], b[:3], out=work):
-        out[W] -= product
-
-
-def turned(a: Floats, vectors: Floats, twice: Floats, out: Floats, work: Floats) -> Floats:
-    """Return `vectors` (5, ...) turned by quaternions `a` (6, ...), in `out` (3, ...).
-
-    `twice` (5 or more, ...) and `work` (3, ...) are for intermediate results.
-    """
-    double = twice[:3]
-    np.multiply(a[1:4], vectors[2:5], out=double)
-    double -= np.multiply(a[2:5], vectors[1:4], out=work)
-    double += double
-    twice[3:W] = twice[:2]
-    np.multiply(a[1:4], twice[2:5], out=out)
-    out -= np.multiply(a[2:5], twice[1:4], out=work)
-    out += np.multiply(double, a[W], out=work)
-    out += vectors[:3]
-    return out
+def orientations(frames: Floats) -> Floats:
+    """Return the unit quaternions (N, 4) of frames (3, 3 or 4, N), each with its largest part positive."""
+    squares = np.empty((4, frames.shape[2]))
+    xx, yy, zz = frames[0, 0], frames[1, 1], frames[2, 2]
+    squares[0] = 1.0 + xx - yy - zz
+    squares[1] = 1.0 - xx + yy - zz
+    squares[2] = 1.0 - xx - yy + zz
+    squares[3] = 1.0 + xx + yy + zz
+    # The products of the parts with the largest one, which is where no accuracy is lost.
+    products = np.empty((4, 4, frames.shape[2]))
+    products[[0, 1, 2, 3], [0, 1, 2, 3]] = squares
+    products[0, 1] = products[1, 0] = frames[0, 1] + frames[1, 0]
+    products[0, 2] = products[2, 0] = frames[0, 2] + frames[2, 0]
+    products[1, 2] = products[2, 1] = frames[1, 2] + frames[2, 1]
+    products[0, 3] = products[3, 0] = frames[2, 1] - frames[1, 2]
+    products[1, 3] = products[3, 1] = frames[0, 2] - frames[2, 0]
+    products[2, 3] = products[3, 2] = frames[1, 0] - frames[0, 1]
+    largest = squares.argmax(axis=0)
+    robots = np.arange(frames.shape[2])
+    chosen: Floats = products[largest, :, robots]
+    chosen /= 2.0 * np.sqrt(squares[largest, robots])[:, None]
+    return chosen

@@ -8,7 +8,7 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.kinematics.forward import Forward, W
+from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
 from fleet_sim.kinematics.tree import Tree, tree_of
 from fleet_sim.spatial import poses, quaternions
 
@@ -95,18 +95,14 @@ class _Shelf:
         self._rows: Rows = np.empty(0, np.int64)
         self._asked: Ints = np.empty(0, np.int64)
         self._values: Floats = np.empty((0, len(tree.slots)))
-        self._positions: Floats = np.empty((3, len(tree.slots) + 1, 0))
-        self._orientations: Floats = np.empty((4, len(tree.slots) + 1, 0))
+        self._frames: Floats = np.empty((3, 4, len(tree.slots) + 1, 0))
 
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return where one link per row is in the base frame, (N, 3) and (N, 4)."""
         places, tree = self._fresh(rows), self._tree
-        bodies = tree.link_body[links]
+        frames = self._frames[:, :, tree.link_body[links], places]
         return poses.compose(
-            self._positions[:, bodies, places].T,
-            self._orientations[:, bodies, places].T,
-            tree.link_position[links],
-            tree.link_orientation[links],
+            frames[:, ORIGIN].T, orientations(frames), tree.link_position[links], tree.link_orientation[links]
         )
 
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
@@ -122,9 +118,10 @@ class _Shelf:
                 return linear.T, angular.T
             body, place = bodies[on], places[on]
             rates = joints.velocity[starts[on] + tree.slots[body]]
-            axes = quaternions.rotate(self._orientations[:, body, place].T, tree.axis[:3, body, 0].T).T * rates
+            frames, axis = self._frames[:, :, body, place], tree.axis[:, body, 0]
+            axes = (frames[:, 0] * axis[0] + frames[:, 1] * axis[1] + frames[:, 2] * axis[2]) * rates
             spins = axes * tree.turning[body, 0]
-            arms = points[:, on] - self._positions[:, body, place]
+            arms = points[:, on] - frames[:, ORIGIN]
             linear[:, on] += (axes - spins) + quaternions.cross(spins.T, arms.T).T
             angular[:, on] += spins
             bodies[on] = tree.parents[body]
@@ -150,9 +147,7 @@ class _Shelf:
         # Places are sorted; writing a span of them is much faster than writing them one by one.
         chosen = slice(first, first + count) if places[-1] - first == count - 1 else places
         self._values[chosen] = values
-        self._positions[:, :, chosen] = frames.positions
-        self._orientations[:3, :, chosen] = frames.orientations[:3]
-        self._orientations[3, :, chosen] = frames.orientations[W]
+        self._frames[..., chosen] = frames
 
     def _joint_values(self, rows: Rows) -> Floats:
         starts = self._world.robots.joint_start[rows]
@@ -181,7 +176,7 @@ class _Shelf:
         self._rows = np.concatenate((self._rows, np.zeros(more, np.int64)))
         self._asked = np.concatenate((self._asked, np.full(more, _NEVER)))
         self._values = np.concatenate((self._values, np.full((more, self._values.shape[1]), np.nan)))
-        bodies = self._values.shape[1] + 1
-        self._positions = np.concatenate((self._positions, np.zeros((3, bodies, more))), axis=2)
-        upright = np.repeat(quaternions.IDENTITY, bodies * more).reshape(4, bodies, more)
-        self._orientations = np.concatenate((self._orientations, upright), axis=2)
+        bodies = self._values.shape[1]
+        frames = np.zeros((3, 4, bodies + 1, more))
+        frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
+        self._frames = np.concatenate((self._frames, frames), axis=3)

@@ -17,8 +17,6 @@ from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import poses, quaternions
 
-CYCLIC = [0, 1, 2, 0, 1]
-"""Components of vectors with x and y repeated, as in `spatial.components`; quaternions have their w after them."""
 _UPRIGHT = quaternions.IDENTITY[None]
 
 
@@ -29,10 +27,9 @@ class Tree(NamedTuple):
     (B,) are the bodies they hang on, `slots` (B,) says where a body's joint is among the joint values q of a robot, and
     `bodies` (B,) the body of each joint value.
 
-    The orientation of a body in its parent is `sine * sin(half * q) + cosine * cos(half * q)`, its position
-    `offset + slide * q`; `half` is 0.5 for joints that turn, else 0. `axis` is the joint's axis in the body's own
-    frame, `turning` 1 for joints that turn, else 0. These arrays are laid out by component, body and (one) robot; x and
-    y come again after z.
+    A body's frame in its parent's is the matrix `still + sine * sin(q) + cosine * cos(q) + slide * q`: three columns of
+    axes and one for the origin, so (3, 4). `axis` (3) is the joint's axis in the body's own frame, `turning` 1 for
+    joints that turn, else 0. These arrays are laid out by component, body and (one) robot, to broadcast over robots.
 
     `link_body` (J + 1,) says which body each link is part of, `link_position` (J + 1, 3) and `link_orientation`
     (J + 1, 4) where it is in that body. The last entry is the base's.
@@ -42,10 +39,9 @@ class Tree(NamedTuple):
     slots: Ints
     bodies: Ints
     levels: tuple[slice, ...]
-    half: Floats
+    still: Floats
     sine: Floats
     cosine: Floats
-    offset: Floats
     slide: Floats
     axis: Floats
     turning: Floats
@@ -95,17 +91,19 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
     sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
     axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
-    pure = np.concatenate((axes * turning[:, None], np.zeros((count, 1))), axis=1)
+    matrices, along = quaternions.to_matrices(turn), axes[:, :, None] * axes[:, None, :]
+    spun = turning[:, None, None]
+    slide = np.zeros((count, 3, 4))
+    slide[:, :, 3] = quaternions.rotate(turn, axes * sliding[:, None])
     return Tree(
         parents=parents,
         slots=slots,
         bodies=np.argsort(slots),
         levels=_levels(parents),
-        half=0.5 * turning[:, None],
-        sine=_by_component(quaternions.multiply(turn, pure)),
-        cosine=_by_component(turn),
-        offset=_by_component(offset),
-        slide=_by_component(quaternions.rotate(turn, axes * sliding[:, None])),
+        still=_by_component(_framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), offset)),
+        sine=_by_component(_framed(_product(matrices, _cross_matrices(axes)) * spun)),
+        cosine=_by_component(_framed(_product(matrices, np.eye(3) - along) * spun)),
+        slide=_by_component(slide),
         axis=_by_component(axes),
         turning=turning[:, None],
         link_body=link_body,
@@ -115,7 +113,28 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
 
 
 def _by_component(array: Floats) -> Floats:
-    return np.ascontiguousarray(array.T[[*CYCLIC, *range(3, array.shape[1])]])[:, :, None]
+    """Return `array` (B, ...) as (..., B, 1)."""
+    return np.ascontiguousarray(np.moveaxis(array, 0, -1))[..., None]
+
+
+def _framed(matrices: Floats, origins: Floats | float = 0.0) -> Floats:
+    """Return (B, 3, 4) of matrices (B, 3, 3) and origins (B, 3)."""
+    out = np.zeros((len(matrices), 3, 4))
+    out[:, :, :3] = matrices
+    out[:, :, 3] = origins
+    return out
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """Return the matrix products (B, 3, 3)."""
+    return np.asarray(a[:, :, :1] * b[..., :1, :] + a[:, :, 1:2] * b[..., 1:2, :] + a[:, :, 2:] * b[..., 2:, :])
+
+
+def _cross_matrices(vectors: Floats) -> Floats:
+    """Return matrices (B, 3, 3) that multiply as the vector product with `vectors` (B, 3) does."""
+    x, y, z = vectors.T
+    zero = np.zeros(len(vectors))
+    return np.stack((zero, -z, y, z, zero, -x, -y, x, zero), axis=1).reshape(-1, 3, 3)
 
 
 def _by_depth(model: RobotModel, joints: Iterable[int]) -> list[int]:

@@ -1,0 +1,145 @@
+"""Inverse kinematics: joint values that bring a link of many robots of one model to places, all at once.
+
+Damped least squares, with damping that grows with the error, within the limits of the joints. A robot's solution has
+the same bits alone and in company, as in `forward`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.kinematics.descent import Descent
+from fleet_sim.kinematics.forward import ORIGIN
+from fleet_sim.kinematics.jacobian import EndEffector, norm
+from fleet_sim.kinematics.params import ORIENTATION_TOLERANCE, IKParams
+from fleet_sim.kinematics.tree import Tree, make_tree
+from fleet_sim.spatial import quaternions
+
+
+class Solution(NamedTuple):
+    """Joint values (N, M), how far they leave the end effectors from their targets (m, rad), and where that will do."""
+
+    values: Floats
+    position_errors: Floats
+    orientation_errors: Floats
+    reachable_mask: Bools
+
+
+class InverseKinematics:
+    """The inverse kinematics of one link of one model."""
+
+    def __init__(self, model: RobotModel, link: int, params: IKParams | None = None) -> None:
+        """Prepare for `link` (-1: the base); raises UnknownNameError for joints of `params` the model does not have."""
+        self.model = model
+        self.params = params or IKParams()
+        path = [joint for joint in reversed(list(model.chain(link))) if model.slots[joint] >= 0]
+        self._slots: Ints = model.slots[path]
+        self._free: Ints = np.flatnonzero(_free_mask(model, path, self.params))
+        tree = make_tree(model, path)
+        end = EndEffector(tree, link, self._free)
+        chosen = np.array(path, np.int64)[self._free]
+        limited_mask = model.limited_mask[chosen]
+        self._lower: Floats = np.where(limited_mask, model.lower[chosen], -np.inf)[:, None]
+        self._upper: Floats = np.where(limited_mask, model.upper[chosen], np.inf)[:, None]
+        self._root, self._reach = _workspace(model, tree, path, link)
+        self._descent = Descent(end, self._free, self._lower, self._upper, self.params)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The names of the joints that take part, from the base outwards."""
+        return tuple(self.model.movable_names[slot] for slot in self._slots[self._free].tolist())
+
+    def solve(
+        self,
+        values: Floats,
+        positions: Floats,
+        orientations: Floats | None = None,
+        tolerance: float | None = None,
+    ) -> Solution:
+        """Return joint values for targets of N robots, given in the frames of their bases.
+
+        `values` (N, M) are the present ones of all joints that move; those that do not take part keep them.
+        `positions` (N, 3) and `orientations` (N, 4) are where the link is to be; without orientations it may be turned
+        anyhow. `tolerance` in m replaces `reachability_tolerance`.
+        """
+        targets = np.ascontiguousarray(positions.T)
+        axes = (
+            None
+            if orientations is None
+            else np.ascontiguousarray(np.moveaxis(quaternions.to_matrices(orientations), 0, -1))
+        )
+        present = np.ascontiguousarray(values.T[self._slots])
+        best = present.copy()
+        errors = np.full((2, len(values)), np.inf)
+        left = np.arange(len(values))
+        per_round = 1 + len(self.params.seed_quartiles)
+        for start in range(per_round * self.params.max_outer_iterations):
+            if start == per_round:
+                left = left[norm(targets[:, left] - self._root) <= self._reach]
+            if not len(left):
+                break
+            q = self._start(start, present[:, left])
+            found, reached = self._descent.run(q, targets[:, left], None if axes is None else axes[..., left])
+            nearer_mask = _size(reached) < _size(errors[:, left])
+            nearer = left[nearer_mask]
+            best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
+            left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
+        solved = values.copy()
+        solved[:, self._slots] = best.T
+        limit = self.params.reachability_tolerance if tolerance is None else tolerance
+        mask = (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE)
+        return Solution(solved, errors[0], errors[1], mask)
+
+    def _start(self, number: int, present: Floats) -> Floats:
+        """Return the joint values (K, N) of a start: the present ones, quartiles of the ranges, then spread ones."""
+        q = present.copy()
+        free, lower, upper = self._free, self._lower, self._upper
+        if number == 0:
+            q[free] = np.clip(q[free], lower, upper)
+            return q
+        quartiles = self.params.seed_quartiles
+        if number <= len(quartiles):
+            fractions: Floats | float = quartiles[number - 1]
+        else:
+            fractions = _spread(number - len(quartiles), len(free))[:, None]
+        limited_mask = np.isfinite(lower) & np.isfinite(upper)
+        low, high = np.where(limited_mask, lower, 0.0), np.where(limited_mask, upper, 0.0)
+        q[free] = np.where(limited_mask, low + fractions * (high - low), q[free])
+        return q
+
+
+def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
+    """Return which joints of `path` take part."""
+    movable_mask = np.isin(model.joint_types[path], (REVOLUTE, PRISMATIC))
+    if params.ik_joint_names is None:
+        return np.asarray(movable_mask & model.limited_mask[path])
+    chosen = [model.joint_index(name) for name in params.ik_joint_names]
+    return np.asarray(movable_mask & np.isin(path, chosen))
+
+
+def _workspace(model: RobotModel, tree: Tree, path: list[int], link: int) -> tuple[Floats, float]:
+    """Return the centre (3, 1) and the radius of a ball that the link cannot leave."""
+    if not path:
+        return tree.link_position[link][:, None], 0.0
+    origins = tree.still[:, ORIGIN, :, 0].T
+    lengths = [np.linalg.norm(origin) for origin in origins[1:]] + [np.linalg.norm(tree.link_position[link])]
+    prismatic_mask = model.joint_types[path] == PRISMATIC
+    spans = np.where(model.limited_mask[path], np.maximum(np.abs(model.lower[path]), np.abs(model.upper[path])), np.inf)
+    return origins[0][:, None], float(sum(lengths) + spans[prismatic_mask].sum())
+
+
+def _spread(number: int, count: int) -> Floats:
+    """Return fractions (count,) of member `number` of a sequence that fills the unit cube evenly."""
+    ratio = 2.0
+    for _ in range(32):
+        ratio = (1.0 + ratio) ** (1.0 / (count + 1))
+    return np.asarray((0.5 + number * ratio ** -np.arange(1.0, count + 1)) % 1.0)
+
+
+def _size(errors: Floats) -> Floats:
+    """Return one figure (N,) for errors (2, N) in m and rad."""
+    return np.asarray(errors[0] + 0.3 * errors[1])

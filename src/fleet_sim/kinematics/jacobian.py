@@ -1,0 +1,108 @@
+"""The end of a chain of bodies: where it is, how it turns, and how it moves with each joint; many robots at once.
+
+Arrays are laid out as in `forward`: component, then joint, then robot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.kinematics.forward import ORIGIN, Forward
+from fleet_sim.kinematics.tree import Tree
+from fleet_sim.spatial import quaternions
+
+
+class EndEffector:
+    """One link of a tree, and the `free` (F,) bodies on the way to it whose joints count."""
+
+    def __init__(self, tree: Tree, link: int, free: Ints) -> None:
+        self._forward = Forward(tree)
+        self._body = int(tree.link_body[link])
+        self._offset = tree.link_position[link]
+        self._turn = quaternions.to_matrices(tree.link_orientation[[link]])[0]
+        self._free = free
+        self._axis = tree.axis[:, free]
+        self._turning = tree.turning[free]
+        self._slides = bool((self._turning == 0.0).any())
+        self._frames: Floats = np.empty((3, 4, 0, 0))
+
+    def move(self, q: Floats) -> tuple[Floats, Floats]:
+        """Take joint values (K, N); return where the link is then (3, N), and its axes (3, 3, N)."""
+        frames = self._frames = self._forward.frames(q.T)
+        frame, offset = frames[:, :, self._body], self._offset
+        position = frame[:, ORIGIN] + frame[:, 0] * offset[0]
+        position += frame[:, 1] * offset[1]
+        position += frame[:, 2] * offset[2]
+        axes = frame[:, 0, None] * self._turn[0, :, None]
+        axes += frame[:, 1, None] * self._turn[1, :, None]
+        axes += frame[:, 2, None] * self._turn[2, :, None]
+        return position, axes
+
+    def jacobian(self, position: Floats, *, turns: bool) -> Floats:
+        """Return how the link moved last goes with each free joint: (3, F, N), with `turns` also turns, (6, F, N)."""
+        frames, axis = self._frames[:, :, self._free], self._axis
+        axes = frames[:, 0] * axis[0] + frames[:, 1] * axis[1]
+        axes += frames[:, 2] * axis[2]
+        arms = position[:, None] - frames[:, ORIGIN]
+        out = np.empty((6 if turns else 3, *axes.shape[1:]))
+        for part, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
+            np.multiply(axes[one], arms[other], out=out[part])
+            out[part] -= axes[other] * arms[one]
+        if self._slides:
+            out[:3] *= self._turning
+            out[:3] += axes * (1.0 - self._turning)
+        if turns:
+            np.multiply(axes, self._turning, out=out[3:])
+        return out
+
+
+def turn_between(axes: Floats, wanted: Floats) -> Floats:
+    """Return the rotation vectors (3, N), angle in [0, pi], that bring `axes` (3, 3, N) to those `wanted`."""
+    turn = wanted[:, 0, None] * axes[None, :, 0]
+    turn += wanted[:, 1, None] * axes[None, :, 1]
+    turn += wanted[:, 2, None] * axes[None, :, 2]
+    sines = np.empty((3, turn.shape[2]))
+    np.subtract(turn[2, 1], turn[1, 2], out=sines[0])
+    np.subtract(turn[0, 2], turn[2, 0], out=sines[1])
+    np.subtract(turn[1, 0], turn[0, 1], out=sines[2])
+    sines *= 0.5
+    cosine = 0.5 * (turn[0, 0] + turn[1, 1] + turn[2, 2] - 1.0)
+    sine = norm(sines)
+    angle = np.arctan2(sine, cosine)
+    opposite = np.flatnonzero((sine < 1e-6) & (cosine < 0.0))
+    sines *= np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 1.0)
+    for index in opposite.tolist():
+        sines[:, index] = _half_turn(turn[:, :, index])
+    return sines
+
+
+def _half_turn(turn: Floats) -> Floats:
+    """Return the rotation vector (3,) of a matrix (3, 3) that turns by pi: its axis has no sine to be seen by."""
+    twice = turn + np.eye(3)
+    column = int(np.argmax(np.diagonal(twice)))
+    x, y, z = twice[:, column].tolist()
+    return np.asarray(twice[:, column] * (np.pi / (x * x + y * y + z * z) ** 0.5))
+
+
+def norm(vectors: Floats) -> Floats:
+    """Return the lengths (N,) of vectors (3, N)."""
+    squares = vectors * vectors
+    return np.asarray(np.sqrt(squares[0] + squares[1] + squares[2]))
+
+
+def solve_definite(matrices: Floats, vectors: Floats) -> Floats:
+    """Return x (n, N) with `matrices` (n, n, N) times x equal to `vectors` (n, N); both are overwritten.
+
+    The matrices are symmetric and positive definite, so that elimination needs no pivoting.
+    """
+    size = len(vectors)
+    for pivot in range(size - 1):
+        factors = matrices[pivot + 1 :, pivot] / matrices[pivot, pivot]
+        matrices[pivot + 1 :, pivot + 1 :] -= factors[:, None] * matrices[None, pivot, pivot + 1 :]
+        vectors[pivot + 1 :] -= factors * vectors[pivot]
+    for pivot in range(size - 1, -1, -1):
+        vectors[pivot] /= matrices[pivot, pivot]
+        if pivot:
+            vectors[:pivot] -= matrices[:pivot, pivot] * vectors[pivot]
+    return vectors
