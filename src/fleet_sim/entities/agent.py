@@ -9,11 +9,12 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.core.plugins import AgentPlugin, check_plugin
+from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.controller_plan import plan_controllers
-from fleet_sim.entities.joint_handle import JointHandle
+from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
@@ -22,7 +23,7 @@ from fleet_sim.geometry import Path, Pose
 from fleet_sim.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
 
 
-class Agent(JointHandle):
+class Agent(EndEffectorHandle):
     """A robot.
 
     It does what it was told last: a new goal, path, velocity or stop cancels the actions it was working on. Base and
@@ -262,12 +263,12 @@ class Agent(JointHandle):
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
 
-    def pick(self, obj: SimObject, relative_pose: Pose | None = None) -> bool:
+    def pick(self, obj: SimObject, relative_pose: Pose | None = None, link: int | str = BASE) -> bool:
         """Take `obj` at once, without driving there; returns whether it is carried now.
 
-        It keeps its place relative to the robot unless `relative_pose` (robot frame) is given.
+        It follows `link` of the robot, and keeps its place relative to it unless `relative_pose` (link frame) is given.
         """
-        return self.attach_object(obj, relative_pose=relative_pose, keep_world_pose=relative_pose is None)
+        return self.attach_object(obj, link, relative_pose, keep_world_pose=relative_pose is None)
 
     def drop(self, obj: SimObject | None = None, drop_pose: Pose | None = None) -> bool:
         """Let go of `obj`, or of the first object carried; returns False when there is none."""

@@ -11,6 +11,7 @@ from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.end_effector import move_end_effectors
 from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.joint_values import JointNumbers
 from fleet_sim.entities.manager import BaseManager
@@ -79,6 +80,24 @@ class AgentManager(BaseManager[Agent]):
             targets = targets_factory(agent)
             if targets is not None:
                 agent.set_joints_targets(targets, max_force)
+
+    def move_end_effectors(
+        self,
+        target_positions: Any,
+        target_orientations: Any = None,
+        agents: Sequence[Agent] | None = None,
+        end_effector_link: int | str | None = None,
+        max_force: float = DEFAULT_FORCE,
+        tolerance: float | None = None,
+    ) -> list[bool]:
+        """Send the end effectors of `agents` (None: all) to places (N, 3), turned as (N, 4); returns who can get there.
+
+        As `Agent.move_end_effector`, with robots of one model solved in one call.
+        """
+        chosen = self.agents if agents is None else list(agents)
+        return move_end_effectors(
+            chosen, target_positions, target_orientations, end_effector_link, max_force, tolerance
+        )
 
     def stop_all(self) -> None:
         """Stop every agent at once and cancel its actions."""

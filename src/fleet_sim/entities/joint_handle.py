@@ -11,6 +11,7 @@ from fleet_sim.arrays import Floats, Ints, as_float
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
 from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.entities import attachments
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StateError
@@ -193,10 +194,15 @@ class JointHandle(SimObject):
         joint_steering.give_joint_forces(self._world, slots, values)
 
     def set_joint_positions(self, positions: JointNumbers) -> None:
-        """Put joints at positions at once, at rest: all of them from a list, or some from a mapping."""
+        """Put joints at positions at once, at rest: all of them from a list, or some from a mapping.
+
+        Outside a step what links carry comes along at once.
+        """
         slots, values = self._numbers(positions, "joint positions")
         self._pre_empt(slots, "the joints were put somewhere else")
         joint_steering.put_joints(self._world, slots, values)
+        if not self._world.in_step:
+            attachments.follow_rows(self._world, np.array([self.row]))
 
     def stop_joints(self) -> None:
         """Stop all joints where they are, and hold them there."""

@@ -13,6 +13,7 @@ from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_s
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.geometry import Pose
+from fleet_sim.kinematics.params import IKParams
 from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.settings import Checked, read, setting
 
@@ -114,7 +115,7 @@ class AgentSpawnParams(SimObjectSpawnParams):
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="How near to its target a joint counts as there (rad, m): a number, a list by index, or by name.",
     )
-    ik_params: Any = setting(None, doc="How inverse kinematics is solved: IKParams, or a mapping of its fields.")
+    ik_params: IKParams | None = setting(None, doc="How inverse kinematics is solved.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
     plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
     sensors: Any = setting(

@@ -49,9 +49,14 @@ class InverseKinematics:
         self._descent = Descent(end, self._free, self._lower, self._upper, self.params)
 
     @property
+    def slots(self) -> Ints:
+        """The places (F,) of the joints that take part among those that move, from the base outwards."""
+        return np.asarray(self._slots[self._free])
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """The names of the joints that take part, from the base outwards."""
-        return tuple(self.model.movable_names[slot] for slot in self._slots[self._free].tolist())
+        return tuple(self.model.movable_names[slot] for slot in self.slots.tolist())
 
     def solve(
         self,

@@ -1,0 +1,90 @@
+"""Reaching: joint values that bring the end effectors of a world's robots to places in the world, many in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.world import World
+from fleet_sim.kinematics.inverse import InverseKinematics
+from fleet_sim.kinematics.params import IKParams
+from fleet_sim.models.profile import profile_of
+from fleet_sim.spatial import poses, quaternions
+
+DEFAULT_PARAMS = IKParams()
+
+
+class Reach(NamedTuple):
+    """For N robots: which can reach their targets, and how far (m, rad) they stay away from them.
+
+    `slots` (K,) of `World.joints` and their `values` (K,) are what brings them there, or as near as possible.
+    """
+
+    reachable_mask: Bools
+    position_errors: Floats
+    orientation_errors: Floats
+    slots: Ints
+    values: Floats
+
+
+def default_end_effector(model: RobotModel) -> int:
+    """Return the link that carries fingers or a tool, of a robot without an arm its last link."""
+    profile = profile_of(model)
+    return model.num_joints - 1 if profile.ee_link_name is None else profile.ee_link_index
+
+
+def reach(
+    world: World,
+    rows: Rows,
+    links: Sequence[int],
+    positions: Floats,
+    orientations: Floats | None = None,
+    tolerance: float | None = None,
+) -> Reach:
+    """Find out how `links` of `rows` (N,), robots with models, get to world `positions` (N, 3), `orientations` (N, 4).
+
+    Robots of one model, link and IKParams are computed in one call. Nothing is written.
+    """
+    places, turns = poses.relative(
+        world.position[rows],
+        world.orientation[rows],
+        positions,
+        quaternions.stack(*[np.zeros(len(rows))] * 3, np.ones(len(rows))) if orientations is None else orientations,
+    )
+    reachable_mask, errors = np.zeros(len(rows), bool), np.zeros((2, len(rows)))
+    slots: list[Ints] = []
+    values: list[Floats] = []
+    for solver, members in _groups(world, rows, links):
+        starts = world.robots.joint_start[rows[members]]
+        present = world.joints.position[starts[:, None] + np.arange(len(solver.model.movable))]
+        turned = None if orientations is None else turns[members]
+        solution = solver.solve(present, places[members], turned, tolerance)
+        reachable_mask[members] = solution.reachable_mask
+        errors[:, members] = solution.position_errors, solution.orientation_errors
+        slots.append((starts[:, None] + solver.slots).reshape(-1))
+        values.append(solution.values[:, solver.slots].reshape(-1))
+    return Reach(reachable_mask, errors[0], errors[1], np.concatenate(slots), np.concatenate(values))
+
+
+@lru_cache(maxsize=256)
+def solver_of(model: RobotModel, link: int, params: IKParams) -> InverseKinematics:
+    """Return the solver for a link of a model, made once."""
+    return InverseKinematics(model, link, params)
+
+
+def _groups(world: World, rows: Rows, links: Sequence[int]) -> list[tuple[InverseKinematics, Ints]]:
+    """Return (solver, which of `rows` it is for)."""
+    given = world.joints.ik_params
+    members: dict[tuple[int, int, IKParams], list[int]] = {}
+    for index, (row, link) in enumerate(zip(rows.tolist(), links, strict=True)):
+        key = int(world.robots.model[row]), link, given.get(row) or DEFAULT_PARAMS
+        members.setdefault(key, []).append(index)
+    return [
+        (solver_of(world.models[number], link, params), np.array(chosen))
+        for (number, link, params), chosen in members.items()
+    ]
