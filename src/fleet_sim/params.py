@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
-from fleet_sim.scenario import check_sections, is_scenario
+from fleet_sim.scenario import as_scenario, check_sections, implied_settings, is_scenario
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -122,10 +122,13 @@ class SimulationParams(Checked):
 
         Raises ConfigError naming `source` and the key path.
         """
+        config = as_scenario(config) if isinstance(config, Mapping) else config
         if not isinstance(config, Mapping) or not is_scenario(config):
             return read(cls, config, source=source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")
+        given = config.get("simulation", {})
+        settings = {**implied_settings(config, source=source), **given} if isinstance(given, Mapping) else given
+        return read(cls, settings, source=source, path="simulation")
 
     @classmethod
     def from_config(cls, path: str | Path = "config.yaml") -> SimulationParams:

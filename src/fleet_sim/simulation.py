@@ -58,6 +58,7 @@ from fleet_sim.params import SimulationParams
 from fleet_sim.runner import Runner
 from fleet_sim.sensors.base import SensorContext
 from fleet_sim.sensors.system import SensorSystem
+from fleet_sim.scenario import as_scenario, open_sections
 from fleet_sim.settings import load_mapping
 
 # A logger of its own: these lines are asked for by a setting, whatever the level of the others.
@@ -104,10 +105,12 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
         """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError."""
+        config = as_scenario(config)
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             spawn_scenario(sim.world, config, source=source)
             sim.sensors.place(config.get("sensors"), source=source)
+            open_sections(sim, config, source=source)
         except BaseException:
             sim.close()
             raise

@@ -132,7 +132,7 @@ def test_csv(tmp_path: Path) -> None:
     ("spawner", "message"),
     [
         ({"type": "uniforn"}, "unknown spawner 'uniforn'. Did you mean 'uniform'"),
-        ({"type": "uniform", "regio": []}, "unknown parameter 'regio'. Did you mean 'region'"),
+        ({"type": "uniform", "regions": []}, "unknown parameter 'regions'. Did you mean 'region'"),
         ({"type": "donut", "n": 0}, "n: expected a whole number of at least 1, got 0"),
         ({"type": "donut", "mode": "always"}, "unknown mode 'always'. Known: oneshot, repeat"),
         ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),

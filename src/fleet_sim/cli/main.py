@@ -8,13 +8,14 @@ import sys
 from collections.abc import Sequence
 
 import fleet_sim
-from fleet_sim.cli import bench, check, models, run, schema
+from fleet_sim.cli import bench, check, models, run, schema, swarm
 from fleet_sim.errors import FleetSimError
 
 EXAMPLES = """examples:
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
+  fleet-sim swarm my_world.yaml --record world.gif run a swarm world and record it
   fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
@@ -32,7 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, check, schema, bench, models):
+    for command in (run, swarm, models, check, schema, bench):
         command.add(commands)
     return parser
 
@@ -43,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Wrong usage exits with 2, as argparse does.
     """
     args = build_parser().parse_args(argv)
+    # Configurations may name classes in modules of the present folder, as `python -m` finds them.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         code: int = args.command(args)
         sys.stdout.flush()

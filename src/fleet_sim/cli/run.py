@@ -11,7 +11,7 @@ from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.paths import resolve_config
-from fleet_sim.scenario import is_scenario
+from fleet_sim.scenario import as_scenario, is_scenario
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def monitor_output() -> MonitorOutput:
 
 def configuration(args: argparse.Namespace) -> dict[str, Any]:
     """Return the scenario of `args` with its options put in; raises ConfigError."""
-    config = load_mapping(resolve_config(args.config))
+    config = dict(as_scenario(load_mapping(resolve_config(args.config))))
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():

@@ -12,6 +12,7 @@ from fleet_sim.ros_params import RosParams
 from fleet_sim.scenario import SECTIONS
 from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
+from fleet_sim.swarm.config import RectangularWorldConfig
 
 
 def add(commands: Any) -> None:
@@ -29,6 +30,9 @@ def execute(args: argparse.Namespace) -> int:
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
     schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams), "ros": object_schema(RosParams)}
+    world = object_schema(RectangularWorldConfig)
+    world["properties"]["type"] = {"type": "string", "description": "The world's class.", "default": "RectangularWorld"}
+    schemas["swarm"] = world
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}

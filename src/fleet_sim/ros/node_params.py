@@ -19,7 +19,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.rates import Rates
 from fleet_sim.ros_params import RateParams, RosParams
-from fleet_sim.scenario import is_scenario
+from fleet_sim.scenario import as_scenario, is_scenario, open_sections
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -49,11 +49,12 @@ class NodeParameters:
         self._node = node
         config = self._once("config", "", "Scenario: a YAML file, or the name of a shipped one; empty: an empty world.")
         self._source = str(resolve_config(config)) if config else ""
-        self._scenario: dict[str, Any] = load_mapping(self._source) if config else {}
-        section = self._scenario
+        self._scenario: dict[str, Any] = dict(as_scenario(load_mapping(self._source))) if config else {}
+        sections, section = {}, self._scenario
         if is_scenario(self._scenario):
-            section = dict(self._scenario.get("simulation") or {})
-        self.simulation = SimulationParams.from_dict({"simulation": {"gui": False, **section}}, source=self._source)
+            sections, section = self._scenario, dict(self._scenario.get("simulation") or {})
+        settings = {**sections, "simulation": {"gui": False, **section}}
+        self.simulation = SimulationParams.from_dict(settings, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
         self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
@@ -67,6 +68,7 @@ class NodeParameters:
         try:
             if is_scenario(self._scenario):
                 spawn_scenario(sim.world, self._scenario, source=self._source)
+                open_sections(sim, self._scenario, source=self._source)
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
                 spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
 from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.settings.tags import with_tags
 from fleet_sim.settings.types import shown
 
 
-class StrictLoader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):
     """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -29,27 +31,18 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-StrictLoader.add_implicit_resolver(
+_Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
 
 
-def load_mapping(path: str | Path, *, loader: type[yaml.SafeLoader] = StrictLoader) -> dict[str, Any]:
-    """Return the mapping in the YAML file `path`; a `loader` derived from StrictLoader may know tags.
+def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the mapping in the YAML file `path`; see `tags` for what it may say beyond YAML.
 
-    Raises ConfigError naming the file: it is missing (with the closest name in its folder), not readable, not
-    YAML (with line and column), has a key twice, or is not a mapping.
+    `values` are names that arithmetic in it may use. Raises ConfigError naming the file: it is missing (with the
+    closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
     """
-    file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        _fail_missing(file)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"must be text in UTF-8: {error}", source=str(path)) from error
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", source=str(path)) from error
-    data = _parse(text, str(path), loader)
+    data = _load(Path(path), values, 0)
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -57,9 +50,23 @@ def load_mapping(path: str | Path, *, loader: type[yaml.SafeLoader] = StrictLoad
     return data
 
 
+def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
+    """Return what is in the YAML file `file`, included by `depth` others."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        _fail_missing(file)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
+    loader = with_tags(_Loader, file, lambda other, level: _load(other, values, level), depth=depth, values=values)
+    return _parse(text, str(file), loader)
+
+
 def parse_value(text: str) -> Any:
     """Return one value written as in a file: `0.5`, `true`, `[1, 2]`; raises ConfigError if not YAML."""
-    return _parse(text, "", StrictLoader)
+    return _parse(text, "", _Loader)
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
     from fleet_sim.swarm.world import RectangularWorld
 
+_NOTHING = (float("nan"), float("nan"))
+
 HISTORY_SIZE = 100
 """How many values a metric remembers where it is not told."""
 
@@ -72,7 +74,8 @@ class Controller(Component):
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2) of the agents of `group`; a row of NaN leaves an agent to other commands."""
-        actions = [agent.controller.get_actions(agent) for agent in group.agents]
+        # An agent that another one has removed meanwhile decides nothing.
+        actions = [agent.controller.get_actions(agent) if agent.is_alive else _NOTHING for agent in group.agents]
         return np.array(actions, np.float64).reshape(len(group), 2)
 
     def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
@@ -103,7 +106,7 @@ class Sensor(Component):
         readings = []
         for agent in group.agents:
             sensor = agent.sensors[index]
-            reading = sensor.step(agent)
+            reading = sensor.step(agent) if agent.is_alive else None
             if reading is not None:
                 sensor.current_state = reading
             readings.append(sensor.current_state)

@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -64,21 +64,14 @@ def make_recipe(world: RectangularWorld, spec: Any, *, is_object: bool) -> Recip
 
 
 def _check_components(config: AgentConfig) -> None:
-    """Make every component once, so that what cannot be made is refused before anything is spawned."""
+    """Refuse what is not known before anything is spawned."""
     if config.controller is not None:
-        _made("controller", config.controller, Controller)
+        registry.check("controller", config.controller, Controller).works_on_arrays()
     for index, spec in enumerate(config.sensors):
         try:
-            _made("sensor", spec, Sensor)
+            registry.check("sensor", spec, Sensor).works_on_arrays()
         except FleetSimError as error:
             raise ConfigError(str(error), path=f"sensors[{index}]") from error
-
-
-def _made(kind: str, spec: Any, base: type[Component]) -> Any:
-    """Return a new component; one given as an object is copied."""
-    made = registry.make(kind, spec, base)
-    made.works_on_arrays()
-    return copy.deepcopy(made) if made is spec else made
 
 
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
@@ -106,10 +99,11 @@ def spawn(world: RectangularWorld, recipe: Recipe, positions: Any, angles: Any) 
     params = _spawn_params(recipe, handle_class)
     turns = quaternions.from_yaws(headings)
     names = world.new_names(config.name, "object" if recipe.is_object else "agent", len(places))
+    equipment = _equip(recipe, len(places))
     handles = spawn_many(world.columns, handle_class, params, points, turns, names)
     agents = [cls(world, handle, config, recipe.group) for handle in handles]
     _fill_columns(world, recipe, agents)
-    recipe.group.controller, recipe.group.sensors = _equip(recipe, agents)
+    _hand_over(recipe, agents, equipment)
     recipe.group.join(agents)
     (world.objects if recipe.is_object else world.population).extend(agents)
     if recipe.is_object and config.collides and cls.law is None:
@@ -171,32 +165,60 @@ def _limit(value: float | None) -> float:
     return np.inf if value is None else value
 
 
-def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> tuple[Any, list[Any]]:
-    """Give every agent its controller, then its sensors; return those that stand for the group."""
-    group, config = recipe.group, recipe.config
-    controller, sensors = group.controller, list(group.sensors)
-    for agent in agents:
+class Equipment(NamedTuple):
+    """The controller and the sensors of one agent."""
+
+    controller: Any
+    sensors: list[Any]
+
+
+def _equip(recipe: Recipe, count: int) -> list[Equipment]:
+    """Return what `count` agents are to have, controller before sensors, one agent after the other.
+
+    What works on arrays is made for the first agent of its group and serves all of them.
+    """
+    config, known = recipe.config, Equipment(recipe.group.controller, recipe.group.sensors)
+    made: list[Equipment] = []
+    for _ in range(count):
+        controller = None
         if config.controller is not None:
-            agent.controller = _component("controller", config.controller, Controller, "controller", agent, controller)
-            controller = controller or agent.controller
-        for index, spec in enumerate(config.sensors):
-            known = sensors[index] if index < len(sensors) else None
-            made = _component("sensor", spec, Sensor, f"sensors[{index}]", agent, known)
-            sensors += [made] if known is None else []
-            agent.sensors.append(SensorView(made, agent, index) if made.works_on_arrays() else made)
-    return controller, sensors
+            controller = _component("controller", config.controller, Controller, "controller", known.controller)
+        shared = known.sensors or [None] * len(config.sensors)
+        sensors = [
+            _component("sensor", spec, Sensor, f"sensors[{index}]", shared[index])
+            for index, spec in enumerate(config.sensors)
+        ]
+        made.append(Equipment(controller, sensors))
+        known = Equipment(known.controller or controller, known.sensors or sensors)
+    return made
 
 
-def _component(
-    kind: str, spec: Any, base: type[Component], slot: str, agent: SwarmAgent, known: Component | None
-) -> Any:
-    """Return the group's component where it works on arrays, else a new one that belongs to `agent`."""
+def _component(kind: str, spec: Any, base: type[Component], slot: str, known: Component | None) -> Any:
+    """Return the group's component where it works on arrays, else a new one; one given as an object is copied."""
     if known is not None and known.works_on_arrays():
         return known
-    made = _made(kind, spec, base)
+    made = registry.make(kind, spec, base)
+    if made is spec:
+        made = copy.deepcopy(made)
     made.slot = slot
-    made.agent = None if made.works_on_arrays() else agent
     return made
+
+
+def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence[Equipment]) -> None:
+    """Give every agent its controller and sensors, with their way back to it, and the group those that stand for it."""
+    group = recipe.group
+    for agent, own in zip(agents, equipment, strict=True):
+        agent.controller = own.controller
+        for component in (own.controller, *own.sensors):
+            if component is not None and not component.works_on_arrays():
+                component.agent = agent
+        agent.sensors = [
+            SensorView(sensor, agent, index) if sensor.works_on_arrays() else sensor
+            for index, sensor in enumerate(own.sensors)
+        ]
+    if equipment:
+        group.controller = group.controller or equipment[0].controller
+        group.sensors = group.sensors or list(equipment[0].sensors)
 
 
 # ---- walls in the core -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.errors import ConfigError, DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
@@ -30,6 +30,8 @@ HOMES: dict[str, str] = {
 """The kinds of parts, and the modules whose `BUILT_IN` maps short names to classes."""
 
 ENTRY_POINTS = "fleet_sim.swarm."
+
+Part = TypeVar("Part")
 
 _registered: dict[str, dict[str, type[Any]]] = {kind: {} for kind in HOMES}
 
@@ -152,6 +154,21 @@ def split(kind: str, spec: object) -> tuple[type[Any], dict[str, Any]]:
     return find_type(kind, params.pop("type")), params
 
 
+def check(kind: str, spec: object, base: type[Part], given: int = 0) -> type[Part]:
+    """Return the class of the part that `spec` describes, with the names of its parameters checked; makes nothing.
+
+    The constructor gets `given` arguments besides. Raises UnknownNameError and InvalidValueError.
+    """
+    if isinstance(spec, base):
+        return type(spec)
+    cls, params = split(kind, spec)
+    what = _what(kind, spec, cls)
+    if not issubclass(cls, base):
+        raise InvalidValueError(f"{what}: expected a class derived from {base.__name__}")
+    check_arguments(_with_parameters(cls, given), params, what)
+    return cls
+
+
 def make(kind: str, spec: object, base: type[Any], *given: Any) -> Any:
     """Return the part that `spec` describes: `cls(*given, **parameters)`; an object of `base` is returned as it is.
 
@@ -159,24 +176,20 @@ def make(kind: str, spec: object, base: type[Any], *given: Any) -> Any:
     """
     if isinstance(spec, base):
         return spec
-    cls, params = split(kind, spec)
-    what = f"{kind} {spec['type'] if isinstance(spec, Mapping) else cls.__name__}"
-    if not issubclass(cls, base):
-        raise InvalidValueError(f"{what}: expected a class derived from {base.__name__}")
-    return construct(cls, params, what, *given)
-
-
-def construct(cls: type[Any], params: Mapping[str, Any], what: str, *given: Any) -> Any:
-    """Return `cls(*given, **params)`, with `params` checked by name; raises InvalidValueError naming `what`."""
-    check_arguments(_with_parameters(cls, len(given)), params, what)
+    cls = check(kind, spec, base, len(given))
+    _, params = split(kind, spec)
     try:
         return cls(*given, **params)
     except ConfigError as error:
-        raise ConfigError(f"{what}: {error}") from error
+        raise ConfigError(f"{_what(kind, spec, cls)}: {error}") from error
     except FleetSimError:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"{what}: {error}") from error
+        raise InvalidValueError(f"{_what(kind, spec, cls)}: {error}") from error
+
+
+def _what(kind: str, spec: object, cls: type[Any]) -> str:
+    return f"{kind} {spec['type'] if isinstance(spec, Mapping) else cls.__name__}"
 
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:

@@ -16,20 +16,20 @@ import numpy as np
 from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
 from fleet_sim.params import SimulationParams
-from fleet_sim.settings import read
+from fleet_sim.scenario import as_scenario
+from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm import population, registry
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.base import Metric, Spawner, Subscriber
-from fleet_sim.swarm.config import RectangularWorldConfig, WorldConfig
-from fleet_sim.swarm.expressions import Expression
-from fleet_sim.swarm.files import load_world
+from fleet_sim.swarm.config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
 from fleet_sim.swarm.memory import SwarmMemory
 from fleet_sim.swarm.regions import Goal
 from fleet_sim.swarm.roster import Roster, rows_of
 from fleet_sim.swarm.stepping import Stepper
+from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.traces import Traces
 
 COLLISION_MARGIN = 1e-3
@@ -66,8 +66,11 @@ class RectangularWorld(Roster):
         self.keys: set[str] = set()
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.traces = Traces(self)
-        self._is_set_up = False
-        self._stop = Expression(self.config.stop_at) if isinstance(self.config.stop_at, str) else None
+        self.is_set_up = False
+        """Whether `setup` was called."""
+        self._conditions: list[Condition] = []
+        if self.config.stop_at is not None:
+            _at("stop_at", self.stop_when, self.config.stop_at)
         self._stepper = Stepper(self)
         self._stepper.install()
         self.sim.checkpoints.register("swarm", SwarmMemory(self))
@@ -83,9 +86,9 @@ class RectangularWorld(Roster):
         Goals come first and subscribers last. Raises StateError when called again, and ConfigError naming the entry
         that is wrong; see `reset` for going back.
         """
-        if self._is_set_up:
+        if self.is_set_up:
             raise StateError("setup() was called already; reset() goes back to the start")
-        self._is_set_up = True
+        self.is_set_up = True
         config = self.config
         for key, entry in _each("goals", config.goals):
             self.goals.append(_at(key, registry.make, "goal", entry, Goal))
@@ -96,14 +99,15 @@ class RectangularWorld(Roster):
         for key, entry in _each("objects", config.objects):
             _at(key, self.add_object, entry)
         for key, entry in _each("metrics", config.metrics):
-            self.add_metric(_at(key, registry.make, "metric", entry, Metric))
+            _at(key, self.add_metric, entry)
         if step_spawners:
             self._stepper.run_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             self.subscribers.append(
                 entry if callable(entry) else _at(key, registry.make, "subscriber", entry, Subscriber)
             )
-        self._check_stop_names()
+        for condition in self._conditions:
+            _at("stop_at", condition.check)
 
     def step(self) -> None:
         """Advance by one time step: the same as `sim.step_once()`."""
@@ -111,7 +115,7 @@ class RectangularWorld(Roster):
 
     def evaluate(self, steps: int) -> dict[str, float]:
         """Make up to `steps` steps (fewer where `stop_at` comes true) and return the average of each metric by name."""
-        if not self._is_set_up:
+        if not self.is_set_up:
             self.setup()
         for _ in range(steps):
             if self.stopped:
@@ -136,30 +140,21 @@ class RectangularWorld(Roster):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def stop_when(self, condition: StopCondition) -> None:
+        """Stop where `condition` comes true as well: a number of steps, an expression, or a function of the world.
+
+        Raises InvalidValueError for anything else, and for a name that an expression does not know.
+        """
+        self._conditions.append(Condition(read_stop(condition), self))
+        if self.is_set_up:
+            self._conditions[-1].check()
+
     def check_stop(self) -> None:
-        """Note whether `stop_at` has come true; a running simulation then ends."""
-        condition = self.config.stop_at
-        if condition is None or self.stopped:
-            return
-        if isinstance(condition, int):
-            self.stopped = self.steps >= condition
-        elif self._stop is not None:
-            self.stopped = bool(self._stop.value(self._stop_values()))
-        elif callable(condition):
-            self.stopped = bool(self._stepper.call("stop_at", condition, self))
-        if self.stopped and self.sim.is_running:
-            self.sim.stop()
-
-    def _stop_values(self) -> dict[str, Any]:
-        values = {metric.name: metric.value for metric in self.metrics}
-        return {**values, "steps": self.steps, "time": self.time, "population": len(self.population), "metrics": values}
-
-    def _check_stop_names(self) -> None:
-        if self._stop is not None:
-            try:
-                self._stop.check_names(self._stop_values())
-            except InvalidValueError as error:
-                raise ConfigError(str(error), path="stop_at") from error
+        """Note whether a condition to stop has come true; a running simulation then ends."""
+        if not self.stopped and any(condition.holds() for condition in self._conditions):
+            self.stopped = True
+            if self.sim.is_running:
+                self.sim.stop()
 
     def step_alone(self, agent: SwarmAgent) -> None:
         """Take one agent through controller, change of state and sensors: what `SwarmAgent.step` does."""
@@ -220,12 +215,17 @@ class RectangularWorld(Roster):
                 return metric
         raise unknown_name("metric", name, [metric.name for metric in self.metrics])
 
-    def add_metric(self, metric: Metric) -> None:
-        """Take `metric` after each step from now on; raises InvalidValueError where its name is taken."""
+    def add_metric(self, spec: Any) -> Metric:
+        """Take a metric after each step from now on, an object or a mapping as in a configuration; returns it.
+
+        Raises InvalidValueError, also where its name is taken, and UnknownNameError.
+        """
+        metric: Metric = registry.make("metric", spec, Metric)
         if any(known.name == metric.name for known in self.metrics):
             raise InvalidValueError(f"there are two metrics named {metric.name!r}; give one of them another name")
         metric.attach_world(self)
         self.metrics.append(metric)
+        return metric
 
     def remove(self, agents: Iterable[SwarmAgent]) -> None:
         """Take agents or objects out of the world."""
@@ -249,16 +249,25 @@ def World_from_config(
 ) -> RectangularWorld:
     """Return the world that a configuration describes, not set up yet: a mapping, a WorldConfig, or a YAML file.
 
-    Its `type` names the world's class; without one it is a RectangularWorld. Raises ConfigError.
+    Its `type` names the world's class; without one it is a RectangularWorld. A file may also be a scenario with a
+    section `swarm`. Raises ConfigError.
     """
     if isinstance(config, (str, Path)):
-        config = load_world(config)
+        config = world_in(load_mapping(config))
     if isinstance(config, WorldConfig):
         return RectangularWorld(config, sim)
     cls, params = registry.split("world", {"type": "RectangularWorld", **config})
     if not issubclass(cls, RectangularWorld):
         raise InvalidValueError(f"world: {cls.__name__} does not derive from RectangularWorld")
     return cls(params, sim)
+
+
+def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the world in what a file holds: the section `swarm` of a scenario, or all of it; raises ConfigError."""
+    world = as_scenario(config).get("swarm", config)
+    if not isinstance(world, Mapping):
+        raise ConfigError(f"must be a mapping with the settings of a world, got {world!r}", path="swarm")
+    return dict(world)
 
 
 def simulation_params(config: RectangularWorldConfig) -> SimulationParams:

@@ -1,0 +1,127 @@
+"""`fleet-sim swarm`: run a swarm world, show it, record it, write and plot its metrics."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.paths import resolve_config
+from fleet_sim.settings import load_mapping, parse_value, set_key
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.base import Metric
+    from fleet_sim.swarm.world import RectangularWorld
+
+STEPS = 1000
+"""How many steps a world makes that has no end of its own and is not shown."""
+
+FRAMES = 30
+"""Pictures per second of simulated time in a recording."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("swarm", help="run a swarm world; show it, record it, write its metrics")
+    parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
+    parser.add_argument("--steps", type=int, metavar="N", help=f"steps to make (default: until it stops, or {STEPS})")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
+    parser.add_argument("--show", action="store_true", help="show it in a window")
+    parser.add_argument("--speed", type=int, default=1, metavar="N", help="steps per picture in the window")
+    parser.add_argument("--paused", action="store_true", help="begin paused, with --show")
+    parser.add_argument("--record", metavar="FILE", help="write a GIF or a film (.gif, .mp4)")
+    parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
+    parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
+    parser.add_argument("--picture", metavar="FILE", help="draw the world as it is at the end (.png)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="set one key, as in time_step=0.1"
+    )
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run the world to its end, print its metrics; return 0."""
+    config = world_config(args.config, args.set, args.seed)
+    # Loaded here so that --help and a wrong option answer at once.
+    from fleet_sim.swarm import simulate
+    from fleet_sim.swarm.drawing import save_picture
+    from fleet_sim.swarm.world import World_from_config
+
+    try:
+        world = World_from_config(config)
+        world.setup()
+    except ConfigError as error:
+        raise _in_file(error, args.config) from error
+    with world:
+        steps = args.steps
+        if steps is None and not args.show and world.config.stop_at is None:
+            steps = STEPS
+        begin = time.perf_counter()
+        simulate.main(
+            world,
+            show_gui=args.show,
+            subscribers=subscribers(args, world),
+            step_size=args.speed,
+            start_paused=args.paused,
+            steps=steps,
+        )
+        print(summary(world, time.perf_counter() - begin))
+        if args.picture:
+            save_picture(world, args.picture)
+    for path in (args.record, args.metrics, args.plot, args.picture):
+        if path:
+            print(f"wrote {path}")
+    return 0
+
+
+def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
+    """Return the world in the file `name` with settings KEY=VALUE put in; raises ConfigError."""
+    from fleet_sim.swarm.world import world_in
+
+    try:
+        config = world_in(load_mapping(resolve_config(name)))
+    except ConfigError as error:
+        raise error if error.source else _in_file(error, name) from error
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set needs KEY=VALUE, as in time_step=0.1, got {text!r}")
+        set_key(config, key.strip(), parse_value(value))
+    if seed is not None:
+        config["seed"] = seed
+    return config
+
+
+def _in_file(error: ConfigError, name: str) -> ConfigError:
+    return ConfigError(str(error).removeprefix(f"{error.path}: "), source=name, path=error.path)
+
+
+def subscribers(args: argparse.Namespace, world: RectangularWorld) -> list[Any]:
+    """Return what the options ask for."""
+    from fleet_sim.swarm.plots import MetricPlot
+    from fleet_sim.swarm.recorders import recorder_for
+    from fleet_sim.swarm.tables import MetricTable
+
+    made: list[Any] = []
+    if args.record:
+        made.append(recorder_for(args.record, max(1, round(1.0 / (FRAMES * world.dt))), 1.0 / world.dt))
+    if args.metrics:
+        made.append(MetricTable(args.metrics))
+    if args.plot:
+        made.append(MetricPlot(args.plot))
+    return made
+
+
+def summary(world: RectangularWorld, seconds: float) -> str:
+    """Return what happened: the world, its metrics, and how fast it ran."""
+    rate = world.steps / seconds if seconds > 0.0 else float("inf")
+    head = (
+        f"{len(world.population)} agents, {world.steps} steps, {world.time:.2f} s simulated in {seconds:.2f} s"
+        f" ({rate:.0f} steps/s)"
+    )
+    return "\n".join([head, *map(_metric_line, world.metrics)])
+
+
+def _metric_line(metric: Metric) -> str:
+    return f"{metric.name}: {metric.value:.4g} (average of the last {len(metric.value_history)}: {metric.average:.4g})"

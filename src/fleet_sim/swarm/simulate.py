@@ -1,0 +1,69 @@
+"""`main`: a world from its configuration to the end of its run, with a window or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.swarm.config import WorldConfig
+from fleet_sim.swarm.player import Player, Window
+from fleet_sim.swarm.world import RectangularWorld, World_from_config
+
+WINDOW = "fleet_sim.viewer.swarm_window"
+"""The module of the window, above this one in the order of imports: it is loaded by name where one is wanted."""
+
+
+def main(
+    world_config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path,
+    show_gui: bool = True,
+    gui: Window | None = None,
+    stop_detection: Callable[[RectangularWorld], Any] | None = None,
+    subscribers: Iterable[Any] = (),
+    save_duration: int = 1200,
+    save_every_ith_frame: int = 3,
+    save_time_per_frame: int = 50,
+    step_size: int = 1,
+    start_paused: bool = False,
+    framerate_limit: float = 200.0,
+    steps: int | None = None,
+) -> RectangularWorld:
+    """Run a world and return it as it is at the end: where it stops, after `steps`, or when the window is closed.
+
+    `world_config` is a file, a mapping, a WorldConfig or a world; what is not set up yet is set up. With `show_gui` it
+    is shown in a window: `gui`, or one made for it. `stop_detection(world)` is asked after each step. `subscribers` are
+    added to those of the configuration and closed at the end. `step_size` steps are made per frame, of which there are
+    at most `framerate_limit` per second. `save_*` are for the recording that F4 begins. Raises ConfigError for a wrong
+    configuration, and StateError where no window can be opened.
+    """
+    world = world_config if isinstance(world_config, RectangularWorld) else World_from_config(world_config)
+    if not world.is_set_up:
+        world.setup()
+    world.subscribers += subscribers
+    if stop_detection is not None:
+        world.stop_when(stop_detection)
+    window = (gui or open_window(world)) if show_gui else None
+    player = Player(
+        world,
+        window,
+        steps_per_frame=step_size,
+        paused=start_paused and window is not None,
+        frame_rate=framerate_limit,
+        gif=(save_duration, save_every_ith_frame, save_time_per_frame),
+    )
+    try:
+        player.run(steps)
+    finally:
+        for subscriber in world.subscribers:
+            if hasattr(subscriber, "close"):
+                subscriber.close()
+        if window is not None and gui is None:
+            window.close()
+    return world
+
+
+def open_window(world: RectangularWorld) -> Window:
+    """Return a new window for `world`; raises StateError where there is no display."""
+    window: Window = import_module(WINDOW).SwarmWindow(world)
+    return window

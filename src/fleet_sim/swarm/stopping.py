@@ -1,0 +1,49 @@
+"""When a world stops: after so many steps, where an expression holds, or where a function of it says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.settings.expressions import Expression
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.config import StopCondition
+    from fleet_sim.swarm.world import RectangularWorld
+
+
+class Condition:
+    """A condition of one world.
+
+    Expressions know `steps`, `time` in s, `population` (its size), every metric by name, and `metrics["name"]` for
+    metrics whose names are not one word.
+    """
+
+    def __init__(self, condition: StopCondition | None, world: RectangularWorld) -> None:
+        """Raises InvalidValueError for a text that is not an expression."""
+        self._condition = Expression(condition) if isinstance(condition, str) else condition
+        self._world = world
+
+    def check(self) -> None:
+        """Raise InvalidValueError where an expression uses a name that is not known."""
+        if isinstance(self._condition, Expression):
+            self._condition.check_names(self._names())
+
+    def holds(self) -> bool:
+        """Return whether it holds now."""
+        condition = self._condition
+        if isinstance(condition, Expression):
+            return bool(condition.value(self._names()))
+        if callable(condition):
+            return bool(self._world.sim.guard.call("stop_at", condition, self._world))
+        return isinstance(condition, int) and self._world.steps >= condition
+
+    def _names(self) -> dict[str, Any]:
+        world = self._world
+        values = {metric.name: metric.value for metric in world.metrics}
+        return {
+            **values,
+            "steps": world.steps,
+            "time": world.time,
+            "population": len(world.population),
+            "metrics": values,
+        }

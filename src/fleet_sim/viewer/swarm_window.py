@@ -1,0 +1,192 @@
+"""A window for swarm worlds, with the toolkit of Python's standard library."""
+
+from __future__ import annotations
+
+import tkinter
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import StateError
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.canvas import Colour
+from fleet_sim.swarm.drawing import Frame, draw_world
+from fleet_sim.swarm.player import HELP, Event
+from fleet_sim.swarm.world import RectangularWorld
+
+SIZE = 720
+"""Of the longer side of the world's picture, in pixels."""
+
+ZOOM = 1.15
+RELEASE = 40
+"""Milliseconds after which a key that went up is up: where keys repeat, they go up and down while they are held."""
+
+DRAG = 4
+"""Pixels by which the mouse may move in a click."""
+
+MARK: Colour = (230, 60, 30)
+
+
+class SwarmWindow:
+    """Shows a world. The wheel zooms, dragging moves the picture, KP_0 shows the whole world again."""
+
+    def __init__(self, world: RectangularWorld, title: str = "fleet_sim swarm") -> None:
+        """Raises StateError where there is no display."""
+        try:
+            self._root: Any = tkinter.Tk()
+        except tkinter.TclError as error:
+            raise StateError(f"no window can be opened: {error}; run without one") from error
+        self._root.title(title)
+        self._world = world
+        width, height = (world.size / world.size.max() * SIZE).round().astype(int).tolist()
+        self._frame = Frame(world, max(width, 200), max(height, 200))
+        self._surface: Any = tkinter.Canvas(
+            self._root, width=self._frame.width, height=self._frame.height, highlightthickness=0
+        )
+        self._surface.pack(fill="both", expand=True)
+        tkinter.Label(self._root, text="\n".join(HELP), justify="left", fg="#666666", font=("TkDefaultFont", 8)).pack()
+        self._canvas = TkCanvas(self._surface, self._frame)
+        self._events: list[Event] = []
+        self._releases: dict[str, str] = {}
+        self._dragged_from: tuple[int, int] | None = None
+        self._moved = False
+        self._open = True
+        self._bind()
+
+    def _bind(self) -> None:
+        self._root.protocol("WM_DELETE_WINDOW", self.close)
+        self._root.bind("<KeyPress>", self._key_down)
+        self._root.bind("<KeyRelease>", self._key_up)
+        self._root.bind("<FocusOut>", lambda event: self._world.keys.clear())
+        surface = self._surface
+        surface.bind("<ButtonPress-1>", self._press)
+        surface.bind("<B1-Motion>", self._drag)
+        surface.bind("<ButtonRelease-1>", self._release)
+        surface.bind("<MouseWheel>", lambda event: self._zoom(event, event.delta > 0))
+        surface.bind("<Button-4>", lambda event: self._zoom(event, True))
+        surface.bind("<Button-5>", lambda event: self._zoom(event, False))
+        surface.bind("<Configure>", self._resize)
+        surface.focus_set()
+
+    # ---- what a player asks for --------------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed yet."""
+        return self._open
+
+    def events(self) -> list[Event]:
+        """Return what the user did since the last call; keys that are held are in `world.keys`."""
+        if self._open:
+            self._root.update()
+        events, self._events = self._events, []
+        return events
+
+    def show(self, world: RectangularWorld, lines: list[str], selected: list[SwarmAgent]) -> None:
+        """Draw the world, with lines of text and the selected agents marked."""
+        draw_world(world, self._canvas)
+        for agent in selected:
+            self._canvas.circle(agent.position, 1.3 * agent.radius, outline=MARK)
+        self._canvas.text(lines, (20, 20, 20) if sum(world.config.background_color) > 380 else (235, 235, 235))
+        self._root.update_idletasks()
+
+    def close(self) -> None:
+        """Close it; may be called again."""
+        if self._open:
+            self._open = False
+            self._world.keys.clear()
+            self._root.destroy()
+
+    # ---- keys --------------------------------------------------------------------------------------------------------
+
+    def _key_down(self, event: Any) -> None:
+        key = str(event.keysym).lower()
+        pending = self._releases.pop(key, None)
+        if pending is not None:
+            self._root.after_cancel(pending)
+        if key in ("kp_0", "kp_insert", "0"):
+            self._frame = Frame(self._world, self._frame.width, self._frame.height)
+            self._canvas.frame = self._frame
+        self._world.keys.add(key)
+        self._events.append(Event("key", key))
+
+    def _key_up(self, event: Any) -> None:
+        key = str(event.keysym).lower()
+        self._releases[key] = self._root.after(RELEASE, lambda: self._lifted(key))
+
+    def _lifted(self, key: str) -> None:
+        self._releases.pop(key, None)
+        self._world.keys.discard(key)
+
+    # ---- mouse -------------------------------------------------------------------------------------------------------
+
+    def _press(self, event: Any) -> None:
+        self._dragged_from = (event.x, event.y)
+
+    def _drag(self, event: Any) -> None:
+        if self._dragged_from is None:
+            return
+        x, y = self._dragged_from
+        if abs(event.x - x) + abs(event.y - y) > DRAG:
+            self._frame.center = self._frame.center - np.array([event.x - x, y - event.y]) / self._frame.scale
+            self._dragged_from = (event.x, event.y)
+            self._moved = True
+
+    def _release(self, event: Any) -> None:
+        if not self._moved:
+            x, y = self._frame.point(event.x, event.y).tolist()
+            self._events.append(Event("click", point=(x, y)))
+        self._moved, self._dragged_from = False, None
+
+    def _zoom(self, event: Any, closer: bool) -> None:
+        """Zoom about the mouse: what is under it stays there."""
+        before = self._frame.point(event.x, event.y)
+        self._frame.scale *= ZOOM if closer else 1.0 / ZOOM
+        self._frame.center = self._frame.center + before - self._frame.point(event.x, event.y)
+
+    def _resize(self, event: Any) -> None:
+        share = min(event.width / self._frame.width, event.height / self._frame.height)
+        self._frame.scale *= share
+        self._frame.width, self._frame.height = event.width, event.height
+
+
+class TkCanvas:
+    """A canvas in a window."""
+
+    def __init__(self, surface: Any, frame: Frame) -> None:
+        self._surface = surface
+        self.frame = frame
+
+    def _at(self, points: Floats) -> list[float]:
+        flat: list[float] = self.frame.pixels(points).ravel().tolist()
+        return flat
+
+    def clear(self, colour: Colour) -> None:
+        """Begin anew, with everything in one colour."""
+        self._surface.delete("all")
+        self._surface.configure(background=_hex(colour))
+
+    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+        """Draw a closed polygon."""
+        self._surface.create_polygon(self._at(points), fill=_hex(fill), outline=_hex(outline))
+
+    def circle(
+        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
+    ) -> None:
+        """Draw a circle."""
+        x, y = self._at(centre[None])
+        size = max(radius * self.frame.scale, 2.0)
+        self._surface.create_oval(x - size, y - size, x + size, y + size, fill=_hex(fill), outline=_hex(outline))
+
+    def line(self, points: Floats, colour: Colour) -> None:
+        """Draw an open line."""
+        self._surface.create_line(self._at(points), fill=_hex(colour))
+
+    def text(self, lines: list[str], colour: Colour) -> None:
+        """Write lines in the upper left corner."""
+        self._surface.create_text(8, 6, anchor="nw", text="\n".join(lines), fill=_hex(colour))
+
+
+def _hex(colour: Colour | None) -> str:
+    return "" if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)

@@ -1,0 +1,121 @@
+"""A swarm world in a scenario: the simulation, the command line and the ROS node open it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet_sim.arrays import Floats
+from fleet_sim.cli.main import main
+from fleet_sim.errors import ConfigError
+from fleet_sim.params import SimulationParams
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.world import RectangularWorld, World_from_config
+
+WORLD: dict[str, Any] = {
+    "type": "RectangularWorld",
+    "time_step": 0.1,
+    "seed": 5,
+    "size": [8, 6],
+    "spawners": [
+        {
+            "type": "uniform",
+            "n": 12,
+            "facing": "random",
+            "agent": {"type": "MazeAgent", "agent_radius": 0.1, "controller": f"{__name__}:Circles"},
+        }
+    ],
+}
+
+
+class Circles(Controller):
+    def act(self, group: Group) -> Floats:
+        return group.rng.uniform(0.1, 0.3, (len(group), 2))
+
+
+WORLD["spawners"][0]["agent"]["controller"] = Circles
+
+
+def headless(config: dict[str, Any], **simulation: Any) -> MultiRobotSimulationCore:
+    return MultiRobotSimulationCore.from_dict({"simulation": {"gui": False, **simulation}, **config})
+
+
+def world_in_sim(sim: MultiRobotSimulationCore) -> RectangularWorld:
+    world: RectangularWorld = sim.get_manager("swarm")
+    return world
+
+
+def test_a_simulation_opens_a_world_and_runs_it_as_the_world_itself_does() -> None:
+    world = World_from_config(WORLD)
+    world.evaluate(20)
+    sim = headless({"swarm": WORLD})
+    for _ in range(20):
+        sim.step_once()
+    assert sim.state_hash() == world.sim.state_hash()
+    assert len(sim.agents) == 12 and len(world_in_sim(sim).population) == 12
+    assert sim.params.timestep == 0.1 and sim.params.seed == 5
+
+
+def test_settings_of_the_simulation_take_precedence() -> None:
+    sim = headless({"swarm": WORLD}, seed=9, timestep=0.05)
+    assert world_in_sim(sim).seed == 9 and world_in_sim(sim).dt == 0.05
+
+
+def test_robots_and_a_swarm_share_a_simulation() -> None:
+    robot = {"name": "r", "pose": [20, 20, 0], "shape": {"shape_type": "box"}}
+    sim = headless({"swarm": WORLD, "robots": [robot]})
+    goal = sim.get_object("r")
+    goal.set_velocity(vx=1.0)
+    for _ in range(10):
+        sim.step_once()
+    assert goal.position[0] > 20.4
+    assert len(world_in_sim(sim).population) == 12
+
+
+def test_reset_brings_the_swarm_back() -> None:
+    sim = headless({"swarm": WORLD})
+
+    def run() -> str:
+        for _ in range(15):
+            sim.step_once()
+        return sim.state_hash()
+
+    first = run()
+    sim.reset()
+    assert world_in_sim(sim).steps == 0
+    assert run() == first
+
+
+def test_commands_from_outside_move_agents_that_decide_nothing() -> None:
+    still = {"type": "MazeAgent", "agent_radius": 0.1, "name": "driven", "position": [1, 1]}
+    sim = headless({"swarm": {**WORLD, "spawners": [], "agents": [still]}})
+    sim.get_object("driven").set_velocity(vx=0.5)
+    for _ in range(10):
+        sim.step_once()
+    assert world_in_sim(sim).population[0].position == pytest.approx([1.5, 1.0])
+
+
+def test_a_file_of_a_bare_world_is_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "world.yaml"
+    path.write_text(
+        "type: RectangularWorld\ntime_step: !np 1 / 8\nagents:\n- {type: MazeAgent, angle: !np pi / 2}\n",
+        encoding="utf-8",
+    )
+    assert SimulationParams.from_config(path).timestep == 0.125
+    assert main(["run", str(path), "--headless", "--duration", "1", "--rtf", "0"]) == 0
+    assert "1 robots, 8 steps" in capsys.readouterr().out
+    assert main(["check", str(path)]) == 0
+
+
+def test_what_is_wrong_is_said_with_file_and_key() -> None:
+    with pytest.raises(ConfigError, match=r"f.yaml: swarm.sizes: unknown key. Did you mean 'size'"):
+        SimulationParams.from_dict({"swarm": {"sizes": 1}}, source="f.yaml")
+    config = {"simulation": {"gui": False}, "swarm": {"spawners": [{"type": "uniform"}]}}
+    with pytest.raises(ConfigError, match=r"f.yaml: swarm.spawners\[0\]: .*'agent' is missing"):
+        MultiRobotSimulationCore.from_dict(config, source="f.yaml")
+    with pytest.raises(ConfigError, match=r"f.yaml: swarm: must be a mapping"):
+        SimulationParams.from_dict({"swarm": [1]}, source="f.yaml")
