@@ -20,6 +20,8 @@ _KEYS = ("camera_mode", "camera_view_type", "camera_distance", "camera_yaw", "ca
 _VIEW_TYPES = ("top_down", "perspective")
 # Straight down would leave the yaw of PyBullet's camera undefined.
 _DOWN = -89.9
+LIT_FROM = (0.4, -0.6, 1.0)
+"""Where the light of pictures comes from."""
 
 Bounds = tuple[Floats, Floats]
 
@@ -117,7 +119,7 @@ def render(
     near: float = 0.05,
     far: float = 1000.0,
     shadow: bool = True,
-    lit_from: tuple[float, float, float] = (0.4, -0.6, 1.0),
+    lit_from: tuple[float, float, float] = LIT_FROM,
 ) -> Picture:
     """Take a picture of the whole world with TinyRenderer, which needs no GPU and no window.
 
@@ -131,21 +133,78 @@ def render(
     near = as_float(near, "near", low=1e-4)
     far = as_float(far, "far", low=near * (1.0 + 1e-6))
     mirror.ensure()
-    client = mirror.client
     fov = view.fov if isinstance(view, CameraView) else CameraView.fov
-    projection = client.computeProjectionMatrixFOV(fov, width / height, near, far)
+    projection = mirror.client.computeProjectionMatrixFOV(fov, width / height, near, far)
+    image = capture(
+        mirror, int(width), int(height), _view_matrix(mirror, view), projection, shadow=shadow, lit_from=lit_from
+    )
+    rows = _rows_of_segments(mirror, image.segments)
+    return Picture(colours_of(image.rgba), metres_of(image.depth, image.segments, near, far), rows)
+
+
+class Capture(NamedTuple):
+    """What TinyRenderer returns, of height x width: colours (H, W, 4), its depth buffer, and its segments.
+
+    A segment is the PyBullet body seen, -1 for nothing; with links, one more than the link is in its upper eight bits.
+    """
+
+    rgba: Bytes
+    depth: npt.NDArray[np.float32]
+    segments: npt.NDArray[np.int32]
+
+
+def capture(
+    mirror: BulletMirror,
+    width: int,
+    height: int,
+    view_matrix: Any,
+    projection: Any,
+    *,
+    links: bool = False,
+    shadow: bool = True,
+    lit_from: tuple[float, float, float] = LIT_FROM,
+) -> Capture:
+    """Take a picture with matrices as PyBullet has them: 16 numbers, column by column.
+
+    The bodies are those of the mirror as they are: call `mirror.ensure` before.
+    """
+    client = mirror.client
     _, _, rgba, depth, segments = client.getCameraImage(
-        int(width),
-        int(height),
-        _view_matrix(mirror, view),
+        width,
+        height,
+        view_matrix,
         projection,
         lightDirection=lit_from,
         shadow=int(shadow),
         renderer=client.ER_TINY_RENDERER,
+        flags=client.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX if links else 0,
     )
-    rgb = np.ascontiguousarray(np.reshape(rgba, (height, width, 4))[:, :, :3].astype(np.uint8, copy=False))
-    rows = _rows_of_segments(mirror, np.reshape(segments, (height, width)))
-    return Picture(rgb, _metres(np.reshape(depth, (height, width)), rows, near, far), rows)
+    # A build of PyBullet without NumPy returns tuples.
+    return Capture(
+        np.reshape(np.asarray(rgba, np.uint8), (height, width, 4)),
+        np.reshape(np.asarray(depth, np.float32), (height, width)),
+        np.reshape(np.asarray(segments, np.int32), (height, width)),
+    )
+
+
+def colours_of(rgba: Bytes) -> Bytes:
+    """Return the colours (H, W, 3) of (H, W, 4)."""
+    rgb = np.empty((*rgba.shape[:2], 3), np.uint8)
+    for channel in range(3):
+        # One by one: copying three of four bytes at a time takes twice as long.
+        rgb[..., channel] = rgba[..., channel]
+    return rgb
+
+
+def metres_of(
+    buffer: npt.NDArray[np.float32], segments: npt.NDArray[np.int32], near: float, far: float
+) -> npt.NDArray[np.float32]:
+    """Turn the renderer's depth buffer, in [0, 1], into metres along the viewing axis; infinite without a segment."""
+    metres = buffer * np.float32(near - far)
+    metres += np.float32(far)
+    np.divide(np.float32(far * near), metres, out=metres)
+    metres[segments < 0] = np.inf
+    return metres
 
 
 def _view_matrix(mirror: BulletMirror, view: CameraView | tuple[Floats, Floats]) -> Any:
@@ -157,19 +216,9 @@ def _view_matrix(mirror: BulletMirror, view: CameraView | tuple[Floats, Floats])
     return client.computeViewMatrix(position.tolist(), (position + axes[:, 2]).tolist(), (-axes[:, 1]).tolist())
 
 
-def _rows_of_segments(mirror: BulletMirror, segments: Ints) -> Ints:
-    segments = segments.astype(np.int64)
-    # A segment of a body's link carries the link in its upper bits.
-    rows = mirror.rows_of_bodies(np.where(segments >= 0, segments & 0xFFFFFF, -1))
+def _rows_of_segments(mirror: BulletMirror, segments: npt.NDArray[np.int32]) -> Ints:
+    rows = mirror.rows_of_bodies(segments.astype(np.int64))
     return np.where(segments >= 0, rows, -2)
-
-
-def _metres(buffer: Any, rows: Ints, near: float, far: float) -> npt.NDArray[np.float32]:
-    """Turn the renderer's depth buffer, in [0, 1], into metres along the viewing axis."""
-    depth = np.asarray(buffer, np.float64)
-    metres = far * near / (far - (far - near) * depth)
-    metres[rows == -2] = np.inf
-    return metres.astype(np.float32)
 
 
 def _fit(bounds: Bounds | None, fov: float, share: float) -> CameraView:

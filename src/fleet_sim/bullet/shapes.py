@@ -8,10 +8,14 @@ from typing import Any
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import solids
+from fleet_sim.spatial.meshes import Mesh
 from fleet_sim.spatial.shapes import ShapeKind
 
 NO_SHAPE = -1
 _PLANE_HALF_SIZE = 100.0
+_CAPSULE_LEVEL = 1
+"""How finely capsules are drawn: all triangles count in the time of a picture."""
 
 # Given no visual shape at all, PyBullet draws what collides, and takes longer for it.
 _INVISIBLE = Geometry(ShapeKind.BOX, half_extents=(1e-4, 1e-4, 1e-4), rgba=(1.0, 1.0, 1.0, 0.0))
@@ -75,6 +79,9 @@ class ShapeCache:
         client = self._client
         arguments = self._dimensions(geometry)
         position = geometry.position
+        if geometry.kind == ShapeKind.CAPSULE:
+            # PyBullet draws a capsule with pointed ends.
+            arguments = self._triangles(solids.capsule(_CAPSULE_LEVEL, geometry.radius, geometry.height))
         if geometry.kind == ShapeKind.PLANE:
             # PyBullet cannot draw its plane shape; a thin wide box stands for it.
             arguments = {"shapeType": client.GEOM_BOX, "halfExtents": (_PLANE_HALF_SIZE, _PLANE_HALF_SIZE, 1e-3)}
@@ -83,6 +90,17 @@ class ShapeCache:
             return int(client.createVisualShape(**arguments, **placed, rgbaColor=geometry.rgba))
         except client.module.error as error:
             raise _unusable(geometry, "visual", error) from error
+
+    def _triangles(self, mesh: Mesh) -> dict[str, Any]:
+        """Return the arguments of createVisualShape for a mesh of one part."""
+        (part,) = mesh.parts
+        return {
+            "shapeType": self._client.GEOM_MESH,
+            "vertices": part.vertices[:, :3].tolist(),
+            "normals": part.vertices[:, 3:6].tolist(),
+            "uvs": part.vertices[:, 6:].tolist(),
+            "indices": part.triangles.reshape(-1).tolist(),
+        }
 
     def _dimensions(self, geometry: Geometry) -> dict[str, Any]:
         """Return the arguments of createVisualShape that describe the size."""
