@@ -51,6 +51,8 @@ LAYERS: list[tuple[str, list[str]]] = [
 RESERVED = {
     "pybullet": {"bullet"},
     "pybullet_data": {"bullet", "models"},
+    "moderngl": {"sensors"},
+    "PIL": {"sensors"},
     "rclpy": {"ros"},
     "fleet_sim_msgs": {"ros"},
     "tf2_ros": {"ros"},

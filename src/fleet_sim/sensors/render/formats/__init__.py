@@ -1,0 +1,1 @@
+"""Mesh files: one format per file, and the list of them in `loading.py`."""

@@ -1,0 +1,1 @@
+"""The rasteriser: draws the columns with OpenGL, on a GPU or in software. moderngl is imported here only."""

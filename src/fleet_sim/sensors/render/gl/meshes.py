@@ -1,0 +1,93 @@
+"""Meshes, their instances and their textures in the memory OpenGL draws from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.sensors.render.textures import read_texture
+from fleet_sim.spatial.meshes import Material, Mesh, Part
+
+if TYPE_CHECKING:
+    import moderngl
+
+INSTANCE = np.dtype([("position", "f4", 3), ("orientation", "f4", 4), ("scale", "f4", 3), ("colour", "u1", 4),
+                     ("id", "f4", 2)])  # fmt: skip
+"""One instance, its position relative to the eye in world axes."""
+
+VERTEX = (("in_vertex", "3f", 12), ("in_normal", "3f", 12), ("in_coordinates", "2f", 8))
+"""Fields of a mesh's vertices: name, format, bytes."""
+_INSTANCE_FIELDS = (("in_position", "3f", 12), ("in_orientation", "4f", 16), ("in_scale", "3f", 12),
+                    ("in_colour", "4f1", 4), ("in_id", "2f", 8))  # fmt: skip
+
+
+class _Piece(NamedTuple):
+    vertices: moderngl.Buffer
+    triangles: moderngl.Buffer
+    material: Material
+
+
+class GpuMesh:
+    """A mesh at one level of detail, with room for its instances, which grows."""
+
+    def __init__(self, context: moderngl.Context, mesh: Mesh) -> None:
+        self.closed = mesh.closed
+        self.pieces = [_upload(context, part) for part in mesh.parts]
+        self._context = context
+        self._capacity = 0
+        self._instances: moderngl.Buffer | None = None
+        self._arrays: dict[tuple[int, int], moderngl.VertexArray] = {}
+
+    def write(self, instances: npt.NDArray[np.void]) -> None:
+        """Replace the instances, an array of INSTANCE."""
+        if len(instances) > self._capacity:
+            self._capacity = max(2 * self._capacity, len(instances))
+            self._instances = self._context.buffer(reserve=self._capacity * INSTANCE.itemsize, dynamic=True)
+            self._arrays.clear()
+        assert self._instances is not None
+        self._instances.write(instances)
+
+    def array(self, piece: int, program: moderngl.Program) -> moderngl.VertexArray:
+        """Return what draws one piece with `program`."""
+        key = (piece, program.glo)
+        array = self._arrays.get(key)
+        if array is None:
+            vertices, triangles, _ = self.pieces[piece]
+            assert self._instances is not None
+            content = [layout(program, vertices, VERTEX, "/v"),
+                       layout(program, self._instances, _INSTANCE_FIELDS, "/i")]  # fmt: skip
+            array = self._arrays[key] = self._context.vertex_array(program, content, triangles)
+        return array
+
+
+class Textures:
+    """Textures by file, read when first drawn."""
+
+    def __init__(self, context: moderngl.Context) -> None:
+        self._context = context
+        self._textures: dict[str, moderngl.Texture] = {}
+
+    def texture(self, path: str) -> moderngl.Texture:
+        """Return the texture of a picture file; raises as `read_texture` does."""
+        texture = self._textures.get(path)
+        if texture is None:
+            pixels = read_texture(path)
+            size = (pixels.shape[1], pixels.shape[0])
+            texture = self._textures[path] = self._context.texture(size, 3, pixels, alignment=1)
+            texture.build_mipmaps()
+        return texture
+
+
+def layout(
+    program: moderngl.Program, buffer: moderngl.Buffer, fields: tuple[tuple[str, str, int], ...], per: str
+) -> tuple[Any, ...]:
+    """Return how `program` reads a buffer of records with `fields`; those it does not use are skipped."""
+    used = [name for name, _, _ in fields if name in program]
+    formats = [format if name in program else f"{size}x" for name, format, size in fields]
+    return (buffer, " ".join(formats) + per, *used)
+
+
+def _upload(context: moderngl.Context, part: Part) -> _Piece:
+    return _Piece(context.buffer(part.vertices), context.buffer(part.triangles), part.material)

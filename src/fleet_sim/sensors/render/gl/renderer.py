@@ -1,0 +1,188 @@
+"""Draws all entities of a world, instance by instance, straight from the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.core.world import World
+from fleet_sim.sensors.render.culling import view_spheres
+from fleet_sim.sensors.render.gl.context import make_context
+from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
+from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
+from fleet_sim.sensors.render.gl.targets import Target
+from fleet_sim.sensors.render.lighting import Lighting
+from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
+from fleet_sim.sensors.render.shot import Float32s, Frame, Shot
+from fleet_sim.spatial import quaternions, solids
+
+Drawn = list[tuple[GpuMesh, int]]
+"""Meshes and how many instances of each are to be drawn."""
+
+
+class GlRenderer:
+    """Takes pictures with OpenGL, on a GPU where there is one, else in software.
+
+    It sees the visual geometries of all entities and the floor, where the world has one. May be used from any thread,
+    by one at a time.
+    """
+
+    name = "opengl"
+
+    def __init__(self, world: World, *, floor: bool = False, lighting: Lighting | None = None) -> None:
+        """Make an OpenGL context for the pictures of `world`; raises as `make_context` does."""
+        self.lighting = lighting or Lighting()
+        self.floor = floor
+        self._scene = Scene(world)
+        self._context = make_context()
+        self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
+        self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
+        with self._context:
+            self._programs = Programs(self._context, self.lighting)
+            self._textures = Textures(self._context)
+            self._device = str(self._context.info["GL_RENDERER"])
+
+    @property
+    def device(self) -> str:
+        """What draws: the name of a GPU, or of a software renderer."""
+        return self._device
+
+    def render(self, shot: Shot) -> Frame:
+        """Return the picture; raises InvalidValueError for a mesh or texture file that cannot be used."""
+        with self._context:
+            self._context.gc()
+            axes = quaternions.to_matrices(shot.orientation[None])[0]
+            clip = _clip_matrix(shot, axes)
+            target = self._target(shot)
+            drawn = self._place(shot, axes)
+            self._draw(target, clip, shot, drawn)
+            return target.read()
+
+    def close(self) -> None:
+        """Free what the pictures needed; may be called again."""
+        self._targets.clear()
+        self._meshes.clear()
+        self._context.release()
+
+    # ---- what is there -----------------------------------------------------------------------------------------------
+
+    def _shaded(self, shot: Shot) -> bool:
+        """Return whether shadows can be seen: from above the floor, in colours."""
+        return self.floor and self.lighting.shadows and "rgb" in shot.channels and bool(shot.position[2] > 0.0)
+
+    def _target(self, shot: Shot) -> Target:
+        size = (shot.intrinsics.width, shot.intrinsics.height)
+        key = (*size, shot.channels)
+        target = self._targets.get(key)
+        if target is None:
+            target = self._targets[key] = Target(self._context, size, shot.channels)
+        return target
+
+    def _place(self, shot: Shot, axes: Floats) -> Drawn:
+        """Upload the instances that can be seen, themselves or their shadows."""
+        table = self._scene.table()
+        positions, orientations = self._scene.poses(table)
+        positions -= shot.position
+        seen_mask, pixels = view_spheres(shot, axes, positions, table.radii)
+        if self._shaded(shot):
+            seen_mask = seen_mask | self._shadow_seen(shot, axes, positions, table.radii)
+        drawn = []
+        for key, level, chosen in _chosen(table, np.flatnonzero(seen_mask), pixels):
+            instances = np.empty(len(chosen), INSTANCE)
+            instances["position"] = positions[chosen]
+            instances["orientation"] = orientations[chosen]
+            instances["scale"] = table.scales[chosen]
+            instances["colour"] = table.colours[chosen]
+            instances["id"] = table.ids[chosen]
+            mesh = self._mesh(key, level)
+            mesh.write(instances)
+            drawn.append((mesh, len(chosen)))
+        return drawn
+
+    def _shadow_seen(self, shot: Shot, axes: Floats, centres: Floats, radii: Floats) -> Bools:
+        sun = self._programs.sun
+        heights = np.maximum(centres[:, 2] + shot.position[2], 0.0)
+        shadows = centres - (heights / sun[2])[:, None] * sun
+        on_floor_mask = (np.abs(shadows[:, :2] + shot.position[:2]) < PLANE_HALF_SIZE).all(1)
+        return on_floor_mask & view_spheres(shot, axes, shadows, radii / sun[2]).seen_mask
+
+    def _mesh(self, key: MeshKey, level: int) -> GpuMesh:
+        mesh = self._meshes.get((key, level))
+        if mesh is None:
+            mesh = self._meshes[key, level] = GpuMesh(self._context, self._scene.meshes.mesh(key, level))
+        return mesh
+
+    # ---- drawing -----------------------------------------------------------------------------------------------------
+
+    def _draw(self, target: Target, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        context = self._context
+        target.clear(self.lighting.background)
+        context.enable_only(context.DEPTH_TEST)
+        # The picture's first line is the first in memory, so seen by OpenGL it is upside down.
+        context.front_face = "cw"
+        self._draw_solids(clip, shot, drawn)
+        if self.floor:
+            context.enable(context.CULL_FACE)
+            # The floor gives way a little, so that shadows, which are in the same plane, win everywhere.
+            context.polygon_offset = (1.0, 4.0)
+            self._draw_floor(clip, shot)
+            context.polygon_offset = (0.0, 0.0)
+            if self._shaded(shot):
+                self._draw_shadows(clip, shot, drawn)
+
+    def _draw_solids(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        for mesh, count in drawn:
+            self._cull(mesh)
+            for index, piece in enumerate(mesh.pieces):
+                texture = piece.material.texture
+                program = self._programs.solid(shot.channels, is_open=not mesh.closed, textured=bool(texture))
+                set_uniform(program, "clip", clip)
+                set_uniform(program, "material", np.array(piece.material.rgba[:3], np.float32))
+                if texture:
+                    self._textures.texture(texture).use(0)
+                mesh.array(index, program).render(instances=count)
+
+    def _draw_floor(self, clip: Float32s, shot: Shot) -> None:
+        array = self._programs.floor(shot.channels)
+        set_uniform(array.program, "clip", clip)
+        set_uniform(array.program, "eye", shot.position.astype(np.float32))
+        array.render()
+
+    def _draw_shadows(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        program = self._programs.shadow(shot.channels)
+        set_uniform(program, "clip", clip)
+        set_uniform(program, "eye", shot.position.astype(np.float32))
+        for mesh, count in drawn:
+            # Of a closed mesh the sides that face the sun cast all of its shadow; flat on the floor they face up.
+            self._cull(mesh)
+            for index in range(len(mesh.pieces)):
+                mesh.array(index, program).render(instances=count)
+
+    def _cull(self, mesh: GpuMesh) -> None:
+        (self._context.enable if mesh.closed else self._context.disable)(self._context.CULL_FACE)
+
+
+def _clip_matrix(shot: Shot, axes: Floats) -> Float32s:
+    """Return the matrix from eye-relative world axes to clip space, as OpenGL reads it."""
+    turn = np.eye(4)
+    turn[:3, :3] = axes.T
+    clip = shot.intrinsics.clip_matrix(shot.near, shot.far) @ turn
+    return np.ascontiguousarray(clip.T, np.float32)
+
+
+def _chosen(table: InstanceTable, seen: Ints, pixels: Floats) -> Iterator[tuple[MeshKey, int, Ints]]:
+    """Yield mesh, level of detail and instances of all that is `seen`, given in order."""
+    starts = np.searchsorted(seen, [batch.start for batch in table.batches])
+    stops = np.searchsorted(seen, [batch.stop for batch in table.batches])
+    for batch, start, stop in zip(table.batches, starts.tolist(), stops.tolist(), strict=True):
+        members = seen[start:stop]
+        if not len(members):
+            continue
+        if batch.key.levels == 1:
+            yield batch.key, 0, members
+            continue
+        levels = np.searchsorted(solids.LEVEL_RADII, pixels[members])
+        for level in np.unique(levels).tolist():
+            yield batch.key, level, members[levels == level]

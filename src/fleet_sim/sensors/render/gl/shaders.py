@@ -1,0 +1,143 @@
+"""The programs that run per vertex and per pixel, put together for the channels that are wanted.
+
+Everything is relative to the eye: world axes, but the camera at the origin, which keeps 32 bits exact far from the
+world's origin.
+"""
+
+from __future__ import annotations
+
+from fleet_sim.sensors.render.shot import CHANNELS
+
+CHECK_SIZE = 1.0
+"""Side in m of the squares of the floor."""
+
+_INSTANCE = """
+in vec3 in_vertex; in vec3 in_normal; in vec2 in_coordinates;
+in vec3 in_position; in vec4 in_orientation; in vec3 in_scale; in vec4 in_colour; in vec2 in_id;
+vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
+"""
+
+_OUTPUTS = {
+    "rgb": ("vec4", "vec4(colour, 1.0)"),
+    "depth": ("float", "gl_FragCoord.w"),
+    "ids": ("float", "id.x + 1.0"),
+    "links": ("float", "id.y + 1.0"),
+}
+"""Type and value of each channel. All but colours are 0 where nothing is: `gl_FragCoord.w` is one over the depth."""
+
+_LIGHT = """
+uniform vec3 sun; uniform vec3 sun_colour; uniform vec3 sky_colour; uniform vec3 ground_colour;
+vec3 light(vec3 normal) {
+    return mix(ground_colour, sky_colour, 0.5 + 0.5 * normal.z) + max(dot(normal, sun), 0.0) * sun_colour;
+}
+"""
+
+
+def _fragment(channels: frozenset[str], body: str) -> str:
+    """Return a program per pixel that writes `channels`, in their order, where `body` has WRITES."""
+    lines = ["#version 330"]
+    writes = []
+    for location, channel in enumerate(name for name in CHANNELS if name in channels):
+        kind, value = _OUTPUTS[channel]
+        lines.append(f"layout(location = {location}) out {kind} out_{channel};")
+        writes.append(f"out_{channel} = {value};")
+    return "\n".join([*lines, body.replace("WRITES", " ".join(writes))])
+
+
+_SOLID_VERTEX = f"""
+{_INSTANCE}
+{_LIGHT}
+uniform mat4 clip; uniform vec3 material;
+flat out vec2 id; out vec3 front; out vec3 back; out vec2 coordinates;
+void main() {{
+    gl_Position = clip * vec4(in_position + turned(in_orientation, in_scale * in_vertex), 1.0);
+    id = in_id;
+#ifdef COLOURED
+    // A negative factor turns the mesh inside out, and its triangles the other way round.
+    float side = sign(in_scale.x * in_scale.y * in_scale.z);
+    vec3 normal = side * normalize(turned(in_orientation, in_normal / in_scale));
+    front = in_colour.rgb * material * light(normal);
+#ifdef OPEN
+    back = in_colour.rgb * material * light(-normal);
+#endif
+#ifdef TEXTURED
+    coordinates = in_coordinates;
+#endif
+#endif
+}}
+"""
+_SOLID_FRAGMENT = """
+flat in vec2 id; in vec3 front; in vec3 back; in vec2 coordinates;
+uniform sampler2D picture;
+void main() {
+    vec3 colour = front;
+#ifdef OPEN
+    if (!gl_FrontFacing) { colour = back; }
+#endif
+#ifdef TEXTURED
+    colour *= texture(picture, coordinates).rgb;
+#endif
+    WRITES
+}
+"""
+
+
+def solid(channels: frozenset[str], *, is_open: bool, textured: bool) -> tuple[str, str]:
+    """Return the programs that draw instances, lit at their vertices; those of open meshes from both sides."""
+    defines = ["#define COLOURED"] if "rgb" in channels else []
+    if defines:
+        defines += ["#define OPEN"] * is_open + ["#define TEXTURED"] * textured
+    head = "\n".join(defines)
+    return f"#version 330\n{head}{_SOLID_VERTEX}", _fragment(channels, head + _SOLID_FRAGMENT)
+
+
+_FLOOR_VERTEX = """#version 330
+in vec3 in_vertex;
+uniform mat4 clip; uniform vec3 eye; uniform float half_size;
+out vec2 place;
+void main() {
+    vec3 point = in_vertex * half_size;
+    place = point.xy;
+    gl_Position = clip * vec4(point - eye, 1.0);
+}
+"""
+_SHADOW_VERTEX = f"""#version 330
+{_INSTANCE}
+uniform mat4 clip; uniform vec3 sun; uniform vec3 eye;
+out vec2 place;
+void main() {{
+    vec3 point = in_position + turned(in_orientation, in_scale * in_vertex);
+    float height = max(point.z + eye.z, 0.0);
+    vec2 flat_point = point.xy - sun.xy * (height / sun.z);
+    place = flat_point + eye.xy;
+    gl_Position = clip * vec4(flat_point, -eye.z, 1.0);
+}}
+"""
+_SQUARES = """
+in vec2 place;
+#ifdef COLOURED
+uniform vec3 dark; uniform vec3 bright; uniform float check;
+vec3 squares() {
+    vec2 point = place / check;
+    vec2 sides = abs(fract(0.5 * point + 0.25) - 0.5) - 0.25;
+    vec2 steps = clamp(2.0 * sides / (abs(dFdx(point)) + abs(dFdy(point))), -0.5, 0.5);
+    return mix(dark, bright, 0.5 + 2.0 * steps.x * steps.y);
+}
+#else
+vec3 squares() { return vec3(0.0); }
+#endif
+void main() { vec2 id = vec2(-1.0); vec3 colour = squares(); WRITES }
+"""
+
+
+def floor(channels: frozenset[str]) -> tuple[str, str]:
+    """Return the programs that draw the floor: squares of two colours.
+
+    Squares smaller than a pixel blend into their mean, so that the floor does not flicker in the distance.
+    """
+    return _FLOOR_VERTEX, _fragment(channels, "#define COLOURED" * ("rgb" in channels) + _SQUARES)
+
+
+def shadow(channels: frozenset[str]) -> tuple[str, str]:
+    """Return the programs that draw the floor in shadow: instances, pressed flat along the sun's rays."""
+    return _SHADOW_VERTEX, floor(channels)[1]

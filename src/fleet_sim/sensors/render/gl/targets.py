@@ -1,0 +1,65 @@
+"""What is drawn into, and read from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray
+from fleet_sim.sensors.render.lighting import Colour
+from fleet_sim.sensors.render.shot import CHANNELS, Frame
+
+if TYPE_CHECKING:
+    import moderngl
+
+
+class Target:
+    """Textures for the channels of pictures of one size.
+
+    All channels but the colours are floats that are 0 where nothing is.
+    """
+
+    def __init__(self, context: moderngl.Context, size: tuple[int, int], channels: frozenset[str]) -> None:
+        self.channels = tuple(name for name in CHANNELS if name in channels)
+        self._size = size
+        textures = [context.texture(size, 4) if name == "rgb" else context.texture(size, 1, dtype="f4")
+                    for name in self.channels]  # fmt: skip
+        self.framebuffer = context.framebuffer(textures, context.depth_renderbuffer(size))
+
+    def clear(self, background: Colour) -> None:
+        """Forget what was drawn, and draw here from now on."""
+        framebuffer = self.framebuffer
+        if "rgb" in self.channels:
+            others = len(self.channels) - 1
+            framebuffer.color_mask = _mask([True] + [False] * others)
+            framebuffer.clear(*background)
+            framebuffer.color_mask = _mask([False] + [True] * others)
+        framebuffer.clear()
+        framebuffer.color_mask = _mask([True] * len(self.channels))
+        framebuffer.use()
+
+    def read(self) -> Frame:
+        """Return what was drawn, as arrays of its own."""
+        arrays = {name: self._read_channel(attachment, name) for attachment, name in enumerate(self.channels)}
+        return Frame(**arrays)
+
+    def _read_channel(self, attachment: int, name: str) -> AnyArray:
+        width, height = self._size
+        if name == "rgb":
+            rgb = np.empty((height, width, 3), np.uint8)
+            self.framebuffer.read_into(rgb, components=3, attachment=attachment, alignment=1)
+            return rgb
+        values = np.empty((height, width), np.float32)
+        self.framebuffer.read_into(values, components=1, attachment=attachment, alignment=1, dtype="f4")
+        if name == "depth":
+            with np.errstate(divide="ignore"):
+                return np.reciprocal(values, out=values)
+        values -= 1.0
+        return values.astype(np.int32)
+
+
+def _mask(written: list[bool]) -> Any:
+    """Return which attachments are written, as a framebuffer takes it."""
+    masks = tuple((each,) * 4 for each in written)
+    return masks if len(masks) > 1 else masks[0]

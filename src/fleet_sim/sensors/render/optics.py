@@ -1,0 +1,104 @@
+"""How a pinhole camera maps points to pixels, and back.
+
+A camera's optical frame has x right, y down and z forward. Whole pixel coordinates are centres of pixels, as in ROS
+and OpenCV: pixel (0, 0) covers -0.5 to 0.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Floats, as_float
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import quaternions
+
+MAX_SIDE = 8192
+"""The largest width and height of a picture, in pixels."""
+
+OPTICAL_TURN: tuple[float, float, float, float] = (-0.5, 0.5, -0.5, 0.5)
+"""Orientation of an optical frame in the frame of the body that carries it, which has x forward and z up."""
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """Size and projection of a camera, in pixels: u = fx x / z + cx, v = fy y / z + cy.
+
+    Raises InvalidValueError for a size or focal length no picture can have.
+    """
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+    def __post_init__(self) -> None:
+        for name in ("width", "height"):
+            side = getattr(self, name)
+            if isinstance(side, bool) or not isinstance(side, (int, np.integer)) or not 1 <= side <= MAX_SIDE:
+                raise InvalidValueError(f"{name}: expected a whole number of pixels in [1, {MAX_SIDE}], got {side!r}")
+        for name in ("fx", "fy"):
+            as_float(getattr(self, name), f"{name} in pixels", low=1e-6)
+        for name in ("cx", "cy"):
+            as_float(getattr(self, name), f"{name} in pixels")
+
+    @classmethod
+    def from_fov(cls, width: int, height: int, horizontal_fov: float) -> Intrinsics:
+        """Return square pixels that open `horizontal_fov` rad from the left edge to the right one."""
+        fov = as_float(horizontal_fov, "horizontal_fov in rad", low=1e-3, high=math.pi - 1e-3)
+        focal = 0.5 * width / math.tan(0.5 * fov)
+        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+
+    @classmethod
+    def from_vertical_fov(cls, width: int, height: int, vertical_fov: float) -> Intrinsics:
+        """Return square pixels that open `vertical_fov` rad from the upper edge to the lower one."""
+        fov = as_float(vertical_fov, "vertical_fov in rad", low=1e-3, high=math.pi - 1e-3)
+        focal = 0.5 * height / math.tan(0.5 * fov)
+        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+
+    @property
+    def matrix(self) -> Floats:
+        """The camera matrix K (3, 3): pixels times depth = K @ point in the optical frame."""
+        return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
+
+    def project(self, points: Floats) -> Floats:
+        """Return the pixels (N, 2), column and row, of points (N, 3) in the optical frame; z must not be 0."""
+        x, y, z = points.T
+        return quaternions.stack(self.fx * x / z + self.cx, self.fy * y / z + self.cy)
+
+    def back_project(self, depth: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Return the points (H, W, 3) in the optical frame that `depth` (H, W) shows; infinite depth gives NaN."""
+        columns = ((np.arange(self.width) - self.cx) / self.fx).astype(np.float32)
+        rows = ((np.arange(self.height) - self.cy) / self.fy).astype(np.float32)
+        points = np.empty((*depth.shape, 3), np.float32)
+        points[..., 2] = np.where(np.isfinite(depth), depth, np.float32(np.nan))
+        np.multiply(points[..., 2], columns, out=points[..., 0])
+        np.multiply(points[..., 2], rows[:, None], out=points[..., 1])
+        return points
+
+    def clip_matrix(self, near: float, far: float, sample: tuple[float, float] = (0.5, 0.5)) -> Floats:
+        """Return the matrix (4, 4) from the optical frame to OpenGL's clip space, for columns of points.
+
+        Clip space has the first row of the picture at y = -1. `sample` is where in its unit square a renderer looks
+        at a pixel, as right and down from the pixel's upper left corner.
+        """
+        width, height = self.width, self.height
+        matrix = np.zeros((4, 4))
+        matrix[0, 0] = 2.0 * self.fx / width
+        matrix[0, 2] = 2.0 * (self.cx + sample[0]) / width - 1.0
+        matrix[1, 1] = 2.0 * self.fy / height
+        matrix[1, 2] = 2.0 * (self.cy + sample[1]) / height - 1.0
+        matrix[2, 2] = (far + near) / (far - near)
+        matrix[2, 3] = -2.0 * far * near / (far - near)
+        matrix[3, 2] = 1.0
+        return matrix
+
+
+def optical_orientations(orientations: Floats) -> Floats:
+    """Return the optical frames (N, 4) of cameras whose bodies, x forward and z up, are turned by (N, 4)."""
+    return quaternions.multiply(orientations, np.broadcast_to(np.array(OPTICAL_TURN), orientations.shape))

@@ -1,0 +1,218 @@
+"""What is to be drawn: one instance per visible geometry of every entity, and where each of them is now."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.core.robot_model import BASE
+from fleet_sim.core.schema import UNIT_QUATERNION
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.world import World
+from fleet_sim.sensors.render.formats.loading import load_mesh
+from fleet_sim.spatial import poses, solids
+from fleet_sim.spatial.meshes import Mesh
+from fleet_sim.spatial.shapes import ShapeKind
+
+PLANE_HALF_SIZE = 100.0
+"""Half the size in m of what is drawn of a plane, which has no end."""
+_PLANE_HALF_HEIGHT = 1e-3
+
+Scale = tuple[float, float, float]
+
+
+class MeshKey(NamedTuple):
+    """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files."""
+
+    kind: ShapeKind
+    path: str = ""
+    size: tuple[float, ...] = ()
+
+    @property
+    def levels(self) -> int:
+        """How many levels of detail there are."""
+        return len(solids.SEGMENTS) if self.kind in _ROUND else 1
+
+
+class MeshStore:
+    """Meshes by name and level of detail, each made or read once."""
+
+    def __init__(self) -> None:
+        self._meshes: dict[tuple[MeshKey, int], Mesh] = {}
+
+    def mesh(self, key: MeshKey, level: int) -> Mesh:
+        """Return a mesh; raises InvalidValueError for a file that cannot be used."""
+        mesh = self._meshes.get((key, level))
+        if mesh is None:
+            mesh = self._meshes[key, level] = _make_mesh(key, level)
+        return mesh
+
+
+def _make_mesh(key: MeshKey, level: int) -> Mesh:
+    if key.kind == ShapeKind.SPHERE:
+        return solids.sphere(level)
+    if key.kind == ShapeKind.CYLINDER:
+        return solids.cylinder(level)
+    if key.kind == ShapeKind.CAPSULE:
+        return solids.capsule(level, *key.size)
+    return load_mesh(key.path) if key.kind == ShapeKind.MESH else solids.box()
+
+
+class Batch(NamedTuple):
+    """Instances `start` to `stop` of a table, which show one mesh."""
+
+    key: MeshKey
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceTable:
+    """Instances (M) in the order of `batches`: what they show, and the row and link that carry them."""
+
+    batches: tuple[Batch, ...]
+    rows: Rows
+    links: Ints
+    ids: npt.NDArray[np.int32]
+    """Object id and link (M, 2)."""
+    positions: Floats
+    orientations: Floats
+    scales: npt.NDArray[np.float32]
+    colours: npt.NDArray[np.uint8]
+    radii: Floats
+    """Of spheres around the instances' origins that hold them."""
+    on_links: Rows
+    """Instances that are carried by a link other than the base."""
+    placed: Rows
+    """Instances that do not sit on the frame that carries them."""
+
+
+class Scene:
+    """The instances of a world, kept while nothing is spawned or removed."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.meshes = MeshStore()
+        self._version = -1
+        self._table = _make_table(world, {}, self.meshes)
+
+    def table(self) -> InstanceTable:
+        """Return the instances there are now; raises InvalidValueError for a mesh file that cannot be used."""
+        world = self.world
+        if self._version != world.version:
+            self._table = _make_table(world, _visible(world), self.meshes)
+            self._version = world.version
+        return self._table
+
+    def poses(self, table: InstanceTable) -> tuple[Floats, Floats]:
+        """Return the world poses (M, 3), (M, 4) of all instances as they are now."""
+        world = self.world
+        positions, orientations = world.position[table.rows], world.orientation[table.rows]
+        chosen = table.on_links
+        if len(chosen):
+            positions[chosen], orientations[chosen] = world.link_poses(table.rows[chosen], table.links[chosen])
+        chosen = table.placed
+        if len(chosen):
+            positions[chosen], orientations[chosen] = poses.compose(
+                positions[chosen], orientations[chosen], table.positions[chosen], table.orientations[chosen]
+            )
+        return positions, orientations
+
+
+class _Entry(NamedTuple):
+    """One geometry, carried by the same link of all of `rows`."""
+
+    rows: Rows
+    link: int
+    geometry: Geometry
+
+
+_Groups = dict[MeshKey, list[_Entry]]
+
+
+def _visible(world: World) -> _Groups:
+    """Return what is to be seen, by mesh."""
+    groups: _Groups = defaultdict(list)
+    rows = world.rows
+    shapes, models = world.shape_id[rows], world.robots.model[rows]
+    plain_mask = (models < 0) & (shapes >= 0)
+    for shape_id in np.unique(shapes[plain_mask]).tolist():
+        _enter(groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
+    for model in np.unique(models[models >= 0]).tolist():
+        for visual in world.models[model].visuals:
+            _enter(groups, rows[models == model], visual.link, visual.geometry)
+    return groups
+
+
+def _enter(groups: _Groups, rows: Rows, link: int, geometry: Geometry | None) -> None:
+    if geometry is not None and geometry.kind != ShapeKind.NONE and geometry.rgba[3] > 0.0:
+        groups[key_of(geometry)].append(_Entry(rows, link, geometry))
+
+
+def key_of(geometry: Geometry) -> MeshKey:
+    """Return the name of the mesh that shows a geometry."""
+    if geometry.kind == ShapeKind.CAPSULE:
+        return MeshKey(ShapeKind.CAPSULE, size=(geometry.radius, geometry.height))
+    if geometry.kind == ShapeKind.MESH:
+        return MeshKey(ShapeKind.MESH, geometry.mesh_path)
+    # A plane is drawn as PyBullet's view draws it: as a thin wide box.
+    return MeshKey(ShapeKind.BOX if geometry.kind == ShapeKind.PLANE else ShapeKind(geometry.kind))
+
+
+def scale_of(geometry: Geometry) -> Scale:
+    """Return the factors that make the mesh of a geometry as large as it is."""
+    kind = geometry.kind
+    if kind == ShapeKind.BOX:
+        return geometry.half_extents
+    if kind == ShapeKind.SPHERE:
+        return geometry.radius, geometry.radius, geometry.radius
+    if kind == ShapeKind.CYLINDER:
+        return geometry.radius, geometry.radius, 0.5 * geometry.height
+    if kind == ShapeKind.PLANE:
+        return PLANE_HALF_SIZE, PLANE_HALF_SIZE, _PLANE_HALF_HEIGHT
+    return geometry.mesh_scale if kind == ShapeKind.MESH else (1.0, 1.0, 1.0)
+
+
+def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTable:
+    entries = [entry for group in groups.values() for entry in group]
+    counts = [len(entry.rows) for entry in entries]
+    geometries = [entry.geometry for entry in entries]
+    scales = np.array([scale_of(geometry) for geometry in geometries], np.float64).reshape(-1, 3)
+    meshes = [store.mesh(key, key.levels - 1) for key, group in groups.items() for _ in group]
+    radii = [mesh.bound(scale) for mesh, scale in zip(meshes, scales, strict=True)]
+    rows = np.concatenate([NO_ROWS, *(entry.rows for entry in entries)])
+    links = np.repeat(np.array([entry.link for entry in entries], np.int64), counts)
+    positions = np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3)
+    orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
+    placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
+    colours = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
+    return InstanceTable(
+        batches=_batches(groups),
+        rows=rows,
+        links=links,
+        ids=np.column_stack([world.object_id[rows], links]).astype(np.int32),
+        positions=np.repeat(positions, counts, axis=0),
+        orientations=np.repeat(orientations, counts, axis=0),
+        scales=np.repeat(scales, counts, axis=0).astype(np.float32),
+        colours=np.repeat((255.0 * colours).round().astype(np.uint8), counts, axis=0),
+        radii=np.repeat(np.array(radii, np.float64), counts),
+        on_links=np.flatnonzero(links != BASE),
+        placed=np.flatnonzero(np.repeat(placed_mask, counts)),
+    )
+
+
+def _batches(groups: _Groups) -> tuple[Batch, ...]:
+    batches, start = [], 0
+    for key, group in groups.items():
+        stop = start + sum(len(entry.rows) for entry in group)
+        batches.append(Batch(key, start, stop))
+        start = stop
+    return tuple(batches)
+
+
+_ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)

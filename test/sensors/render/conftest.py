@@ -1,0 +1,50 @@
+"""Scenes and renderers for the tests of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from bullet_scene import Scene
+from render_scene import missing_opengl
+
+from fleet_sim.sensors.render.lighting import Lighting
+from fleet_sim.sensors.render.renderer import Renderer, make_renderer
+
+
+@pytest.fixture(scope="session")
+def opengl() -> None:
+    """Skip where OpenGL is not there."""
+    reason = missing_opengl()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def make_scene() -> Iterator[Callable[..., Scene]]:
+    """Return a maker of scenes, closed at the end."""
+    scenes: list[Scene] = []
+
+    def make(**settings: object) -> Scene:
+        scenes.append(Scene(**settings))
+        return scenes[-1]
+
+    yield make
+    for scene in scenes:
+        scene.mirror.close()
+
+
+@pytest.fixture
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Renderer]]:
+    """Return a maker of renderers, by name; closed at the end."""
+    made: list[Renderer] = []
+
+    def renderer(scene: Scene, name: str, lighting: Lighting | None = None) -> Renderer:
+        if name == "opengl":
+            request.getfixturevalue("opengl")
+        made.append(make_renderer(scene.mirror, name, lighting=lighting))
+        return made[-1]
+
+    yield renderer
+    for each in made:
+        each.close()
