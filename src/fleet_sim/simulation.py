@@ -56,9 +56,9 @@ from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.params import SimulationParams
 from fleet_sim.runner import Runner
+from fleet_sim.scenario import as_scenario, open_sections
 from fleet_sim.sensors.base import SensorContext
 from fleet_sim.sensors.system import SensorSystem
-from fleet_sim.scenario import as_scenario, open_sections
 from fleet_sim.settings import load_mapping
 
 # A logger of its own: these lines are asked for by a setting, whatever the level of the others.
