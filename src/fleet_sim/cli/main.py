@@ -8,14 +8,15 @@ import sys
 from collections.abc import Sequence
 
 import fleet_sim
-from fleet_sim.cli import bench, check, models, run, schema, swarm
+from fleet_sim.cli import bench, check, evolve, models, run, schema, swarm
 from fleet_sim.errors import FleetSimError
 
 EXAMPLES = """examples:
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
-  fleet-sim swarm my_world.yaml --record world.gif run a swarm world and record it
+  fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
+  fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
@@ -33,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, swarm, models, check, schema, bench):
+    for command in (run, swarm, evolve, models, check, schema, bench):
         command.add(commands)
     return parser
 

@@ -1,0 +1,90 @@
+"""`fleet-sim evolve`: search the parameters of a swarm world for the best value of a metric."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.paths import resolve_config
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.evolution import Outcome, Search
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("evolve", help="search parameters of a swarm world for the best value of a metric")
+    parser.add_argument("config", metavar="CONFIG", help="a YAML file: world, parameters, metric")
+    parser.add_argument("--generations", type=int, metavar="N", help="how long to search")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the search")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per processor"
+    )
+    parser.add_argument("--output", metavar="FILE", help="where the best world goes (default: CONFIG.best.yaml here)")
+    parser.add_argument("--restart", action="store_true", help="begin anew instead of going on from the log")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Search, write the best world, print what was found; return 0. Ctrl-C keeps what is known."""
+    from fleet_sim.swarm.evolution import evolve, load_search, write_best
+
+    path = resolve_config(args.config)
+    search = load_search(path)
+    for name in ("generations", "seed"):
+        if getattr(args, name) is not None:
+            setattr(search.config, name, getattr(args, name))
+    output = Path(args.output or f"{path.stem}.best.yaml")
+    log = output.with_suffix(".log.jsonl")
+    if args.restart:
+        log.unlink(missing_ok=True)
+    line = ProgressLine(search)
+    try:
+        outcome = evolve(search, log=log, processes=args.processes, report=line.show)
+    except KeyboardInterrupt:
+        print(f"\nstopped; the same command goes on from {log}", file=sys.stderr)
+        return 130
+    line.end()
+    write_best(search, outcome, output)
+    print(f"{search.config.metric}: {outcome.best_value:.6g} after {outcome.generation} generations")
+    for place, value in outcome.best.items():
+        print(f"  {place}: {value:.6g}")
+    print(f"wrote {output}; run it with: fleet-sim swarm {output}")
+    return 0
+
+
+class ProgressLine:
+    """One line that says how far the search is; on a terminal it is rewritten in place."""
+
+    def __init__(self, search: Search) -> None:
+        self._total = search.config.generations
+        self._metric = search.config.metric
+        self._begin = time.perf_counter()
+        self._first: int | None = None
+        self._in_place = sys.stderr.isatty()
+
+    def show(self, outcome: Outcome) -> None:
+        """Say how far it is."""
+        if self._first is None:
+            self._first = outcome.generation - 1
+        share = outcome.generation / self._total
+        per_generation = (time.perf_counter() - self._begin) / (outcome.generation - self._first)
+        left = per_generation * (self._total - outcome.generation)
+        bar = "#" * round(20 * share) + "." * (20 - round(20 * share))
+        text = (
+            f"[{bar}] generation {outcome.generation}/{self._total}  best {self._metric} {outcome.best_value:.5g}"
+            f"  this {outcome.history[-1]:.5g}  {left:.0f} s left"
+        )
+        if self._in_place:
+            print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._in_place:
+            print(file=sys.stderr)
