@@ -152,7 +152,7 @@ def test_the_same_in_any_number_of_processes_and_after_going_on(folder: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metric": "Mis"}, "metric: unknown metric of the world 'Mis'. Did you mean 'Miss'"),
+        ({"metric": "Missed"}, "metric: unknown metric of the world 'Missed'. Did you mean 'Miss'"),
         ({"parameters": {}}, "parameters: is empty"),
         ({"parameters": {"agents[3].angle": {"low": 0, "high": 1}}}, r"parameters.agents\[3\].angle: there is no such"),
         ({"parameters": {"agents[0].angle": {"low": 1, "high": 1}}}, r"high: must be above low \(1\)"),
