@@ -22,8 +22,9 @@ _WHAT = "FollowController"
 class FollowController(Controller):
     """Keeps each agent of a group at a distance behind the one before it, in order of spawning.
 
-    The first one follows the agent or object called `leader`; without one it leads and drives `lead`. The wanted
-    velocity is that of the one ahead plus `gain` times the way still to go to `gap` m behind it.
+    The first one follows the agent or object called `leader`; without one it leads and drives `lead`. It turns
+    towards the one ahead; its speed is that at which the one ahead draws away, plus `gain` times what is missing to the
+    `gap`.
     """
 
     def __init__(
@@ -61,17 +62,16 @@ class FollowController(Controller):
             ahead[first_mask] = columns.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions
         distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2)
-        share = self.gain * (distances - self.gap) / np.maximum(distances, 1e-9)
-        speeds = columns.velocity[ahead, :2]
-        wanted_x, wanted_y = speeds[:, 0] + share * way[:, 0], speeds[:, 1] + share * way[:, 1]
-        # Too near: wait, looking at the one ahead.
-        behind_mask = wanted_x * way[:, 0] + wanted_y * way[:, 1] <= 0.0
-        wanted_x = np.where(behind_mask, way[:, 0] * 1e-9, wanted_x)
-        wanted_y = np.where(behind_mask, way[:, 1] * 1e-9, wanted_y)
+        scale = 1.0 / np.maximum(distances, 1e-9)
+        course_x, course_y = way[:, 0] * scale, way[:, 1] * scale
+        velocities = columns.velocity[ahead, :2]
+        leaving = velocities[:, 0] * course_x + velocities[:, 1] * course_y
+        # Never quite 0: who waits goes on looking at the one ahead.
+        wanted = np.maximum(leaving + self.gain * (distances - self.gap), 1e-9)
         actions = steered(
             group.headings,
-            wanted_x,
-            wanted_y,
+            wanted * course_x,
+            wanted * course_y,
             top_speed=self.max_speed,
             turn_gain=self.turn_gain,
             top_turn=self.max_turn,

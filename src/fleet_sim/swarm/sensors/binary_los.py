@@ -78,7 +78,7 @@ class BinaryLOSSensor(BinarySensor):
                 cosines.take(agent),
                 sines.take(agent),
             )
-            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate))
+            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (ahead <= self.distance)
             if limits is not None:
                 mask &= ahead <= limits.take(agent)
             return mask

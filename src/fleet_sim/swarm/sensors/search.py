@@ -47,7 +47,7 @@ class Candidates:
 
 
 def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -> Bools:
-    """Return which agents at `origins` (N, 2) have a hit among `candidates` at most `reach` away.
+    """Return which agents at `origins` (N, 2) have a hit among `candidates`; no hit may be farther away than `reach`.
 
     Near candidates are tested first, and who has a hit looks no further: the answer is that of testing all.
     """

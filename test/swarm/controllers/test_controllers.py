@@ -1,0 +1,263 @@
+"""What each controller makes of what its agents sense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from swarm_world import make_world
+
+from fleet_sim.arrays import AnyArray
+from fleet_sim.errors import FleetSimError
+from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController
+from fleet_sim.swarm.controllers.levy import numerator_width
+from fleet_sim.swarm.controllers.pid import PID
+from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.metrics import BUILT_IN as METRICS
+from fleet_sim.swarm.world import RectangularWorld
+
+
+class Script(Sensor):
+    """Reads what it is told, step after step; the same for every agent."""
+
+    def __init__(self, *states: Any) -> None:
+        self.states = list(states)
+
+    def sense(self, group: Group) -> AnyArray:
+        return np.full(len(group), self.states.pop(0))
+
+
+def actions(world: RectangularWorld) -> list[list[float]]:
+    """The speeds and turns of the agents in the last step."""
+    crowd = world.everyone
+    return np.round(np.stack((crowd.linear, crowd.angular), axis=1), 9).tolist()
+
+
+def history(controller: Any, states: list[int], steps: int, sensors: int = 1) -> list[list[float]]:
+    """What one agent did in each step; each sensor reads one digit of each state."""
+    scripts = [Script(*[state >> digit & 1 for state in states]) for digit in range(sensors)]
+    world = make_world(controller, scripts, positions=[[2.5, 2.5]])
+    done = []
+    for _ in range(steps):
+        world.step()
+        done.append(actions(world)[0])
+    return done
+
+
+def test_static() -> None:
+    world = make_world({"type": "static", "output": [0.2, -0.5]}, count=3)
+    world.step()
+    assert actions(world) == [[0.2, -0.5]] * 3
+    world = make_world("static", count=1)
+    world.step()
+    assert actions(world) == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"a": [0.1, 0.2], "b": [0.3, -0.4]},
+        {"a": [[0.1, 0.2], [0.3, -0.4]]},
+        {"a": [0.1, 0.2, 0.3, -0.4]},
+    ],
+)
+def test_binary_goes_by_the_reading_of_the_step_before(params: dict[str, Any]) -> None:
+    off, on = [0.1, 0.2], [0.3, -0.4]
+    assert history({"type": "binary", **params}, [1, 0, 1, 0], 4) == [off, on, off, on]
+
+
+def test_binary_averages_readings() -> None:
+    off, on = [0.1, 0.0], [0.2, 0.0]
+    spec = {"type": "binary", "a": off, "b": on, "sense_avg_time": 3}
+    # Of the readings known (0), (0 1), (0 1 0), (1 0 0), (0 0 1), (0 1 1), at least half were detections.
+    assert history(spec, [1, 0, 0, 1, 1, 0], 6) == [off, on, off, off, off, on]
+
+
+@pytest.mark.parametrize("outputs", [[[0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0]], None])
+def test_multibit_takes_the_first_sensor_as_the_last_digit(outputs: Any) -> None:
+    if outputs is None:
+        outputs = {"00": [0.1, 0.0], "01": [0.2, 0.0], "10": [0.3, 0.0], "11": [0.4, 0.0]}
+    done = history({"type": "multibit_binary", "outputs": outputs}, [1, 2, 3, 0, 0], 5, sensors=2)
+    assert [speed for speed, _ in done] == [0.1, 0.2, 0.3, 0.4, 0.1]
+
+
+def test_multibit_has_a_default() -> None:
+    spec = {"type": "multibit_binary", "outputs": {1: [0.2, 0.0]}, "default_output": [0.5, 1.0], "sensor_ids": [1]}
+    assert [speed for speed, _ in history(spec, [1, 2, 3, 0], 4, sensors=2)] == [0.5, 0.5, 0.2, 0.2]
+    with pytest.raises(FleetSimError, match="no action for 0 \\(00\\); add it, or a default_output"):
+        MultibitBinaryController({1: [0.0, 0.0]}, sensor_ids=[0, 1])
+    with pytest.raises(FleetSimError, match="has an action for 2, but 1 sensors end at 1"):
+        MultibitBinaryController([[0, 0]] * 3, sensor_ids=[0])
+
+
+def test_a_sensor_that_does_not_exist_is_named() -> None:
+    world = make_world({"type": "binary", "a": [0, 0], "b": [0, 0], "sensor_id": 2}, ["static"])
+    with pytest.raises(FleetSimError, match="sensor_id 2 does not exist; these agents have 1 sensors"):
+        world.step()
+    world = make_world({"type": "binary", "a": [0, 0], "b": [0, 0]}, ["targeter"])
+    with pytest.raises(FleetSimError, match="a binary one is needed"):
+        world.step()
+    world = make_world({"type": "waypoint_pid", "sensor_id": 0}, ["static"])
+    with pytest.raises(FleetSimError, match="does not read positions"):
+        world.step()
+
+
+@pytest.mark.parametrize("given", [[1.0], [[1, 2]], "ab", [1, 2, 3, float("nan")]])
+def test_binary_needs_two_actions(given: Any) -> None:
+    with pytest.raises(FleetSimError, match="a must hold both actions"):
+        BinaryController(given)
+
+
+def test_pid_terms_by_hand() -> None:
+    memory = np.array([[0.0, np.nan]])
+
+    def out(pid: PID, error: float) -> float:
+        return float(pid.output(np.array([error]), memory, 0.5)[0])
+
+    pid = PID(p=2.0, i=1.0, d=0.1, imax=0.8)
+    assert out(pid, 1.0) == pytest.approx(2.0 + 0.5)
+    assert out(pid, 2.0) == pytest.approx(4.0 + 0.8 + 0.1 * (2.0 - 1.0) / 0.5)
+    assert out(PID(p=2.0, min=-1.0, max=1.0), 4.0) == 1.0
+    assert out(PID(p=2.0, min=-1.0, max=1.0), -4.0) == -1.0
+    with pytest.raises(FleetSimError, match="Did you mean 'imax'"):
+        PID.read({"imaxx": 1}, "steer_pid")
+
+
+def test_waypoints_are_reached() -> None:
+    steer, speed = {"p": 3.0, "max": 2.0, "min": -2.0}, {"p": 1.0, "max": 0.5}
+    spec = {"type": "waypoint_pid", "static_waypoint": [4.0, 1.0], "speed_pid": speed, "steer_pid": steer}
+    world = make_world(spec, positions=[[1.0, 3.0]], angles=[-0.3])
+    world.evaluate(400)
+    assert np.hypot(*(world.everyone.positions[0] - [4.0, 1.0])) < 0.02
+    spec = {"type": "waypoint_pid", "sensor_id": 0, "speed_pid": speed, "steer_pid": steer}
+    target = {"type": "targeter", "target_name": "flag"}
+    flag = {"type": "StaticObject", "name": "flag", "position": [1.0, 1.0], "collides": False}
+    world = make_world(spec, [target], positions=[[4.0, 4.0]], objects=[flag])
+    world.evaluate(500)
+    assert np.hypot(*(world.everyone.positions[0] - [1.0, 1.0])) < 0.02
+    world = make_world(spec, [target], positions=[[4.0, 4.0]])
+    world.evaluate(5)
+    assert actions(world) == [[0.0, 0.0]]  # nothing to go to
+
+
+def test_levy_walks_turn_and_go_straight() -> None:
+    world = make_world(
+        {"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "levy_constant": 1.5, "timeout": 2.0},
+        count=40,
+        agent={"collides": False},
+        size=[100, 100],
+    )
+    done = []
+    for _ in range(300):
+        world.step()
+        done.append(actions(world))
+    speeds, turns = np.array(done).transpose(2, 0, 1)
+    assert np.isin(speeds, [0.0, 0.4]).all()
+    assert ((turns == 0.0) == (speeds == 0.4)).all()
+    assert np.abs(turns).max() <= 2.0 + 1e-9
+    assert 0.2 < (speeds == 0.4).mean() < 0.95
+    # No straight way lasts longer than the timeout: 40 steps of 0.05 s.
+    for agent in range(40):
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], speeds[:, agent] == 0.4, [0]))))
+        assert (edges[1::2] - edges[::2]).max() <= 40
+    curving = make_world({"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "curving": True}, count=5)
+    curving.evaluate(50)
+    assert (curving.everyone.linear == 0.4).all()
+
+
+def test_levy_lengths_have_heavy_tails() -> None:
+    # The width of Mantegna's numerator: 1 for index 1, 0.6966 for 1.5.
+    assert numerator_width(1.0) == pytest.approx(1.0)
+    assert numerator_width(1.5) == pytest.approx(0.69657, abs=1e-4)
+
+
+def test_human_steers_by_keys() -> None:
+    world = make_world({"type": "human", "keys": "arrowkeys"}, positions=[[2.5, 2.5]])
+    world.keys |= {"up", "right"}
+    world.evaluate(2)
+    assert actions(world) == [[0.02, -0.2]]
+    world.evaluate(60)
+    assert actions(world) == [[0.3, -1.5]]
+    world.keys -= {"up", "right"}
+    world.evaluate(1)
+    assert actions(world) == [[0.29, -1.4]]
+    world.evaluate(60)
+    assert actions(world) == [[0.0, 0.0]]
+    with pytest.raises(FleetSimError, match="Did you mean 'wasd'"):
+        make_world({"type": "human", "keys": "wads"})
+
+
+def test_boids_keep_apart_go_along_and_stay_inside() -> None:
+    world = make_world("boids", count=40, size=[8, 8], agent={"agent_radius": 0.05})
+    metrics = ["Polarization", "NearestNeighbourDistance", "TotalCollisions"]
+    for name in metrics:
+        world.add_metric(METRICS[name]())
+    world.evaluate(300)
+    positions = world.everyone.positions
+    assert ((positions > 0.1) & (positions < 7.9)).all()
+    assert world.metric("NearestNeighbourDistance").value > 0.15
+    assert world.metric("TotalCollisions").value < 20
+
+
+def test_boids_heed_one_team_only() -> None:
+    spec = {"type": "boids", "target_team": "b", "wall_distance": 0.0}
+    world = make_world(spec, positions=[[2.0, 2.5], [3.0, 2.5]], angles=[0.0, np.pi / 2], agent={"team": "a"})
+    world.evaluate(10)
+    assert world.everyone.headings.tolist() == pytest.approx([0.0, np.pi / 2])
+    world.spawn({"type": "MazeAgent", "controller": "static", "team": "b"}, [2.4, 2.9], 0.0)
+    world.evaluate(10)
+    assert world.everyone.headings[0] > 0.05
+
+
+def test_cyclic_pursuit_ends_on_the_circle_of_the_theory() -> None:
+    spec = {"type": "cyclic_pursuit", "speed": 0.3, "gain": 1.0}
+    world = make_world(spec, count=6, size=[10, 10], agent={"agent_radius": 0.01, "collides": False})
+    world.evaluate(1500)
+    offsets = world.everyone.positions - world.everyone.positions.mean(axis=0)
+    assert np.hypot(*offsets.T) == pytest.approx(0.3 / (np.pi / 6), rel=0.02)
+
+
+def test_follow_keeps_the_gap_and_the_leader_leads() -> None:
+    start = [[2.0 - 0.3 * index, 1.5] for index in range(5)]
+    world = make_world({"type": "follow", "gap": 0.4, "lead": [0.3, 0.4]}, positions=start, angles=[0.0] * 5)
+    world.evaluate(400)
+    ways = np.diff(world.everyone.positions, axis=0)
+    assert np.hypot(*ways.T) == pytest.approx(0.4, abs=0.05)
+    assert actions(world)[0] == [0.3, 0.4]
+    world = make_world({"type": "follow", "leader": "boss"}, positions=start[1:], angles=[0.0] * 4)
+    boss = world.spawn(
+        {"type": "MazeAgent", "name": "boss", "controller": {"type": "static", "output": [0.2, 0.3]}}, start[0], 0.0
+    )
+    world.evaluate(300)
+    assert np.hypot(*(world.everyone.positions[0] - boss.position)) == pytest.approx(0.4, abs=0.05)
+
+
+def test_orca_brings_all_to_the_other_side_without_a_touch() -> None:
+    angles = np.linspace(0.0, 2.0 * np.pi, 10, endpoint=False)
+    ring = np.stack((np.cos(angles), np.sin(angles)), axis=1)
+    spec = {"type": "orca", "waypoints": (2.5 - 2.0 * ring).tolist(), "horizon": 3.0}
+    world = make_world(spec, positions=2.5 + 2.0 * ring, angles=angles + np.pi)
+    world.add_metric(METRICS["TotalCollisions"]())
+    world.evaluate(500)
+    assert np.hypot(*(world.everyone.positions - (2.5 - 2.0 * ring)).T).max() < 0.1
+    assert world.metric("TotalCollisions").value == 0
+
+
+def test_orca_stays_clear_of_walls_and_of_who_does_not_yield() -> None:
+    spec = {"type": "orca", "static_waypoint": [4.95, 2.5], "horizon": 3.0}
+    world = make_world(spec, positions=[[1.0, 2.5]], angles=[0.0])
+    stone = {"type": "MazeAgent", "agent_radius": 0.2, "controller": "static"}
+    world.spawn(stone, [2.5, 2.5], 0.0)
+    world.add_metric(METRICS["TotalCollisions"]())
+    world.evaluate(400)
+    assert world.metric("TotalCollisions").value == 0
+    x, y = world.everyone.positions[0].tolist()
+    assert (4.6 < x < 4.9, abs(y - 2.5) < 0.3) == (True, True)
+
+
+@pytest.mark.parametrize("params", [{}, {"static_waypoint": [1, 1], "sensor_id": 0}])
+def test_orca_has_one_kind_of_goal(params: dict[str, Any]) -> None:
+    with pytest.raises(FleetSimError, match="give one of static_waypoint, waypoints and sensor_id"):
+        make_world({"type": "orca", **params})
