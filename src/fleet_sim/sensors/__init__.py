@@ -6,6 +6,7 @@ One kind per file, a `SensorKind` that reads all of its sensors in one call; its
 from __future__ import annotations
 
 from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
+from fleet_sim.sensors.camera import Camera
 from fleet_sim.sensors.contact import Contact
 from fleet_sim.sensors.imu import Imu
 from fleet_sim.sensors.lidar import Lidar
@@ -22,6 +23,7 @@ from fleet_sim.sensors.registry import (
 from fleet_sim.sensors.system import SensorSystem
 
 _BUILT_IN: dict[str, type[SensorKind]] = {
+    "camera": Camera,
     "contact": Contact,
     "imu": Imu,
     "lidar": Lidar,

@@ -1,0 +1,145 @@
+"""Cameras: colours, depth and ids, rendered one by one in the steps in which they are due."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bytes, Floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.sensors.base import Batch, Reading, SensorContext, SensorKind, SensorParams
+from fleet_sim.sensors.camera_noise import noisy_colours, noisy_depth
+from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
+from fleet_sim.sensors.render.renderer import Renderer, make_renderer
+from fleet_sim.sensors.render.shot import CHANNELS, Float32s, Frame, Int32s, Shot, check_channels
+from fleet_sim.settings import setting
+
+FrameKind = Literal["body", "optical"]
+Channel = Literal["rgb", "depth", "ids", "links"]
+RendererName = Literal["auto", "opengl", "tiny"]
+
+
+@dataclass(frozen=True)
+class CameraSensorParams(SensorParams):
+    """A camera without distortion. What is not among its channels is not rendered."""
+
+    default_name: ClassVar[str] = "camera"
+
+    rate: float | None = setting(10.0, above=0, unit="Hz", doc="Pictures per simulated second; null: at each step.")
+    width: int = setting(320, low=1, high=MAX_SIDE, unit="px", doc="Width of its pictures.")
+    height: int = setting(240, low=1, high=MAX_SIDE, unit="px", doc="Height of its pictures.")
+    horizontal_fov: float = setting(
+        math.pi / 3, low=1e-3, high=math.pi - 1e-3, unit="rad", doc="Opening angle, with square pixels."
+    )
+    intrinsics: tuple[float, float, float, float] | None = setting(
+        None, unit="px", doc="fx, fy, cx, cy in place of the opening angle; whole numbers are centres of pixels."
+    )
+    near: float = setting(0.05, low=1e-4, unit="m", doc="What is nearer is not seen.")
+    far: float = setting(100.0, above=0, unit="m", doc="What is farther is not seen; its depth is infinite.")
+    channels: tuple[Channel, ...] = setting(("rgb", "depth"), doc="What it sees; each channel costs time.")
+    frame: FrameKind = setting(
+        "body", doc="What its pose places: body, x forward and z up, or optical, z forward and y down."
+    )
+    rgb_noise: float = setting(0.0, low=0, high=1, doc="Standard deviation of colours, as a share of full brightness.")
+    depth_noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of depth.")
+    renderer: RendererName = setting("auto", doc="What draws: opengl, tiny (PyBullet's own), or the best there is.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_channels(self.channels)
+        if self.far <= self.near:
+            raise InvalidValueError(f"far: must be beyond near, {self.near} m, got {self.far} m")
+        self.lens()
+
+    def lens(self) -> Intrinsics:
+        """Return the size and projection of its pictures."""
+        if self.intrinsics is not None:
+            return Intrinsics(self.width, self.height, *self.intrinsics)
+        return Intrinsics.from_fov(self.width, self.height, self.horizontal_fov)
+
+
+@dataclass(frozen=True, eq=False)
+class CameraReading(Reading):
+    """One picture. Channels that the camera does not have are None.
+
+    - `rgb` (H, W, 3) uint8.
+    - `depth` (H, W) float32: m along the optical axis, +inf where nothing is between near and far.
+    - `ids` (H, W) int32: object id of the entity seen, -1 for the floor and for nothing.
+    - `links` (H, W) int32: index of the link seen, -1 for a base and where `ids` is -1.
+    - `position` (3,), `orientation` (4,): where the optical frame (x right, y down, z forward) was in the world.
+    - `intrinsics`: size and projection; `intrinsics.matrix` is K.
+    """
+
+    rgb: Bytes | None
+    depth: Float32s | None
+    ids: Int32s | None
+    links: Int32s | None
+    position: Floats
+    orientation: Floats
+    intrinsics: Intrinsics
+
+    def points(self) -> npt.NDArray[np.float32]:
+        """Return what each pixel shows as points (H, W, 3) in the optical frame, NaN where there is nothing.
+
+        Raises InvalidValueError for a camera without depth.
+        """
+        if self.depth is None:
+            raise InvalidValueError("points are made from depth; give the camera the channel 'depth'")
+        return self.intrinsics.back_project(self.depth)
+
+
+class Camera(SensorKind):
+    """Renders cameras. Those of one rate are spread over the steps of its period, so that no step renders all."""
+
+    params_class = CameraSensorParams
+    reading_class = CameraReading
+    spread = True
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._renderers: dict[str, Renderer] = {}
+
+    def renderer(self, choice: str = "auto") -> Renderer:
+        """Return what draws for cameras that ask for `choice`, made when first needed."""
+        renderer = self._renderers.get(choice)
+        if renderer is None:
+            renderer = self._renderers[choice] = make_renderer(self.context.mirror, choice)
+        return renderer
+
+    def sense(self, batch: Batch) -> dict[str, Any]:
+        """Return a picture per camera, and where it was taken."""
+        params: CameraSensorParams = batch.params
+        renderer, lens = self.renderer(params.renderer), params.lens()
+        channels = check_channels(params.channels)
+        orientations = batch.orientations
+        if params.frame == "body":
+            orientations = optical_orientations(orientations)
+        frames = [
+            renderer.render(Shot(lens, position, orientation, params.near, params.far, channels))
+            for position, orientation in zip(batch.positions, orientations, strict=True)
+        ]
+        for frame, key in zip(frames, batch.keys.tolist(), strict=True):
+            _spoil(frame, params, key, batch.tick)
+        return {
+            **{name: [_frozen(getattr(frame, name)) for frame in frames] for name in CHANNELS},
+            "position": batch.positions,
+            "orientation": orientations,
+            "intrinsics": [lens] * len(frames),
+        }
+
+
+def _spoil(frame: Frame, params: CameraSensorParams, key: int, tick: int) -> None:
+    if params.rgb_noise and frame.rgb is not None:
+        noisy_colours(frame.rgb, params.rgb_noise, key, tick)
+    if params.depth_noise and frame.depth is not None:
+        noisy_depth(frame.depth, params.depth_noise, params.near, params.far, key, tick)
+
+
+def _frozen(array: npt.NDArray[np.generic] | None) -> npt.NDArray[np.generic] | None:
+    if array is not None:
+        array.flags.writeable = False
+    return array
