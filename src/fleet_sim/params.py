@@ -50,7 +50,7 @@ class SimulationParams(Checked):
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Acting on dynamic bodies, world frame.")
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
     model_paths: list[str] = setting(
-        factory=list, doc="Folders searched first for robot models by name; this version takes files only."
+        factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."
     )
     pose_flush: Literal["step", "demand"] = setting(
         "demand", doc="Write moved poses to the engine in each step, or when something asks the engine."

@@ -49,6 +49,7 @@ from fleet_sim.facade.sensors import SensorFacade
 from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
 from fleet_sim.kinematics.links import WorldLinks
+from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.modes import CollisionDetectionMethod
 from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.joints import advance_joints
@@ -130,6 +131,7 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
+        self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
         self.world.on_remove.append(self._release_carried)
         WorldLinks(self.world)
         install_laws(self.world)

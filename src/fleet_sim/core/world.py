@@ -62,6 +62,8 @@ class World(BodyColumns):
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
+        self.model_paths: tuple[str, ...] = ()
+        """Folders searched first for robot models by name."""
         self.law_names: list[str] = ["immovable"]
         """Motion laws by number; 0 is for what cannot move."""
         self.make_controllers: Callable[[Any], Any] = no_controllers

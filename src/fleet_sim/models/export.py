@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -31,13 +32,23 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
     `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
+    folders = tuple(map(str, (*search_paths, *get_search_paths())))
+    found = _bullet_file(model, folders)
+    if not Path(found).is_file():  # someone emptied the cache folder
+        _bullet_file.cache_clear()
+        found = _bullet_file(model, folders)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     file = Path(model.path)
     is_xacro = file.suffix == XACRO_SUFFIX
     content = expand_xacro(file) if is_xacro else file.read_bytes()
     root = read_text(content, model.path)
     if root.tag != "robot":
         return str(keep(urdf_text(model).encode(), f"{file.stem}.urdf"))
-    finder = MeshFinder(file, [Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())])
+    finder = MeshFinder(file, [Path(folder).expanduser() for folder in folders])
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     text = content.decode(errors="replace")
     plain = read_optenv(text)

@@ -31,11 +31,11 @@ def get_search_paths() -> list[str]:
     return [str(folder) for folder in _folders]
 
 
-def checked_folder(directory: str | Path) -> Path:
-    """Return the absolute path of a folder; raises InvalidValueError with the closest names beside it."""
+def checked_folder(directory: str | Path, what: str = "search path") -> Path:
+    """Return the absolute path of a folder; raises InvalidValueError naming `what`, with the closest names beside."""
     folder = Path(directory).expanduser().resolve()
     if not folder.is_dir():
         beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
         near = [entry.name for entry in beside if entry.is_dir()]
-        raise InvalidValueError(f"there is no folder {str(folder)!r}.{did_you_mean(folder.name, near)}")
+        raise InvalidValueError(f"{what}: there is no folder {str(folder)!r}.{did_you_mean(folder.name, near)}")
     return folder
