@@ -152,6 +152,18 @@ XACRO = """<robot name="bot" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <link name="base"><visual><geometry><box size="$(arg size) 1 ${2 * 3}"/></geometry></visual></link></robot>"""
 
 
+def test_relative_meshes_and_plain_suffixes_of_xacro(tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    shape = '<mesh filename="meshes/m.obj" scale="${1 + 1} 1 1"/>'
+    text = XACRO.replace('<box size="$(arg size) 1 ${2 * 3}"/>', shape)
+    for name in ("bot.xacro", "robot.urdf"):
+        (tmp_path / name).write_text(text)
+        geometry = fleet_sim.load_robot_model(resolve_urdf(str(tmp_path / name))).visuals[0].geometry
+        assert geometry.mesh_path == str(tmp_path / "meshes" / "m.obj") and geometry.mesh_scale == (2.0, 1.0, 1.0)
+
+
 def test_xacro_files_are_expanded_in_process(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     file = tmp_path / "bot.urdf.xacro"

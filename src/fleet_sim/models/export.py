@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from fleet_sim.core.robot_model import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.generated import XACRO_SUFFIX, expand_xacro, keep
+from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.markup import read_optenv, read_text
 from fleet_sim.models.meshes import MeshFinder, seen_by_pybullet
@@ -21,7 +20,6 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
-_FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
 
 
 def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
@@ -43,22 +41,21 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
 @lru_cache(maxsize=256)
 def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     file = Path(model.path)
-    is_xacro = file.suffix == XACRO_SUFFIX
-    content = expand_xacro(file) if is_xacro else file.read_bytes()
+    content = content_of(file)
     root = read_text(content, model.path)
     if root.tag != "robot":
         return str(keep(urdf_text(model).encode(), f"{file.stem}.urdf"))
     finder = MeshFinder(file, [Path(folder).expanduser() for folder in folders])
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
-    text = content.decode(errors="replace")
-    plain = read_optenv(text)
-    if plain == text and not is_xacro and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
+    plain = read_optenv(content.decode(errors="surrogateescape"))
+    untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
+    if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
         return model.path
     # Textures lie where PyBullet looks, beside the file.
     textures = {texture.need("filename") for texture in root.walk("texture")}
     places |= {name: seen_by_pybullet(file, name) or name for name in textures}
-    filled = _FILE.sub(lambda found: found[1] + quoteattr(places.get(found[2][1:-1], found[2][1:-1])), plain)
-    return str(keep(filled.encode(), f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
+    filled = fill_places(plain, places).encode(errors="surrogateescape")
+    return str(keep(filled, f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
 
 
 def urdf_text(model: RobotModel) -> str:

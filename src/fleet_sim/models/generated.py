@@ -8,13 +8,22 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import re
 import tempfile
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.models.markup import read_bytes
+from fleet_sim.models.meshes import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
+# Some files with plain suffixes are xacro all the same; other elements of xacro are leftovers of an expansion.
+_FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
+_XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
 def cache_folder() -> Path:
@@ -41,6 +50,15 @@ def keep(content: bytes, name: str) -> Path:
     return path
 
 
+def content_of(path: Path) -> bytes:
+    """Return the XML of a description file, expanded where it is xacro, by its suffix or by what is in it.
+
+    Raises InvalidValueError for a file that cannot be read, and as `expand_xacro` does.
+    """
+    content = read_bytes(path)
+    return expand_xacro(path) if path.suffix == XACRO_SUFFIX or _XACRO.search(content) else content
+
+
 def expand_xacro(path: Path, arguments: str = "") -> bytes:
     """Return the URDF that the xacro file `path` expands to, given "name:=value name:=value".
 
@@ -60,6 +78,24 @@ def expand_xacro(path: Path, arguments: str = "") -> bytes:
 
 
 def expanded_file(path: Path, arguments: str = "") -> Path:
-    """Return a URDF file with what the xacro file `path` expands to."""
+    """Return a URDF file with what the xacro file `path` expands to; it is expanded anew when the file changes."""
+    status = path.stat()
+    found = _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
+    if not found.is_file():  # someone emptied the cache folder
+        _expanded_file.cache_clear()
+    return found if found.is_file() else _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _expanded_file(path: Path, arguments: str, _changed: int, _size: int) -> Path:
     name = path.name.removesuffix(XACRO_SUFFIX)
-    return keep(expand_xacro(path, arguments), name if name.endswith(".urdf") else f"{name}.urdf")
+    text = expand_xacro(path, arguments).decode()
+    # The copy lies elsewhere, so what was relative to the file is written in full.
+    names = {found[2][1:-1] for found in _FILE.finditer(text) if "://" not in found[2]}
+    content = fill_places(text, {name: seen_by_pybullet(path, name) or name for name in names}).encode()
+    return keep(content, name if name.endswith(".urdf") else f"{name}.urdf")
+
+
+def fill_places(text: str, places: Mapping[str, str]) -> str:
+    """Return the XML `text` with the names of files in `places` replaced by the paths there."""
+    return _FILE.sub(lambda found: found[1] + quoteattr(places.get(found[2][1:-1], found[2][1:-1])), text)

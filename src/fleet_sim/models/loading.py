@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.models.generated import XACRO_SUFFIX, expand_xacro
+from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.meshes import MeshFinder, MeshLimits
 from fleet_sim.models.mjcf import read_mjcf
@@ -59,9 +59,7 @@ class _Source:
     def read(self) -> RobotModel:
         """Return the model that the file describes."""
         path, meshes = str(self._file), self._finder(self._file)
-        if self._file.suffix == XACRO_SUFFIX:
-            return read_urdf(read_text(expand_xacro(self._file), path), path, meshes)
-        root = read_file(self._file)
+        root = read_text(content_of(self._file), path)
         readers: dict[str, Callable[[], RobotModel]] = {
             "robot": lambda: read_urdf(root, path, meshes),
             "sdf": lambda: read_sdf(root, path, meshes, self._include),

@@ -106,11 +106,16 @@ def read_optenv(text: str) -> str:
 
 def read_file(path: Path) -> Element:
     """Return the root element of the XML file `path`; raises InvalidValueError naming file and line."""
+    return read_text(read_bytes(path), str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a description file; raises InvalidValueError where it cannot be read or is too large."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise InvalidValueError(f"{path}: {size} bytes are too many for a robot description ({MAX_BYTES} at most)")
-        return read_text(path.read_bytes(), str(path))
+        return path.read_bytes()
     except OSError as error:
         raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}") from error
 
