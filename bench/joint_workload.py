@@ -1,4 +1,4 @@
-"""The workload of arms that both simulators run: pandas, kinematic, no collision checks, all joints moving all the time.
+"""The workload of arms that both simulators run: kinematic pandas, no collision checks, all joints always moving.
 
 Every arm goes to and fro between two poses, which are far enough from each other that no joint arrives while steps are
 measured.

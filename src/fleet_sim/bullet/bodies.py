@@ -22,6 +22,14 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
 
 _EMPTY = BodyShape()
+_MATERIAL = {
+    "friction": "lateralFriction",
+    "rolling_friction": "rollingFriction",
+    "restitution": "restitution",
+    "linear_damping": "linearDamping",
+    "angular_damping": "angularDamping",
+}
+"""Columns of materials, and what changeDynamics calls them."""
 
 
 class BulletColumns(ColumnTable):
@@ -118,6 +126,7 @@ class BulletBodies:
             self._enter(rows, self._create_plain(shape, mass, positions, orientations), mass)
         if mass > 0.0:
             self._write_velocities(rows)
+        self.refresh_materials(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
         """Return new bodies; all but those that fill the gaps of removed ones come from one call."""
@@ -170,6 +179,7 @@ class BulletBodies:
         table.clear_rows(rows)
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]
+        self.world.material.behind[rows] = True
         table.mass[rows] = mass
         highest = max(bodies)
         if highest >= len(self._row_of_body):
@@ -228,6 +238,21 @@ class BulletBodies:
         self.version += len(plain) > 0
         table.mass[plain] = plain_masses
         world.bullet_behind[plain] = True
+
+    def refresh_materials(self, rows: Rows) -> None:
+        """Tell PyBullet what changed of the materials of `rows`, which have bodies; joints' dampings are their own."""
+        material, client = self.world.material, self.client
+        changed = rows[material.behind[rows]]
+        if not len(changed):
+            return
+        material.behind[changed] = False
+        values = np.stack([getattr(material, name)[changed] for name in _MATERIAL], axis=1)
+        for index in np.flatnonzero((values >= 0.0).any(axis=1)).tolist():
+            row, body = int(changed[index]), int(self.table.body[changed[index]])
+            given = zip(_MATERIAL.values(), values[index].tolist(), strict=True)
+            options = {option: value for option, value in given if value >= 0.0}
+            for link in range(-1, client.getNumJoints(body) if self.table.model[row] else 0):
+                client.changeDynamics(body, link, **options)
 
     def create_loose(self, shape: BodyShape) -> int:
         """Return a new kinematic body of `shape` at the origin that stands for no row and cannot be seen."""

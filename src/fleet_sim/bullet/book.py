@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
+from fleet_sim.core.contacts import TouchPoint
 
 
 class BulletBook:
@@ -25,3 +26,7 @@ class BulletBook:
     def pose_written(self, rows: Rows) -> None:
         """Hear that poses of `rows` were written outside a step."""
         self._mirror.pose_written(rows)
+
+    def contacts(self, row: int) -> list[TouchPoint]:
+        """Return the contacts of the entity in the last step, each with the rows and links that touch."""
+        return self._queries.contacts(row)

@@ -228,6 +228,7 @@ class BulletMirror:
             behind = rows[world.bullet_behind[rows]]
         if len(behind):
             bodies.refresh_masses(behind)
+            bodies.refresh_materials(behind)
             bodies.write_poses(behind, world.position[behind], world.orientation[behind])
             world.bullet_behind[behind] = False
         self._sync_joints(rows)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
+from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial.shapes import ShapeKind
@@ -102,6 +104,19 @@ class BulletQueries:
         upper = np.array([box[1] for box in boxes], np.float64).reshape(-1, 3)
         return lower, upper
 
+    def contacts(self, row: int) -> list[TouchPoint]:
+        """Return where the entity in `row` touched anything in the last step of physics, in the engine's order."""
+        mirror = self.mirror
+        body = int(mirror.bodies.table.body[row])
+        if body == NO_BODY or not mirror.client.connected:
+            return []
+        points = mirror.client.getContactPoints(bodyA=body) or ()
+        others = mirror.rows_of_bodies([point[2] for point in points]).tolist()
+        return [
+            TouchPoint(other, point[3], point[4], point[6], point[7], point[8], point[9], _friction(point))
+            for other, point in zip(others, points, strict=True)
+        ]
+
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
         """Return centre and half extents (3,), (3,) of the box in the body frame around what collides of a shape.
 
@@ -152,6 +167,13 @@ class BulletQueries:
         lower = [min(box[0][axis] for box in boxes) for axis in range(3)]
         upper = [max(box[1][axis] for box in boxes) for axis in range(3)]
         return lower, upper
+
+
+def _friction(point: Any) -> Vector:
+    """Return the force along the surface of one of PyBullet's contact points."""
+    first, first_way, second, second_way = point[10:14]
+    x, y, z = (first * a + second * b for a, b in zip(first_way, second_way, strict=True))
+    return x, y, z
 
 
 def _is_pure(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 
 
@@ -43,6 +43,7 @@ class BulletCheckpoints:
             return None
         mirror.ensure()
         mirror.bodies.refresh_masses(world.rows)
+        mirror.bodies.refresh_materials(world.rows)
         if mirror.bodies.stepped_version != mirror.bodies.version:
             # Going back finds contacts before the first step; so does setting out, or the two would differ.
             mirror.client.performCollisionDetection()
@@ -56,6 +57,7 @@ class BulletCheckpoints:
             return
         if saved.epoch == mirror.client.epoch and saved.version == mirror.bodies.version:
             mirror.client.restoreState(saved.number)
+            mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
             rows = np.flatnonzero(world.dynamic & world.alive)
             world.bullet_behind[rows] = False
             world.robots.joints_behind[rows] = False

@@ -50,6 +50,9 @@ class BodyBook(Protocol):
     def pose_written(self, rows: Rows) -> None:
         """Hear that poses of `rows` were written outside a step."""
 
+    def contacts(self, row: int) -> list[Any]:
+        """Return the contacts of the entity in the last step, each with the rows and links that touch."""
+
 
 class LinkBook(Protocol):
     """The links of robots."""
@@ -139,6 +142,10 @@ class Unconnected:
     def named(self, row: int, name: str) -> Any:
         """Raise StateError."""
         raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
+
+    def contacts(self, row: int) -> list[Any]:
+        """Nothing touches."""
+        return []
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Raise StateError."""

@@ -63,6 +63,17 @@ class BodyColumns(ColumnTable):
     bounds_behind: Bools = column(bool, writer="whoever writes a pose", doc="AABB is of an older pose", hashed=False)
 
 
+class MaterialColumns(ColumnTable):
+    """What the physics engine knows of a body besides its mass; -1: what its description or the engine says."""
+
+    friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="lateral, of all its links")
+    rolling_friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="of all its links")
+    restitution: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="0 dull, 1 bounces back")
+    linear_damping: Floats = column(float, default=-1.0, unit="1/s", writer="spawning, set_material")
+    angular_damping: Floats = column(float, default=-1.0, unit="1/s", writer="spawning, set_material")
+    behind: Bools = column(bool, writer="set_material", doc="PyBullet has older values", hashed=False)
+
+
 class MotionColumns(ColumnTable):
     """How agents move: limits, what they were told to do, and how far they are with it."""
 

@@ -17,7 +17,7 @@ from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.ports import ActionBook, BodyBook, LinkBook, SensorBook, Unconnected, no_controllers
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.schema import BodyColumns, MotionColumns
+from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError, unknown_name
@@ -47,7 +47,13 @@ class World(BodyColumns):
         self.random = RandomStreams(seed)
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
-        self.tables: dict[str, ColumnTable] = {"body": self, "motion": self.motion, "robots": self.robots}
+        self.material = MaterialColumns(capacity)
+        self.tables: dict[str, ColumnTable] = {
+            "body": self,
+            "motion": self.motion,
+            "robots": self.robots,
+            "material": self.material,
+        }
         self.waypoints = WaypointPool()
         self.joints = JointPool()
         self.models: list[RobotModel] = []
@@ -296,6 +302,7 @@ class World(BodyColumns):
         self.version += 1
         for listener in self.on_spawn:
             listener(back)
+        self.material.behind[self.rows] = True
         self.touch(self.rows)
         self.touch_joints(self.rows)
 

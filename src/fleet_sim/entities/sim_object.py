@@ -13,6 +13,7 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
+from fleet_sim.entities.materials import Contact, contacts_of, set_material
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
@@ -231,6 +232,30 @@ class SimObject:
     def mass(self) -> float:
         """Mass in kg; 0 for kinematic bodies."""
         return float(self._world.mass[self.row])
+
+    def set_mass(self, mass: float) -> None:
+        """Change the mass in kg; with physics on, an object of mass 0 is kinematic from the next step on.
+
+        Raises StateError for a robot whose joints would need other motors: what moves them is chosen once.
+        """
+        row, world = self.row, self._world
+        kilograms = as_float(mass, "mass in kg", low=0.0)
+        if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
+            raise StateError(f"{self!r} was spawned {'with' if world.robots.motors[row] else 'without'} motors")
+        world.mass[row] = kilograms
+        world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
+        world.bullet_behind[row] = True
+
+    def set_material(self, **values: float) -> None:
+        """Change `friction`, `rolling_friction`, `restitution`, `linear_damping` or `angular_damping`.
+
+        They count with physics on, from the next step. Raises InvalidValueError, and UnknownNameError for other names.
+        """
+        set_material(self._world, self.row, values)
+
+    def get_contacts(self) -> list[Contact]:
+        """Return where the entity touched anything in the last step of physics; nothing without physics."""
+        return contacts_of(self._world, self.row)
 
     @property
     def pickable(self) -> bool:

@@ -36,6 +36,11 @@ class SimObjectSpawnParams(Checked):
     collision_frame_pose: Pose | None = pose_setting(doc="Where the collision shape sits in the body.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
     block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as the simulation says.")
+    friction: float | None = setting(None, low=0, doc="Of its surface; null: as described, or the engine's 0.5.")
+    rolling_friction: float | None = setting(None, low=0, doc="Against rolling; null: as described, or 0.")
+    restitution: float | None = setting(None, low=0, high=1, doc="How much it bounces; null: as described, or 0.")
+    linear_damping: float | None = setting(None, low=0, unit="1/s", doc="Of its motion; null: 0.04.")
+    angular_damping: float | None = setting(None, low=0, unit="1/s", doc="Of its turning; null: 0.04.")
     user_data: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the entity.")
 
     @classmethod

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
+from fleet_sim.entities.materials import MATERIAL, checked_material
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
@@ -34,6 +35,7 @@ class Template:
     plugins: Sequence[tuple[Any, Any]] = ()
     sensors: Sequence[Any] = ()
     robot: RobotPlan | None = None
+    material: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_python_parts(self) -> bool:
@@ -46,6 +48,8 @@ class Template:
             getattr(world, name)[rows] = value
         for name, value in self.motion.items():
             getattr(world.motion, name)[rows] = value
+        for name, value in self.material.items():
+            getattr(world.material, name)[rows] = value
         if self.robot is not None:
             self.robot.write(world, rows)
 
@@ -65,15 +69,26 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
         "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
     }
     body.update(_shape_columns(world, params, model))
+    given = {name: getattr(params, name) for name in MATERIAL}
+    material = checked_material({name: value for name, value in given.items() if value is not None})
     if not isinstance(params, AgentSpawnParams):
-        return Template(body, {}, dict(params.user_data))
+        return Template(body, {}, dict(params.user_data), material=material)
     plan = plan_controllers(world, params.controller)
     plan.make()  # what cannot be made is refused here, before anything is spawned
     plugins = _checked_plugins(params.plugins)
     motion = _motion_columns(world, params, plan)
     sensors = world.sensors.plan(params.sensors)
     robot = None if model is None else plan_robot(params, model, motors=body["dynamic"])
-    return Template(body, motion, dict(params.user_data), plan.make, plugins, sensors, robot)
+    return Template(
+        body,
+        motion,
+        dict(params.user_data),
+        make_controllers=plan.make,
+        plugins=plugins,
+        sensors=sensors,
+        robot=robot,
+        material=material,
+    )
 
 
 def _model(params: SimObjectSpawnParams) -> RobotModel | None:

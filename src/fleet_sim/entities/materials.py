@@ -1,0 +1,53 @@
+"""What surfaces and bodies are like for the physics engine, and what they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import as_float
+from fleet_sim.core.contacts import TouchPoint, Vector
+from fleet_sim.core.world import World
+from fleet_sim.errors import unknown_name
+
+MATERIAL = ("friction", "rolling_friction", "restitution", "linear_damping", "angular_damping")
+"""The columns of materials."""
+
+
+class Contact(NamedTuple):
+    """A point where an entity touches another, as in TouchPoint; `other` is its handle, None for the floor."""
+
+    other: object | None
+    link: int
+    other_link: int
+    position: Vector
+    normal: Vector
+    distance: float
+    normal_force: float
+    friction: Vector
+
+
+def checked_material(values: Mapping[str, float]) -> dict[str, float]:
+    """Return `values` by name of column; raises InvalidValueError and UnknownNameError."""
+    checked = {}
+    for name, value in values.items():
+        if name not in MATERIAL:
+            raise unknown_name("property of a material", name, MATERIAL)
+        checked[name] = as_float(value, name, low=0.0, high=1.0 if name == "restitution" else np.inf)
+    return checked
+
+
+def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
+    """Change the material of the entity in `row`, from the next step on."""
+    for name, value in checked_material(values).items():
+        getattr(world.material, name)[row] = value
+    world.material.behind[row] = True
+    world.bullet_behind[row] = True
+
+
+def contacts_of(world: World, row: int) -> list[Contact]:
+    """Return where the entity in `row` touched anything in the last step of physics."""
+    found: list[TouchPoint] = world.bodies.contacts(row)
+    return [Contact(None if point.other < 0 else world.handles[point.other], *point[1:]) for point in found]
