@@ -1,6 +1,6 @@
 """The workload of arms that both simulators run: kinematic pandas, no collision checks, all joints always moving.
 
-Every arm goes to and fro between two poses, which are far enough from each other that no joint arrives while steps are
+Every arm goes back and forth between two poses, far enough from each other that no joint arrives while steps are
 measured.
 """
 
