@@ -49,6 +49,8 @@ class JointColumns(ColumnTable):
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
+    wheel_rate: Floats = column(float, unit="rad/m", writer="spawning", doc="turned per m rolled ahead, 0: no wheel")
+    wheel_offset: Floats = column(float, unit="m", frame="body", writer="spawning", doc="of a wheel, to the left")
     moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")
     motor_behind: Bools = column(
         bool, writer="joint commands", doc="the engine's motor has an older command", hashed=False

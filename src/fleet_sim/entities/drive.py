@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core import steering
+from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
@@ -71,6 +72,10 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
 def stop(world: World, rows: Rows) -> None:
     """Stop the robots in `rows` at once, where they are; goals and commands are forgotten."""
     steering.halt(world, rows)
+    wheels = world.joints.slots(world.robots, rows)
+    wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]
+    if len(wheels):
+        hold_joints(world, wheels)
     world.motion.reached[rows] = False
     world.motion.blocked_by[rows] = NO_ROW
 

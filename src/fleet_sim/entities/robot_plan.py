@@ -14,6 +14,7 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.entities.spawn_params import AgentSpawnParams
+from fleet_sim.entities.wheels import Wheels, find_wheels
 from fleet_sim.errors import InvalidValueError
 
 
@@ -25,8 +26,14 @@ class RobotPlan:
     motors: bool
     positions: Floats
     tolerances: Floats
+    wheels: Wheels
     joint_tolerance: Any = None
     ik_params: Any = None
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the robot can drive by the motors of its wheels."""
+        return self.motors and self.wheels.driven
 
     def write(self, world: World, rows: Rows) -> None:
         """Give `rows` (N,) their joints."""
@@ -36,6 +43,7 @@ class RobotPlan:
         slots = joints.assign(robots, rows, self.model)
         joints.position[slots] = joints.target[slots] = self.positions
         joints.tolerance[slots] = self.tolerances
+        joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
         for values, value in ((joints.given_tolerances, self.joint_tolerance), (joints.ik_params, self.ik_params)):
             if value is not None:
                 values.update(dict.fromkeys(rows.tolist(), value))
@@ -62,6 +70,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
         motors=motors and count > 0,
         positions=positions,
         tolerances=read_tolerances(model, params.joint_tolerance, np.full(count, DEFAULT_TOLERANCE)),
+        wheels=find_wheels(model, params.wheel_radius, params.wheel_separation),
         joint_tolerance=params.joint_tolerance,
         ik_params=params.ik_params,
     )

@@ -105,7 +105,10 @@ class AgentSpawnParams(SimObjectSpawnParams):
     """
 
     urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
-    motion_mode: str = setting(MotionMode.DIFFERENTIAL, doc="How the base moves: the name of a motion law.")
+    motion_mode: str = setting(
+        MotionMode.DIFFERENTIAL,
+        doc="How the base moves: a motion law. With physics, differential robots with wheels drive by their motors.",
+    )
     use_fixed_base: bool = setting(False, doc="An agent that never drives.")
     max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit.")
     max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit.")
@@ -119,6 +122,10 @@ class AgentSpawnParams(SimObjectSpawnParams):
         reader=read_tolerance_setting,
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="How near to its target a joint counts as there (rad, m): a number, a list by index, or by name.",
+    )
+    wheel_radius: float | None = setting(None, above=0, unit="m", doc="Of driven wheels; null: as described.")
+    wheel_separation: float | None = setting(
+        None, above=0, unit="m", doc="Between left and right driven wheels; null: as described."
     )
     ik_params: IKParams | None = setting(None, doc="How inverse kinematics is solved.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")

@@ -20,7 +20,7 @@ from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.models import load_robot_model, resolve_urdf
-from fleet_sim.modes import CollisionMode, MovementDirection
+from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 
@@ -76,9 +76,9 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     plan = plan_controllers(world, params.controller)
     plan.make()  # what cannot be made is refused here, before anything is spawned
     plugins = _checked_plugins(params.plugins)
-    motion = _motion_columns(world, params, plan)
     sensors = world.sensors.plan(params.sensors)
     robot = None if model is None else plan_robot(params, model, motors=body["dynamic"])
+    motion = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
     return Template(
         body,
         motion,
@@ -172,10 +172,17 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan) -> dict[str, Any]:
+def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan, *, rolls: bool) -> dict[str, Any]:
     settings, mode, laws = plan.params, plan.law or str(params.motion_mode), world.law_names
     if mode not in laws[1:]:
         raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
+    if mode == MotionMode.DIFFERENTIAL and rolls:
+        mode = WHEELS
+    elif mode == WHEELS and not rolls:
+        raise InvalidValueError(
+            f"motion_mode: {WHEELS!r} is for robots with motors (physics on, and a mass) and with wheels on both sides "
+            "whose radius is known; give wheel_radius where they collide as meshes"
+        )
     columns: dict[str, Any] = {
         "law": 0 if params.use_fixed_base else laws.index(mode),
         "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
@@ -187,6 +194,9 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
     columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
+
+WHEELS = "wheels"
+"""The motion law of robots that drive by the motors of their wheels."""
 
 _ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
 

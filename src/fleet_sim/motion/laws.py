@@ -15,6 +15,7 @@ from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
 from fleet_sim.modes import ControllerMode, MotionMode
 from fleet_sim.motion import differential, omni
 from fleet_sim.motion.velocity import follow_velocities
+from fleet_sim.motion.wheels import WheelLaw
 
 VELOCITY = ControllerMode.VELOCITY.code
 IMMOBILE = 0
@@ -111,6 +112,7 @@ def motion_law(index: int) -> MotionLaw:
 _names: list[str] = ["immovable"]
 register_motion_law(OmnidirectionalLaw.name, OmnidirectionalLaw())
 register_motion_law(DifferentialLaw.name, DifferentialLaw())
+register_motion_law(WheelLaw.name, WheelLaw())
 
 
 def install_laws(world: World) -> None:

@@ -44,7 +44,7 @@ def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) ->
 
 
 def expire_commands(world: World, rows: Rows) -> None:
-    """Set the commands of `rows` that have expired to zero."""
+    """End the velocity commands of `rows` whose time is over: they are zero then."""
     motion = world.motion
     expiry = motion.command_expiry.take(rows)
     expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]

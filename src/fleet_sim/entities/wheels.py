@@ -1,0 +1,62 @@
+"""The driven wheels of a robot, read from its description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import FIXED, RobotModel
+from fleet_sim.models.structure import Structure
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+LEVEL = 0.9
+"""How much of a driven wheel's axis points sideways."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wheels:
+    """For each of the M joints that move: rad that the wheel turns per m rolled ahead (0: no driven wheel), and how far
+    to the left of the base frame it is, in m.
+    """
+
+    rates: Floats
+    offsets: Floats
+
+    @property
+    def driven(self) -> bool:
+        """Whether there are wheels on both sides."""
+        return bool((self.offsets[self.rates != 0.0] > 0.0).any() and (self.offsets[self.rates != 0.0] < 0.0).any())
+
+
+def find_wheels(model: RobotModel, radius: float | None = None, separation: float | None = None) -> Wheels:
+    """Return the wheels of `model`: those that hang on its base and turn about a sideways axis.
+
+    `radius` and `separation` (between left and right wheels) in m take the place of what the description says. A wheel
+    whose radius is not known, because it collides as a mesh, does not count.
+    """
+    count = len(model.movable)
+    rates, offsets = np.zeros(count), np.zeros(count)
+    structure = Structure(model)
+    positions, orientations = structure.frames
+    for place, joint in enumerate(model.movable.tolist()):
+        above = list(model.chain(joint))[1:]
+        if not structure.wheel_mask[joint] or any(model.joint_types[link] != FIXED for link in above):
+            continue
+        axis = quaternions.rotate(orientations[[joint]], model.axes[[joint]])[0]
+        size = radius or _radius(model, joint)
+        if abs(axis[1]) < LEVEL or not size:
+            continue
+        rates[place] = np.sign(axis[1]) / size
+        offset = float(positions[joint, 1])
+        offsets[place] = np.sign(offset) * 0.5 * separation if separation else offset
+    return Wheels(rates, offsets)
+
+
+def _radius(model: RobotModel, link: int) -> float:
+    """Return the radius of what collides of a wheel, 0 where it is no round shape."""
+    round_kinds = (ShapeKind.CYLINDER, ShapeKind.SPHERE, ShapeKind.CAPSULE)
+    shapes = [part.geometry for part in model.collisions if part.link == link and part.geometry.kind in round_kinds]
+    return max((shape.radius for shape in shapes), default=0.0)

@@ -1,0 +1,141 @@
+"""The wheels law: robots that the physics engine moves drive by the motors of their wheels.
+
+It steers by what the engine makes of it: robots slip, push and are pushed, and arrive near their goals, not exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.core import joint_steering
+from fleet_sim.core.world import World
+from fleet_sim.modes import ControllerMode, MovementDirection
+from fleet_sim.motion import limits
+from fleet_sim.motion.velocity import expire_commands
+from fleet_sim.spatial import quaternions
+
+IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
+BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
+
+NEAR = 0.02
+"""Metres from the last waypoint at which it counts as reached, where no tolerance was given."""
+PASSED = 0.1
+"""Metres from a waypoint on the way at which the robot heads for the next."""
+ALIGNED, SPIN = 0.02, 0.1
+"""Rad off the final orientation, and rad/s, at which a robot stands as it should."""
+AHEAD = 0.5
+"""Rad off the heading from which on a robot turns on the spot."""
+GAIN = 3.0
+"""Turning speed asked for per rad off the heading, in 1/s."""
+MARGIN = 0.6
+"""Share of its acceleration with which a robot plans to stop."""
+
+
+class WheelLaw:
+    """Drives like the differential law, by the motors of the wheels."""
+
+    name = "wheels"
+
+    def step(self, world: World, rows: Rows, dt: float) -> Rows:
+        """Tell the motors of `rows` what to do for `dt` seconds; return the rows that arrived."""
+        motion = world.motion
+        expire_commands(world, rows)
+        commanded_mask = motion.control[rows] == VELOCITY
+        wanted = np.where(
+            commanded_mask[:, None],
+            np.stack([motion.command_linear[rows, 0], motion.command_angular[rows, 2]], axis=1),
+            0.0,
+        )
+        arrived_mask = np.zeros(len(rows), np.bool_)
+        posed = np.flatnonzero(~commanded_mask)
+        if len(posed):
+            wanted[posed], arrived_mask[posed] = _guide(world, rows[posed])
+        twist = _limited(world, rows, wanted, dt)
+        twist[arrived_mask] = 0.0
+        motion.body_linear[rows, 0], motion.body_angular[rows, 2] = twist[:, 0], twist[:, 1]
+        turn_wheels(world, rows, twist)
+        resting = rows[commanded_mask & ~wanted.any(axis=1) & ~twist.any(axis=1)]
+        motion.control[resting] = IDLE
+        motion.command_expiry[resting] = -1
+        arrived: Rows = rows[arrived_mask]
+        return arrived if len(arrived) else NO_ROWS
+
+
+def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
+    """Let the wheels of `rows` roll as `twist` (N, 2) asks: m/s ahead, rad/s to the left."""
+    joints = world.joints
+    slots = joints.slots(world.robots, rows)
+    owners = np.repeat(np.arange(len(rows)), world.robots.joint_count[rows])
+    wheel_mask = joints.wheel_rate[slots] != 0.0
+    slots, owners = slots[wheel_mask], owners[wheel_mask]
+    speeds = twist[owners, 0] - twist[owners, 1] * joints.wheel_offset[slots]
+    joint_steering.give_joint_velocities(world, slots, speeds * joints.wheel_rate[slots])
+
+
+def _limited(world: World, rows: Rows, wanted: Floats, dt: float) -> Floats:
+    """Return the twists (N, 2) that come next on the way from those commanded last to `wanted`, within the limits."""
+    motion = world.motion
+    before = np.stack([motion.body_linear[rows, 0], motion.body_angular[rows, 2]], axis=1)
+    speeds, accels = _limits(world, rows)
+    change = np.clip(wanted, -speeds, speeds) - before
+    return before + np.clip(change, -accels * dt, accels * dt)
+
+
+def _limits(world: World, rows: Rows) -> tuple[Floats, Floats]:
+    """Return the limits (N, 2) of speed and of acceleration, ahead and turning."""
+    linear_speed, linear_accel = limits.linear_any_way(world.motion, rows)
+    angular_speed, angular_accel = limits.angular_any_way(world.motion, rows)
+    return np.stack([linear_speed, angular_speed], axis=1), np.stack([linear_accel, angular_accel], axis=1)
+
+
+def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
+    """Return the twists (N, 2) that lead `rows` along their paths, and which of them stand at the end."""
+    motion = world.motion
+    offset, distance = _next_waypoints(world, rows)
+    yaw = quaternions.yaws(world.orientation[rows])
+    bearing = quaternions.wrapped(np.arctan2(offset[:, 1], offset[:, 0]) - yaw)
+    _choose_direction(world, rows, bearing)
+    reverse_mask = motion.reverse[rows]
+    # At the goal, whoever overshot a little goes back instead of turning round.
+    reverse_mask = np.where((distance < PASSED) & (np.abs(bearing) > 0.5 * np.pi), True, reverse_mask)
+    reverse_mask = np.where((distance < PASSED) & (np.abs(bearing) <= 0.5 * np.pi), False, reverse_mask)
+    error = np.where(reverse_mask, quaternions.wrapped(bearing - np.pi), bearing)
+    speeds, accels = _limits(world, rows)
+    ahead = np.minimum(speeds[:, 0], np.sqrt(2.0 * MARGIN * accels[:, 0] * distance))
+    ahead = np.where(np.abs(error) > AHEAD, 0.0, ahead * np.cos(error))
+    twist = np.stack([np.where(reverse_mask, -ahead, ahead), GAIN * error], axis=1)
+
+    last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
+    there_mask = last_mask & (distance <= np.maximum(motion.tolerance[rows], NEAR))
+    turning_mask = last_mask & (motion.turning[rows] | there_mask)
+    motion.turning[rows] = turning_mask
+    ends = motion.path_start[rows] + motion.path_length[rows] - 1
+    final = quaternions.wrapped(quaternions.yaws(world.waypoints.orientation[ends]) - yaw)
+    final = np.where(motion.align_final[rows], final, 0.0)
+    twist[turning_mask] = np.stack([np.zeros(len(rows)), GAIN * final], axis=1)[turning_mask]
+    spin = np.abs(world.angular_velocity[rows, 2])
+    return twist, turning_mask & (np.abs(final) < ALIGNED) & (spin < SPIN)
+
+
+def _next_waypoints(world: World, rows: Rows) -> tuple[Floats, Floats]:
+    """Head for the next waypoint where one was passed; return offset (N, 2) and distance (N,) of each row's."""
+    motion = world.motion
+    fresh = rows[motion.path_fresh[rows]]
+    motion.path_fresh[fresh] = motion.turning[fresh] = False
+    while True:
+        at: Ints = motion.path_start[rows] + motion.waypoint[rows]
+        offset = world.waypoints.position[at, :2] - world.position[rows, :2]
+        distance = np.sqrt(offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1])
+        passed = rows[(distance < PASSED) & (motion.waypoint[rows] < motion.path_length[rows] - 1)]
+        if not len(passed):
+            return offset, distance
+        motion.waypoint[passed] += 1
+
+
+def _choose_direction(world: World, rows: Rows, bearing: Floats) -> None:
+    """Decide which end leads: as was asked for, or the nearer one, with some reluctance to change."""
+    motion = world.motion
+    direction = motion.direction[rows]
+    limit = np.where(motion.reverse[rows], 0.4 * np.pi, 0.6 * np.pi)
+    motion.reverse[rows] = (direction == BACKWARD) | ((direction == AUTO) & (np.abs(bearing) > limit))
