@@ -8,7 +8,6 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import StaleHandleError
-from fleet_sim.modes import MotionMode
 from fleet_sim.swarm import unicycle
 from fleet_sim.swarm.agent_config import (
     AgentConfig,
@@ -198,13 +197,9 @@ UnicycleAgent = MazeAgent
 
 
 class DiffDriveAgent(MazeAgent):
-    """Two driven wheels: its actions are the speeds of the left and the right wheel in rad/s.
-
-    It moves along exact arcs of circles.
-    """
+    """Two driven wheels: its actions are the speeds of the left and the right wheel in rad/s."""
 
     config_class = DiffDriveConfig
-    law = MotionMode.DIFFERENTIAL.value
 
     @classmethod
     def twists(cls, config: DiffDriveConfig, actions: Floats) -> Floats:

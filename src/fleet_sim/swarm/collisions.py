@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 ROUNDS = 4
 """Pushing two apart may push one into a third: so often they are looked at again in one step."""
 
+PUSHED = 0.5
+"""How far apart, in the largest radius, two may be of which one may be pushed into the other."""
+
+FEW = 64
+"""Up to so many bodies all pairs are looked at."""
+
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
+
+
+Pairs: TypeAlias = tuple[Rows, Rows]
 
 
 class Bodies(NamedTuple):
@@ -43,9 +52,10 @@ def keep_apart(world: RectangularWorld, movers: Rows) -> None:
     movable_mask = np.isin(rows, movers) & ~swarm.grounded[rows]
     bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
     first = bodies.centres.copy()
-    bodies = _stop_short(world, bodies)
+    pairs = _near_pairs(bodies)
+    bodies = _stop_short(world, bodies, pairs)
     for _ in range(ROUNDS):
-        shift, met_mask, walled_mask = _pushes(world, bodies)
+        shift, met_mask, walled_mask = _pushes(world, bodies, pairs)
         swarm.touching[rows[met_mask | walled_mask]] = True
         swarm.halted[rows[met_mask & swarm.catastrophic[rows]]] = True
         if not shift.any():
@@ -58,13 +68,13 @@ def keep_apart(world: RectangularWorld, movers: Rows) -> None:
         columns.touch(changed)
 
 
-def _stop_short(world: RectangularWorld, bodies: Bodies) -> Bodies:
+def _stop_short(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> Bodies:
     """Put agents with `stop_on_collision` that touch something back to where they were; nothing moves them there."""
     swarm = world.swarm
     careful_mask = swarm.stop_on_collision[bodies.rows] & bodies.movable_mask
     if not careful_mask.any():
         return bodies
-    _, met_mask, walled_mask = _pushes(world, bodies)
+    _, met_mask, walled_mask = _pushes(world, bodies, pairs)
     back_mask = careful_mask & (met_mask | walled_mask)
     rows = bodies.rows[back_mask]
     swarm.touching[rows] = True
@@ -73,11 +83,11 @@ def _stop_short(world: RectangularWorld, bodies: Bodies) -> Bodies:
     return bodies._replace(movable_mask=bodies.movable_mask & ~back_mask)
 
 
-def _pushes(world: RectangularWorld, bodies: Bodies) -> tuple[Floats, Bools, Bools]:
+def _pushes(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bools, Bools]:
     """Return how far each body is to be pushed (N, 2), and which met another body, or a wall or polygon (N,)."""
     shift = np.zeros_like(bodies.centres)
     met_mask = np.zeros(len(shift), np.bool_)
-    first, second = _near_pairs(bodies)
+    first, second = pairs
     x, y = (bodies.centres[first] - bodies.centres[second]).T
     distances = np.sqrt(x * x + y * y)
     depths = bodies.radii[first] + bodies.radii[second] - distances
@@ -101,16 +111,21 @@ def _pushes(world: RectangularWorld, bodies: Bodies) -> tuple[Floats, Bools, Boo
     return shift, met_mask, walled_mask
 
 
-def _near_pairs(bodies: Bodies) -> tuple[Rows, Rows]:
-    """Return the places of pairs of bodies whose boxes overlap and of which one may move."""
+def _near_pairs(bodies: Bodies) -> Pairs:
+    """Return the places of pairs of bodies that may come to overlap in this step, and of which one may move."""
+    if len(bodies.rows) <= FEW:
+        first, second = np.triu_indices(len(bodies.rows), 1)
+        wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
+        return first[wanted_mask], second[wanted_mask]
     movable = np.flatnonzero(bodies.movable_mask)
     if len(movable) == 1:
         others = np.flatnonzero(np.arange(len(bodies.rows)) != movable[0])
         return np.broadcast_to(movable, others.shape), others
+    margin = PUSHED * float(bodies.radii.max())
     lower, upper = np.zeros((len(bodies.rows), 3)), np.zeros((len(bodies.rows), 3))
     lower[:, :2] = bodies.centres - bodies.radii[:, None]
     upper[:, :2] = bodies.centres + bodies.radii[:, None]
-    pairs = candidate_pairs(lower, upper, static_mask=~bodies.movable_mask, ignore_static=False)
+    pairs = candidate_pairs(lower, upper, margin=margin, static_mask=~bodies.movable_mask, ignore_static=False)
     return pairs[:, 0], pairs[:, 1]
 
 

@@ -46,7 +46,7 @@ def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
     if not isinstance(cls, type):
         raise InvalidValueError(f"{namespace} {name!r}: expected a class, got {cls!r}")
     if known_types(namespace).get(name, cls) is not cls:
-        raise DuplicateNameError(f"a {namespace} named {name!r} exists already")
+        raise DuplicateNameError(f"the {namespace} type {name!r} exists already")
     _registered[namespace][name] = cls
 
 
