@@ -43,7 +43,7 @@ def resolve_config(path: str | Path) -> Path:
     given = Path(path)
     if given.exists() or given.parent != Path("."):
         return given
-    folders = [root / "config" for root in data_roots()]
+    folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
     for folder in folders:
         if (folder / given).is_file():
             return folder / given

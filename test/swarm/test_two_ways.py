@@ -58,7 +58,7 @@ def test_all_ways_give_the_same_run(update: str) -> None:
     hashes = set()
     for controller, sensor in WAYS:
         world = world_of(update, controller, sensor)
-        world.evaluate(200)
+        world.evaluate(80)
         hashes.add(world.sim.state_hash())
     assert len(hashes) == 1
 

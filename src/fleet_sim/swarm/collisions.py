@@ -49,7 +49,9 @@ def keep_apart(world: RectangularWorld, movers: Rows) -> None:
     rows = world.collidable_rows
     if not len(rows) or not len(movers):
         return
-    movable_mask = np.isin(rows, movers) & ~swarm.grounded[rows]
+    moving_mask = np.zeros(columns.capacity, np.bool_)
+    moving_mask[movers] = True
+    movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
     bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
     first = bodies.centres.copy()
     pairs = _near_pairs(bodies)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,10 +76,17 @@ def _check_components(config: AgentConfig) -> None:
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
     """Return a key that is equal for agents that can share a group."""
     shared = {name: value for name, value in vars(config).items() if name not in _OWN}
-    return f"{is_object} {cls.__module__}.{cls.__qualname__} {json.dumps(shared, sort_keys=True, default=_identity)}"
+    return f"{is_object} {cls.__module__}.{cls.__qualname__} {_content(shared)}"
 
 
-def _identity(value: Any) -> str:
+def _content(value: Any) -> str:
+    """Return a text that is the same for values alike; what is not plain is told apart by identity."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(sorted(f"{key!r}:{_content(item)}" for key, item in value.items())) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_content, value)) + "]"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
     return f"{type(value).__name__} {id(value)}"
 
 
