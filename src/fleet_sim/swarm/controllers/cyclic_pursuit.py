@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float
+from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.errors import unknown_name
 from fleet_sim.spatial.quaternions import wrapped
 from fleet_sim.swarm.base import Controller
 from fleet_sim.swarm.controllers.order import places_in_group
@@ -15,26 +16,51 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
 
 _WHAT = "CyclicPursuitController"
+ORDERS = ("around", "spawned")
 
 
 class CyclicPursuitController(Controller):
-    """Drives at a constant speed and turns towards the next agent of the group, the last one towards the first.
+    """Drives at a constant speed and turns towards the next agent of the group.
+
+    Who is next is settled at the start, and again when somebody leaves or joins: with `order` "around"
+    counter-clockwise about the middle of the group, with "spawned" in order of spawning, and after the last one the
+    first.
 
     The turning speed is `gain` times the bearing. N agents end up evenly spaced on a circle of radius
-    `speed` / (`gain` pi / N) (Marshall, Broucke and Francis, "Formations of Vehicles in Cyclic Pursuit", 2004).
+    `speed` / (`gain` pi / N), or on a smaller one that they go round more than once per chase (Marshall, Broucke and
+    Francis, "Formations of Vehicles in Cyclic Pursuit", 2004); the first where they begin about a circle.
     """
 
-    def __init__(self, speed: float = 0.3, gain: float = 1.0, max_turn: float = np.inf) -> None:
-        """`speed`: m/s. `gain`: turning speed per bearing, 1/s. `max_turn`: limit of the turning speed, rad/s."""
+    def __init__(self, speed: float = 0.3, gain: float = 1.0, max_turn: float = np.inf, order: str = "around") -> None:
+        """`speed`: m/s. `gain`: turning speed per bearing, 1/s. `max_turn`: limit of the turning speed, rad/s. `order`:
+        around or spawned.
+        """
         self.speed = as_float(speed, f"{_WHAT}: speed in m/s", low=0.0)
         self.gain = as_float(gain, f"{_WHAT}: gain", low=0.0)
         self.max_turn = np.inf if max_turn == np.inf else as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
+        if order not in ORDERS:
+            raise unknown_name(f"order of {_WHAT}", order, ORDERS)
+        self.order = order
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
-        rows, places = places_in_group(group)
-        target = rows[(places + 1) % len(rows)]
+        target = self._targets(group)
         way = group.columns.position[target, :2] - group.positions
         bearings = wrapped(np.arctan2(way[:, 1], way[:, 0]) - group.headings)
         turns = np.minimum(np.maximum(self.gain * bearings, -self.max_turn), self.max_turn)
         return np.stack((np.full(len(group), self.speed), turns), axis=1)
+
+    def _targets(self, group: Group) -> Rows:
+        """Return the rows (N,) of whom the agents of `group` chase."""
+        rows, places = places_in_group(group)
+        whole, ids = group.world.groups[group.index], group.columns.object_id[rows]
+        chased = self.column(whole, "chased", dtype=np.int64, default=-1)
+        if (np.sort(chased) != np.sort(ids)).any():
+            ring = np.arange(len(rows))
+            if self.order == "around":
+                offsets = whole.positions - whole.positions.mean(axis=0)
+                ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
+            chased[ring] = ids[np.roll(ring, -1)]
+        order = np.argsort(ids)
+        targets: Rows = rows[order[np.searchsorted(ids[order], chased[places])]]
+        return targets
