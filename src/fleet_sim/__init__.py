@@ -56,7 +56,10 @@ _HOMES = {
     "motion.laws": "MotionLaw register_motion_law",
     "params": "SimulationParams",
     "runner": "RunReport",
-    "sensors": "Batch Reading Sensor SensorKind SensorParams list_sensors register_sensor",
+    "sensors": (
+        "Batch ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid OdometryParams RangeParams Reading "
+        "Sensor SensorKind SensorParams list_sensors occupancy_grid register_sensor"
+    ),
     "simulation": "MultiRobotSimulationCore",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

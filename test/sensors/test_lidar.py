@@ -282,6 +282,31 @@ def test_alone_and_in_company_are_the_same_bits(make_sim: MakeSim) -> None:
     assert [readings([index])[0] for index in (0, 7, 19)] == [together[index] for index in (0, 7, 19)]
 
 
+def test_what_is_hidden_in_a_crowd_is_left_out_without_a_trace(make_sim: MakeSim) -> None:
+    """A few things are all drawn; in a crowd those behind others are not."""
+    rng = np.random.default_rng(8)
+    places = rng.uniform(-9.5, 9.5, (500, 2))
+    shapes = ("box", "cylinder", "sphere", "capsule")
+    labels = {"range_max": 25.0, "labels": True, "rays": 777, "angle_min": -2.0, "angle_max": 3.0}
+    crowd = make_sim()
+    for index, (x, y) in enumerate(places.tolist()):
+        size = {"half_extents": (0.2, 0.1, 0.5), "radius": 0.1, "height": 1.0}
+        thing(crowd, shapes[index % 4], fs.Pose.from_yaw(x, y, 0.5, 0.1 * index), name=f"t{index}", **size)
+    thing(crowd, "box", at(0.0, 10.0), name="wall", half_extents=(12.0, 0.1, 1.0))
+    together = crowd.add_sensor("lidar", pose=[0.3, 0.2, 0.5], **labels).read()
+    # The same again, with what was seen alone.
+    seen = [crowd.get_object(int(label)) for label in np.unique(together.labels) if label >= 0]
+    assert 20 < len(seen) < 120
+    few = make_sim()
+    for obj in seen:
+        index = int((obj.name or "")[1:]) if obj.name != "wall" else -1
+        kind = "box" if index < 0 else shapes[index % 4]
+        extents = (12.0, 0.1, 1.0) if index < 0 else (0.2, 0.1, 0.5)
+        thing(few, kind, obj.get_pose(), name=obj.name, half_extents=extents, radius=0.1, height=1.0)
+    alone = few.add_sensor("lidar", pose=[0.3, 0.2, 0.5], **labels).read()
+    assert alone.ranges.tolist() == together.ranges.tolist()
+
+
 def test_large_fleets_are_looked_up_in_a_grid(sim: Sim) -> None:
     rng = np.random.default_rng(2)
     places = rng.uniform(-60, 60, (1500, 2))

@@ -6,13 +6,14 @@ One kind per file, a `SensorKind` that reads all of its sensors in one call; its
 from __future__ import annotations
 
 from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
-from fleet_sim.sensors.camera import Camera
-from fleet_sim.sensors.contact import Contact
-from fleet_sim.sensors.imu import Imu
-from fleet_sim.sensors.lidar import Lidar
-from fleet_sim.sensors.lidar_3d import Lidar3d
-from fleet_sim.sensors.odometry import Odometry
-from fleet_sim.sensors.range import Range
+from fleet_sim.sensors.camera import Camera, CameraReading, CameraSensorParams
+from fleet_sim.sensors.contact import Contact, ContactParams
+from fleet_sim.sensors.imu import Imu, ImuParams
+from fleet_sim.sensors.lidar import Lidar, LidarParams
+from fleet_sim.sensors.lidar_3d import Lidar3d, Lidar3dParams
+from fleet_sim.sensors.occupancy import OccupancyGrid, occupancy_grid
+from fleet_sim.sensors.odometry import Odometry, OdometryParams
+from fleet_sim.sensors.range import Range, RangeParams
 from fleet_sim.sensors.registry import (
     list_sensors,
     plan_sensor,
@@ -37,6 +38,15 @@ for _name, _kind in _BUILT_IN.items():
 
 __all__ = [
     "Batch",
+    "CameraReading",
+    "CameraSensorParams",
+    "ContactParams",
+    "ImuParams",
+    "Lidar3dParams",
+    "LidarParams",
+    "OccupancyGrid",
+    "OdometryParams",
+    "RangeParams",
     "Reading",
     "Readings",
     "Sensor",
@@ -45,6 +55,7 @@ __all__ = [
     "SensorParams",
     "SensorSystem",
     "list_sensors",
+    "occupancy_grid",
     "plan_sensor",
     "register_sensor",
     "sensor_kind",

@@ -11,13 +11,14 @@ BRUTE_FORCE = 2_000_000
 _BLOCK = 1 << 16
 """Combinations compared at once: what is worked on stays in the processor's cache."""
 
+Pairs = tuple[Ints, Ints, Floats]
+_NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
-def pairs_in_reach(
-    points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats
-) -> tuple[Ints, Ints]:
-    """Return the pairs (K,), (K,) of a point and a circle of which some part is within `reach` of the point.
 
-    They are in order of the points. Circles far larger than the others are no burden.
+def pairs_in_reach(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats) -> Pairs:
+    """Return the pairs (K,), (K,) of a point and a circle of which some part is within `reach`, and their distances.
+
+    Distances (K,) are to the circles' centres. Circles far larger than the others are no burden.
     """
     if len(points_x) * len(x) <= BRUTE_FORCE:
         return _compared(points_x, points_y, reach, x, y, radii, np.arange(len(x)))
@@ -25,18 +26,18 @@ def pairs_in_reach(
     small, large = np.flatnonzero(small_mask), np.flatnonzero(~small_mask)
     near = _in_grid(points_x, points_y, reach, x[small], y[small], radii[small])
     far = _compared(points_x, points_y, reach, x[large], y[large], radii[large], large)
-    points = np.concatenate((near[0], far[0]))
-    order = np.argsort(points, kind="stable")
-    return points[order], np.concatenate((small[near[1]], far[1]))[order]
+    points, circles, distances = (np.concatenate(parts) for parts in zip(near, far, strict=True))
+    circles[: len(near[1])] = small[near[1]]
+    return points, circles, distances
 
 
 def _compared(
     points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints
-) -> tuple[Ints, Ints]:
+) -> Pairs:
     """Compare every point with every circle; `numbers` are what the circles are called in the result."""
     limits = (radii + reach) ** 2
     rows = max(1, _BLOCK // max(1, len(x)))
-    found: list[tuple[Ints, Ints]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    found = [_NO_PAIRS]
     for first in range(0, len(points_x), rows):
         across = x - points_x[first : first + rows, None]
         along = y - points_y[first : first + rows, None]
@@ -44,17 +45,15 @@ def _compared(
         along *= along
         across += along
         hits = np.flatnonzero((across < limits).reshape(-1))
-        found.append((first + hits // len(x), numbers[hits % len(x)]))
-    points, circles = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return points, circles
+        found.append((first + hits // len(x), numbers[hits % len(x)], np.sqrt(across.reshape(-1)[hits])))
+    points, circles, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return points, circles, distances
 
 
-def _in_grid(
-    points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats
-) -> tuple[Ints, Ints]:
+def _in_grid(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats) -> Pairs:
     """Find the circles, sorted into the rows of a grid, in the rows and columns around each point."""
     if not len(x):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return _NO_PAIRS
     furthest = reach + float(radii.max())
     cell = 0.5 * furthest
     low_x, low_y = float(x.min()), float(y.min())
@@ -77,8 +76,9 @@ def _in_grid(
     points = np.repeat(np.concatenate(owners), counts)
     circles = order[ragged_range(np.concatenate(starts), counts)]
     across, along = x[circles] - points_x[points], y[circles] - points_y[points]
-    kept = np.flatnonzero(across * across + along * along < (reach + radii[circles]) ** 2)
-    return points[kept], circles[kept]
+    squares = across * across + along * along
+    kept = np.flatnonzero(squares < (reach + radii[circles]) ** 2)
+    return points[kept], circles[kept], np.sqrt(squares[kept])
 
 
 def ragged_range(starts: Ints, counts: Ints) -> Ints:

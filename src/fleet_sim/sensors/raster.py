@@ -7,17 +7,25 @@ computed. What a ray hits first is the smallest of the ranges drawn at it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls
 
 NOTHING = -1
-_LANES = 1 << 15
+_LANES = 1 << 14
 """Rays computed at once: what is worked on stays in the processor's cache."""
+_PAIRS = 1 << 13
+"""Pairs of a sensor and an outline looked at at once, for the same reason."""
+_CROWD = 150
+"""Up to so many outlines near each sensor, drawing all is faster than finding out which are hidden."""
+_SHELLS = (-np.inf, 0.4, np.inf)
+"""Shares of the reach between which outlines of a crowd are drawn together, from the nearest on."""
 _TURN = 2.0 * np.pi
 _SLACK = 1e-9
 """In steps between rays: how far outside the angles it covers an outline is still drawn."""
@@ -41,8 +49,8 @@ class Stations(NamedTuple):
 
     def local(self, sensors: Ints, across: Floats, along: Floats) -> tuple[Floats, Floats]:
         """Return vectors of the world, (K,) each, in the frames of `sensors` (K,)."""
-        cosines, sines = self.cosines[sensors], self.sines[sensors]
-        return cosines * across + sines * along, self.senses[sensors] * (cosines * along - sines * across)
+        cosines, sines = self.cosines.take(sensors), self.sines.take(sensors)
+        return cosines * across + sines * along, self.senses.take(sensors) * (cosines * along - sines * across)
 
 
 class Fan(NamedTuple):
@@ -113,22 +121,61 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     the rays hit, and at which angle.
     """
     drawing = Drawing(stations, fan, details=details)
-    _draw_discs(drawing, outlines.discs)
-    _draw_polygons(drawing, outlines.polygons)
     _draw_walls(drawing, outlines.walls)
+    discs, polygons = _near(drawing, outlines.discs), _near(drawing, outlines.polygons)
+    if len(discs.sensors) + len(polygons.sensors) <= _CROWD * len(stations.x):
+        _draw_discs(drawing, outlines.discs, discs)
+        _draw_polygons(drawing, outlines.polygons, polygons)
+        return drawing.hits()
+    for low, high in pairwise(_SHELLS):
+        near, far = low * fan.reach, high * fan.reach
+        horizon = None if low < 0.0 else Horizon(drawing.ranges.reshape(-1, fan.rays), fan.angles)
+        _draw_discs(drawing, outlines.discs, _in_shell(stations, outlines.discs, discs, near, far, horizon))
+        _draw_polygons(drawing, outlines.polygons, _in_shell(stations, outlines.polygons, polygons, near, far, horizon))
     return drawing.hits()
 
 
-def _near(drawing: Drawing, outlines: Discs | Polygons) -> tuple[Ints, Ints]:
+class Sights(NamedTuple):
+    """Pairs (K,) of a sensor and an outline near it, and the distance between the sensor and the outline's middle."""
+
+    sensors: Ints
+    shapes: Ints
+    distances: Floats
+
+    def take(self, indices: Ints) -> Sights:
+        """Return the pairs at `indices`."""
+        return Sights(self.sensors.take(indices), self.shapes.take(indices), self.distances.take(indices))
+
+
+def _near(drawing: Drawing, outlines: Discs | Polygons) -> Sights:
     """Return the pairs of sensors and outlines in reach and at the same height."""
     stations = drawing.stations
-    sensors, shapes = pairs_in_reach(stations.x, stations.y, drawing.fan.reach, outlines.x, outlines.y, outlines.radii)
-    heights = stations.z[sensors]
-    seen_mask: Bools = outlines.lower[shapes] <= heights
-    seen_mask &= heights <= outlines.upper[shapes]
-    seen_mask &= stations.rows[sensors] != outlines.rows[shapes]
+    sights = Sights(*pairs_in_reach(stations.x, stations.y, drawing.fan.reach, outlines.x, outlines.y, outlines.radii))
+    sensors, shapes, _ = sights
+    heights = stations.z.take(sensors)
+    seen_mask: Bools = outlines.lower.take(shapes) <= heights
+    seen_mask &= heights <= outlines.upper.take(shapes)
+    seen_mask &= stations.rows.take(sensors) != outlines.rows.take(shapes)
     kept = np.flatnonzero(seen_mask)
-    return (sensors, shapes) if len(kept) == len(sensors) else (sensors[kept], shapes[kept])
+    return sights if len(kept) == len(sensors) else sights.take(kept)
+
+
+def _in_shell(
+    stations: Stations, outlines: Discs | Polygons, sights: Sights, near: float, far: float, horizon: Horizon | None
+) -> Sights:
+    """Return the pairs whose nearest points are between `near` and `far` away, but for those behind the horizon."""
+    gaps = sights.distances - outlines.radii.take(sights.shapes)
+    sights = sights.take(np.flatnonzero((gaps >= near) & (gaps < far)))
+    if horizon is None:
+        return sights
+    sensors, shapes, distances = sights
+    x, y = stations.local(
+        sensors,
+        outlines.x.take(shapes) - stations.x.take(sensors),
+        outlines.y.take(shapes) - stations.y.take(sensors),
+    )
+    hidden_mask = horizon.hidden_mask(sensors, x, y, distances, outlines.radii.take(shapes))
+    return sights.take(np.flatnonzero(~hidden_mask))
 
 
 class Lanes(NamedTuple):
@@ -158,6 +205,7 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     kept = np.flatnonzero(counts > 0)
     pairs, starts, counts = pairs[kept], starts[kept], counts[kept]
     totals = np.cumsum(counts)
+    bases = sensors * fan.rays
     cosines, sines = drawing.directions
     first = 0
     while first < len(pairs):
@@ -166,50 +214,87 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
         part = slice(first, last)
         rays = ragged_range(starts[part], counts[part])
         owners = np.repeat(pairs[part], counts[part])
-        yield Lanes(owners, sensors[owners] * fan.rays + rays, cosines.take(rays), sines.take(rays))
+        yield Lanes(owners, bases.take(owners) + rays, cosines.take(rays), sines.take(rays))
         first = last
 
 
-def _draw_discs(drawing: Drawing, discs: Discs) -> None:
+def _draw_discs(drawing: Drawing, discs: Discs, sights: Sights) -> None:
+    for first in range(0, len(sights.sensors), _PAIRS):
+        part = slice(first, first + _PAIRS)
+        _draw_some_discs(drawing, discs, sights.sensors[part], sights.shapes[part])
+
+
+def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints) -> None:
     stations = drawing.stations
-    sensors, shapes = _near(drawing, discs)
-    across, along = discs.x[shapes] - stations.x[sensors], discs.y[shapes] - stations.y[sensors]
-    squares = discs.squares_at(shapes, stations.z[sensors])
+    across = discs.x.take(shapes) - stations.x.take(sensors)
+    along = discs.y.take(shapes) - stations.y.take(sensors)
+    squares = discs.squares_at(shapes, stations.z.take(sensors))
     distances = across * across + along * along
     outside = np.flatnonzero((distances > squares) & (squares > 0.0))
-    sensors, shapes, squares = sensors[outside], shapes[outside], squares[outside]
-    x, y = stations.local(sensors, across[outside], along[outside])
-    halves = np.arcsin(np.sqrt(squares / distances[outside]))
-    owners = discs.rows[shapes]
+    sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
+    x, y = stations.local(sensors, across.take(outside), along.take(outside))
+    halves = np.arcsin(np.sqrt(squares / distances.take(outside)))
+    owners = discs.rows.take(shapes)
     for lanes in _lanes(drawing, sensors, np.arctan2(y, x) - halves, 2.0 * halves):
-        dx, dy, square = x[lanes.pairs], y[lanes.pairs], squares[lanes.pairs]
-        offset = dx * lanes.sines - dy * lanes.cosines
-        depth = np.sqrt(np.maximum(square - offset * offset, 0.0))
-        ranges = dx * lanes.cosines + dy * lanes.sines - depth
+        dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
+        offset = dx * lanes.sines
+        offset -= dy * lanes.cosines
+        offset *= offset
+        square -= offset
+        depth = np.sqrt(np.maximum(square, 0.0, out=square), out=square)
+        dx *= lanes.cosines
+        dy *= lanes.sines
+        dx += dy
+        dx -= depth
         if drawing.details:
-            drawing.draw(lanes.places, ranges, owners[lanes.pairs], depth / np.sqrt(square))
+            slants = depth / np.sqrt(squares.take(lanes.pairs))
+            drawing.draw(lanes.places, dx, owners.take(lanes.pairs), slants)
         else:
-            drawing.draw(lanes.places, ranges)
+            drawing.draw(lanes.places, dx)
 
 
-def _draw_polygons(drawing: Drawing, polygons: Polygons) -> None:
+def _draw_polygons(drawing: Drawing, polygons: Polygons, sights: Sights) -> None:
+    edges = _edges_of(polygons)
+    for first in range(0, len(sights.sensors), _PAIRS):
+        part = slice(first, first + _PAIRS)
+        _draw_some_polygons(drawing, polygons, edges, sights.sensors[part], sights.shapes[part])
+
+
+class Edges(NamedTuple):
+    """The edges (E,) of all polygons: from `starts` to `ends`, (2, E). They are seen from where
+    x * normals[0] + y * normals[1] is above `offsets`.
+    """
+
+    starts: Floats
+    ends: Floats
+    normals: Floats
+    offsets: Floats
+
+
+def _edges_of(polygons: Polygons) -> Edges:
+    following = np.arange(1, polygons.corners.shape[1] + 1)
+    following[polygons.first + polygons.sizes - 1] = polygons.first
+    starts, ends = polygons.corners, np.ascontiguousarray(polygons.corners[:, following])
+    normals = np.stack((ends[1] - starts[1], starts[0] - ends[0]))
+    return Edges(starts, ends, normals, normals[0] * starts[0] + normals[1] * starts[1])
+
+
+def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sensors: Ints, shapes: Ints) -> None:
     stations = drawing.stations
-    sensors, shapes = _near(drawing, polygons)
-    counts = polygons.sizes[shapes]
-    corners = ragged_range(polygons.first[shapes], counts)
-    sensors, shapes = np.repeat(sensors, counts), np.repeat(shapes, counts)
-    following = corners + 1
-    last_mask = following == polygons.first[shapes] + polygons.sizes[shapes]
-    following[last_mask] = polygons.first[shapes[last_mask]]
-    x, y = stations.x[sensors], stations.y[sensors]
-    ax, ay = polygons.corners[0].take(corners) - x, polygons.corners[1].take(corners) - y
-    bx, by = polygons.corners[0].take(following) - x, polygons.corners[1].take(following) - y
-    # An edge is seen from its right: outside of a polygon that goes round counter-clockwise.
-    seen = np.flatnonzero(ax * by - ay * bx < -_EDGE_ON)
-    sensors = sensors[seen]
-    ax, ay = stations.local(sensors, ax[seen], ay[seen])
-    bx, by = stations.local(sensors, bx[seen], by[seen])
-    _draw_edges(drawing, sensors, (ax, ay), (bx, by), polygons.rows[shapes[seen]])
+    counts = polygons.sizes.take(shapes)
+    corners = ragged_range(polygons.first.take(shapes), counts)
+    pairs = np.repeat(np.arange(len(sensors)), counts)
+    x, y = stations.x.take(sensors), stations.y.take(sensors)
+    sides = x.take(pairs) * edges.normals[0].take(corners)
+    sides += y.take(pairs) * edges.normals[1].take(corners)
+    sides -= edges.offsets.take(corners)
+    seen = np.flatnonzero(sides > _EDGE_ON)
+    pairs, corners = pairs.take(seen), corners.take(seen)
+    sensors = sensors.take(pairs)
+    x, y = x.take(pairs), y.take(pairs)
+    start = stations.local(sensors, edges.starts[0].take(corners) - x, edges.starts[1].take(corners) - y)
+    end = stations.local(sensors, edges.ends[0].take(corners) - x, edges.ends[1].take(corners) - y)
+    _draw_edges(drawing, sensors, start, end, polygons.rows.take(shapes.take(pairs)))
 
 
 def _draw_edges(
@@ -226,10 +311,11 @@ def _draw_edges(
     lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
     for lanes in _lanes(drawing, sensors, begins, np.abs(sweeps)):
         pairs = lanes.pairs
-        slants = lanes.cosines * ey[pairs] - lanes.sines * ex[pairs]
-        ranges = crossed[pairs] / slants
+        slants = lanes.cosines * ey.take(pairs)
+        slants -= lanes.sines * ex.take(pairs)
+        ranges = crossed.take(pairs) / slants
         if drawing.details:
-            drawing.draw(lanes.places, ranges, owners[pairs], np.abs(slants) / lengths[pairs])
+            drawing.draw(lanes.places, ranges, owners.take(pairs), np.abs(slants) / lengths.take(pairs))
         else:
             drawing.draw(lanes.places, ranges)
 

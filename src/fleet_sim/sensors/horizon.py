@@ -1,0 +1,42 @@
+"""Horizons: how far each sensor sees in each direction at least, so that what is hidden need not be drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+
+SECTORS = 64
+_WIDTH = 2.0 * np.pi / SECTORS
+_WIDEST = 4
+"""Sectors that are looked up: what covers more is taken to be seen."""
+
+
+class Horizon:
+    """The furthest that any ray of N sensors reaches, by sector of the full circle around each, (N, SECTORS).
+
+    Nothing is seen in sectors without rays.
+    """
+
+    def __init__(self, ranges: Floats, angles: Floats) -> None:
+        """Sum up `ranges` (N, M) of rays at `angles` (M,) in the sensors' frames."""
+        sectors = np.floor(angles / _WIDTH).astype(np.int64) % SECTORS
+        order = np.argsort(sectors, kind="stable")
+        starts = np.flatnonzero(np.diff(sectors[order], prepend=-1))
+        self._furthest = np.full((len(ranges), SECTORS), -np.inf)
+        self._furthest[:, sectors[order[starts]]] = np.maximum.reduceat(ranges[:, order], starts, axis=1)
+
+    def hidden_mask(self, sensors: Ints, x: Floats, y: Floats, distances: Floats, radii: Floats) -> Bools:
+        """Return which circles (K,), given in the frames of `sensors` (K,), are behind what their sensor sees."""
+        furthest = self._furthest.reshape(-1)
+        angles = np.arctan2(y, x)
+        halves = np.arcsin(np.minimum(radii / np.maximum(distances, 1e-12), 1.0))
+        first = np.floor((angles - halves) / _WIDTH).astype(np.int64)
+        span = np.floor((angles + halves) / _WIDTH).astype(np.int64) - first
+        base = sensors * SECTORS
+        limit = furthest.take(base + first % SECTORS)
+        for step in range(1, _WIDEST):
+            np.maximum(limit, furthest.take(base + (first + np.minimum(step, span)) % SECTORS), out=limit)
+        hidden_mask: Bools = distances - radii > limit + 1e-9
+        hidden_mask &= span < _WIDEST
+        return hidden_mask

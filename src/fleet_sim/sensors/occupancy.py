@@ -1,0 +1,182 @@
+"""Occupancy grids of what does not move: a map that agrees with what a lidar at the same height sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.modes import CollisionMode
+from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls, outlines_of
+from fleet_sim.sensors.solids import solids_of
+
+FREE, OCCUPIED = 0, 100
+MOST_CELLS = 100_000_000
+_STATIC = CollisionMode.STATIC.code
+_EMPTY_SIZE = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancyGrid:
+    """Cells (height, width), FREE or OCCUPIED, seen from above: `cells[0, 0]` is the corner of least x and y.
+
+    `origin` is that corner, (x, y) in m in the world, `resolution` the side of a cell in m, `z` the height of the cut.
+    """
+
+    cells: npt.NDArray[np.int8]
+    origin: tuple[float, float]
+    resolution: float
+    z: float
+
+    def values_at(self, points: Floats) -> npt.NDArray[np.int8]:
+        """Return the cells (N,) at world `points` (N, 2) or (N, 3); -1, unknown, outside of the grid."""
+        columns = np.floor((points[:, 0] - self.origin[0]) / self.resolution).astype(np.int64)
+        lines = np.floor((points[:, 1] - self.origin[1]) / self.resolution).astype(np.int64)
+        height, width = self.cells.shape
+        inside_mask = (columns >= 0) & (columns < width) & (lines >= 0) & (lines < height)
+        found = self.cells[np.where(inside_mask, lines, 0), np.where(inside_mask, columns, 0)]
+        return np.where(inside_mask, found, np.int8(-1))
+
+
+def immovable_rows(world: World) -> Rows:
+    """Return the rows of what never moves: STATIC entities, and objects without mass that cannot be picked up."""
+    rows = world.rows
+    fixture_mask = ~world.pickable[rows] & (world.mass[rows] == 0.0) & (world.kind[rows] != KIND_AGENT)
+    still_mask = (world.collision_mode[rows] == _STATIC) | fixture_mask
+    still: Rows = rows[still_mask & (world.parent[rows] == NO_ROW)]
+    return still
+
+
+def occupancy_grid(
+    world: World,
+    *,
+    resolution: float = 0.05,
+    z: float = 0.2,
+    margin: float = 1.0,
+    bounds: tuple[float, float, float, float] | None = None,
+) -> OccupancyGrid:
+    """Return the map of what never moves, cut at height `z`.
+
+    A cell is OCCUPIED when anything, surface or inside, is in its square. The grid covers `bounds`, (least x, least y,
+    largest x, largest y), or everything there is, with a `margin` around it. Raises InvalidValueError for a resolution
+    that is not above 0, for bounds in the wrong order, and for grids of more than 100 million cells.
+    """
+    step = as_float(resolution, "resolution in m", low=1e-6)
+    outlines = outlines_of(solids_of(world, immovable_rows(world)), np.array([as_float(z, "z in m")]))
+    outlines = Outlines(_at_height(outlines.discs, z), _at_height(outlines.polygons, z), outlines.walls)
+    grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds)
+    discs = outlines.discs
+    radii = np.sqrt(discs.squares_at(np.arange(len(discs.rows)), np.full(len(discs.rows), z)))
+    for x, y, radius in zip(discs.x.tolist(), discs.y.tolist(), radii.tolist(), strict=True):
+        _fill_disc(grid, x, y, radius)
+    for corners in _each_polygon(outlines.polygons):
+        _fill_polygon(grid, corners)
+    _fill_walls(grid, outlines.walls)
+    grid.cells.flags.writeable = False
+    return grid
+
+
+def _at_height(outlines: Discs | Polygons, z: float) -> Any:
+    kept = np.flatnonzero((outlines.lower <= z) & (z <= outlines.upper))
+    if isinstance(outlines, Discs):
+        columns: list[Any] = [values[kept] for values in outlines]
+        return Discs(*columns)
+    own = {name: getattr(outlines, name)[kept] for name in outlines._fields if name != "corners"}
+    return Polygons(**own, corners=outlines.corners)
+
+
+def _each_polygon(polygons: Polygons) -> Iterator[Floats]:
+    """Yield the corners (2, K) of each polygon."""
+    for first, size in zip(polygons.first.tolist(), polygons.sizes.tolist(), strict=True):
+        yield polygons.corners[:, first : first + size]
+
+
+def _empty_grid(
+    outlines: Outlines, step: float, z: float, margin: float, bounds: tuple[float, float, float, float] | None
+) -> OccupancyGrid:
+    if bounds is None:
+        x = np.concatenate((outlines.discs.x, outlines.polygons.x))
+        y = np.concatenate((outlines.discs.y, outlines.polygons.y))
+        radii = np.concatenate((outlines.discs.radii, outlines.polygons.radii)) + margin
+        half = 0.5 * _EMPTY_SIZE
+        box = (-half, -half, half, half)
+        if len(x):
+            box = (
+                float((x - radii).min()),
+                float((y - radii).min()),
+                float((x + radii).max()),
+                float((y + radii).max()),
+            )
+    else:
+        left, lowest, right, highest = as_floats(bounds, (4,), "bounds").tolist()
+        box = (left, lowest, right, highest)
+    # Cells begin at whole multiples of their size, so that maps of one place fit over each other.
+    first_x, first_y = math.floor(box[0] / step + 1e-9), math.floor(box[1] / step + 1e-9)
+    width, height = math.ceil(box[2] / step - 1e-9) - first_x, math.ceil(box[3] / step - 1e-9) - first_y
+    if width < 1 or height < 1:
+        raise InvalidValueError(f"bounds: expected (least x, least y, largest x, largest y), got {box}")
+    if width * height > MOST_CELLS:
+        raise InvalidValueError(
+            f"a grid of {width} x {height} cells is too large (at most {MOST_CELLS}): give a resolution above "
+            f"{step:g} m, or bounds"
+        )
+    return OccupancyGrid(np.zeros((height, width), np.int8), (first_x * step, first_y * step), step, z)
+
+
+def _window(grid: OccupancyGrid, low: Floats, high: Floats) -> tuple[tuple[slice, slice], Floats, Floats] | None:
+    """Return the part of the grid between two corners, and the centres x (1, W) and y (H, 1) of its cells."""
+    height, width = grid.cells.shape
+    step = grid.resolution
+    first = np.maximum(np.floor((low - grid.origin) / step).astype(np.int64), 0)
+    last = np.minimum(np.floor((high - grid.origin) / step).astype(np.int64) + 1, (width, height))
+    if (first >= last).any():
+        return None
+    x = grid.origin[0] + step * (np.arange(first[0], last[0]) + 0.5)
+    y = grid.origin[1] + step * (np.arange(first[1], last[1]) + 0.5)
+    return (slice(first[1], last[1]), slice(first[0], last[0])), x[None], y[:, None]
+
+
+def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
+    centre = np.array([x, y])
+    window = _window(grid, centre - radius, centre + radius)
+    if window is None or radius <= 0.0:
+        return
+    part, cells_x, cells_y = window
+    half = 0.5 * grid.resolution
+    across = np.maximum(np.abs(cells_x - x) - half, 0.0)
+    along = np.maximum(np.abs(cells_y - y) - half, 0.0)
+    grid.cells[part][across * across + along * along <= radius * radius] = OCCUPIED
+
+
+def _fill_polygon(grid: OccupancyGrid, corners: Floats) -> None:
+    """Mark the cells that no line along a side, of the polygon or of the cell, separates from the polygon."""
+    window = _window(grid, corners.min(axis=1), corners.max(axis=1))
+    if window is None:
+        return
+    part, x, y = window
+    half = 0.5 * grid.resolution
+    mask = np.ones((y.shape[0], x.shape[1]), np.bool_)
+    for (ax, ay), (bx, by) in zip(corners.T, np.roll(corners, -1, axis=1).T, strict=True):
+        out_x, out_y = by - ay, ax - bx
+        mask &= (x - ax) * out_x + (y - ay) * out_y <= half * (abs(out_x) + abs(out_y)) + 1e-12
+    grid.cells[part][mask] = OCCUPIED
+
+
+def _fill_walls(grid: OccupancyGrid, walls: Walls) -> None:
+    height, width = grid.cells.shape
+    x = grid.origin[0] + grid.resolution * (np.arange(width)[None] + 0.5)
+    y = grid.origin[1] + grid.resolution * (np.arange(height)[:, None] + 0.5)
+    for normal, point in zip(walls.normals, walls.points, strict=True):
+        if math.hypot(normal[0], normal[1]) < 1e-6:
+            continue
+        off = (x - point[0]) * normal[0] + (y - point[1]) * normal[1] + (grid.z - point[2]) * normal[2]
+        touched_mask = np.abs(off) <= 0.5 * grid.resolution * (abs(normal[0]) + abs(normal[1]))
+        grid.cells[touched_mask] = OCCUPIED
