@@ -44,10 +44,12 @@ class Discovery:
 
     def writers(self) -> list[Endpoint]:
         """All writers."""
+        self._participant.settle()
         return self._refresh(_PUBLICATIONS)
 
     def readers(self) -> list[Endpoint]:
         """All readers."""
+        self._participant.settle()
         return self._refresh(_SUBSCRIPTIONS)
 
     def count_writers(self, topic: str) -> int:
@@ -86,6 +88,7 @@ class Discovery:
                     return list(known.values())
 
     def _census(self, topic: int) -> _Census:
+        self._participant.settle()
         with self._lock:
             if topic not in self._censuses:
                 self._censuses[topic] = _Census(self._create_reader(topic))

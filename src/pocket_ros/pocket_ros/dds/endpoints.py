@@ -19,9 +19,10 @@ class MatchedEndpoint(NamedTuple):
 
 
 class _Endpoint:
-    def __init__(self, handle: int, release_topic: Callable[[], None]) -> None:
+    def __init__(self, handle: int, delete: Callable[[], None], settle: Callable[[], None]) -> None:
         self.handle = handle
-        self._release_topic = release_topic
+        self._delete = delete
+        self._settle = settle
         guid = (ct.c_uint8 * 16)()
         lib.dds_get_guid(handle, guid)
         self.guid = bytes(guid)
@@ -37,9 +38,9 @@ class _Endpoint:
         check(lib.dds_set_status_mask(self.handle, mask), "a status mask")
 
     def close(self) -> None:
-        """Delete the endpoint."""
-        lib.dds_delete(self.handle)
-        self._release_topic()
+        """Delete the endpoint. From now on it refuses everything, though it may take a moment to go."""
+        self.handle = 0
+        self._delete()
 
 
 class Writer(_Endpoint):
@@ -56,10 +57,12 @@ class Writer(_Endpoint):
 
     def matched_count(self) -> int:
         """How many readers receive what is written."""
+        self._settle()
         return check(lib.dds_get_matched_subscriptions(self.handle, None, 0), "the readers of a writer")
 
     def matched_handles(self) -> list[int]:
         """Instance handles of the matched readers."""
+        self._settle()
         return _handles(lib.dds_get_matched_subscriptions, self.handle)
 
     def matched_data(self, instance: int) -> MatchedEndpoint | None:
@@ -80,8 +83,8 @@ class Writer(_Endpoint):
 class Reader(_Endpoint):
     """Takes samples as CDR; `condition` is what a wait set waits on."""
 
-    def __init__(self, handle: int, release_topic: Callable[[], None]) -> None:
-        super().__init__(handle, release_topic)
+    def __init__(self, handle: int, delete: Callable[[], None], settle: Callable[[], None]) -> None:
+        super().__init__(handle, delete, settle)
         self.condition = check(lib.dds_create_readcondition(handle, ANY_STATE), "a read condition")
 
     def take(self) -> tuple[bytes, Any] | None:
@@ -97,10 +100,12 @@ class Reader(_Endpoint):
 
     def matched_count(self) -> int:
         """How many writers are received."""
+        self._settle()
         return check(lib.dds_get_matched_publications(self.handle, None, 0), "the writers of a reader")
 
     def matched_handles(self) -> list[int]:
         """Instance handles of the matched writers."""
+        self._settle()
         return _handles(lib.dds_get_matched_publications, self.handle)
 
     def matched_data(self, instance: int) -> MatchedEndpoint | None:

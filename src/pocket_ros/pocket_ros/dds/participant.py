@@ -9,6 +9,7 @@ from contextlib import suppress
 from threading import RLock
 
 from . import domain
+from .deleter import Deleter
 from .endpoints import Reader, Writer
 from .library import check, lib
 from .opaque import OpaqueType
@@ -43,6 +44,7 @@ class Participant:
         self.guid = guid_of(self.handle)
         self._closed = False
         self._endpoints: set[int] = set()
+        self._deleter = Deleter()
 
     def create_writer(self, topic: str, type_name: str, qos: EndpointQos, user_data: bytes) -> Writer:
         """A writer of raw CDR. Raises DDSError for policies Cyclone refuses."""
@@ -56,6 +58,7 @@ class Participant:
 
     def close(self) -> None:
         """Delete the participant with all its endpoints; doing so twice changes nothing."""
+        self._deleter.close()
         with self._lock:
             if self._closed:
                 return
@@ -70,6 +73,10 @@ class Participant:
             self._topics.clear()
         domain.release(self.domain_id)
 
+    def settle(self) -> None:
+        """Wait until the endpoints that were closed are gone; to be called before looking at who is there."""
+        self._deleter.settle()
+
     def _endpoint(
         self,
         create: Callable[..., int],
@@ -78,7 +85,7 @@ class Participant:
         qos: EndpointQos,
         user_data: bytes,
         writer: bool,
-    ) -> tuple[int, Callable[[], None]]:
+    ) -> tuple[int, Callable[[], None], Callable[[], None]]:
         with self._lock:
             key = (topic, type_name)
             entity = self._acquire_topic(key)
@@ -88,7 +95,7 @@ class Participant:
                 self._release_topic(key)
             check(result, f"a {'writer' if writer else 'reader'} of '{topic}' ({type_name}, {qos})")
             self._endpoints.add(result)
-            return result, lambda: self._forget(result, key)
+            return result, lambda: self._delete(result, key), self._deleter.settle
 
     def _acquire_topic(self, key: tuple[str, str]) -> int:
         entry = self._topics.get(key)
@@ -101,10 +108,16 @@ class Participant:
         entry[1] += 1
         return entry[0]
 
-    def _forget(self, endpoint: int, key: tuple[str, str]) -> None:
-        with self._lock:
-            self._endpoints.discard(endpoint)
+    def _delete(self, endpoint: int, key: tuple[str, str]) -> None:
+        def delete() -> None:
+            lib.dds_delete(endpoint)
             self._release_topic(key)
+
+        with self._lock:
+            if endpoint not in self._endpoints:
+                return  # it went with the participant
+            self._endpoints.discard(endpoint)
+        self._deleter.delete(delete)
 
     def _release_topic(self, key: tuple[str, str]) -> None:
         with self._lock:

@@ -104,6 +104,7 @@ class Publisher:
                 handler.destroy()
             self._node._ros_forget_writer(self._writer)
             self._writer.close()
+            self._handle = 0  # which Cyclone refuses
 
     def __enter__(self) -> Publisher:
         return self

@@ -43,6 +43,10 @@ class SubscriptionHandle:
         self._take = take
         self._topic = topic
 
+    def close(self) -> None:
+        """Take nothing more."""
+        self._handle = 0
+
     def take_message(self, msg_type: type[Any], raw: bool) -> tuple[Any, MessageInfo] | None:
         """The next message (its CDR as bytes where `raw`) with its info, or None.
 
@@ -165,6 +169,7 @@ class Subscription(Entity):
                 handler.destroy()
             self._node._ros_forget_reader(self._reader)
             self._reader.close()
+            self._handle.close()
 
     def conditions(self) -> list[int]:
         return [self._reader.condition]
