@@ -57,4 +57,5 @@ def generate_launch_description():
     declared = [
         DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
     ]
-    return LaunchDescription([*declared, OpaqueFunction(function=say_what_to_try), simulation, rviz])
+    # RViz comes first: where it is missing, nothing else is started.
+    return LaunchDescription([*declared, rviz, OpaqueFunction(function=say_what_to_try), simulation])
