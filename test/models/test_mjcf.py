@@ -47,7 +47,8 @@ ARM = """<mujoco model="arm"><compiler angle="radian" meshdir="assets"/>
     <geom size="0.05" fromto="0 0 0 0 0 0.4"/><geom class="ghost" size="0.01 0.1"/>
     <geom type="mesh" mesh="tri" material="steel" group="3" mass="0.2"/>
     <body name="hand" pos="0 0 0.4"><inertial pos="0 0 0.01" mass="0.3" diaginertia="1e-3 2e-3 3e-3"/></body>
-  </body></body></worldbody></mujoco>"""
+  </body></body></worldbody>
+<actuator><motor joint="lift" gear="10 0 0" ctrlrange="-2 3"/></actuator></mujoco>"""
 
 
 def written(folder: Path, text: str) -> Path:
@@ -65,7 +66,7 @@ def test_defaults_angles_shapes_and_masses(tmp_path: Path) -> None:
     assert model.joint_names[:2] == ("pan", "lift")
     assert model.joint_types.tolist() == [REVOLUTE, PRISMATIC, FIXED, FIXED]
     assert model.lower.tolist()[:2] == [-2.0, 0.0] and model.upper.tolist()[:2] == [2.0, 0.5]
-    assert model.damping.tolist()[:2] == [2.0, 0.5] and model.max_forces[0] == 30.0
+    assert model.damping.tolist()[:2] == [2.0, 0.5] and model.max_forces.tolist()[:2] == [30.0, 30.0]
     np.testing.assert_allclose(model.axes[0], [0, 0, 1])
     np.testing.assert_allclose(model.joint_orientations[0], [0, 0, math.sqrt(0.5), math.sqrt(0.5)])
     assert model.inertials[0].mass == pytest.approx(500 * 8 * 0.1 * 0.2 * 0.3)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet_sim.errors import DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
 from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
-from fleet_sim.models.tiers import check_described, check_tier, locate
+from fleet_sim.models.tiers import check_described, check_tier, described_arguments, locate
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,10 @@ class ModelEntry:
         Raises FleetSimError saying where the file was searched or what to install.
         """
         path = locate(self.tier, self.rel_path, self.install_hint)
-        return str(expanded_file(path, self.xacro_args) if path.suffix == XACRO_SUFFIX else path)
+        if path.suffix != XACRO_SUFFIX:
+            return str(path)
+        arguments = described_arguments(self.rel_path) if self.tier == "robot_descriptions" else ""
+        return str(expanded_file(path, f"{arguments} {self.xacro_args}".strip()))
 
 
 def _local(rel_path: str) -> ModelEntry:

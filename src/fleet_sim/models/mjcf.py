@@ -73,6 +73,7 @@ class _Reader:
         self._defaults = Defaults(root)
         self._colours = self._read_colours()
         self._meshes = self._read_meshes(meshes)
+        self._forces = self._read_forces()
         self._model = 0
         self._made = 0
         self._links: list[LinkParts] = []
@@ -134,6 +135,18 @@ class _Reader:
             found[name] = (meshes.find(element, str(Path(folder) / whole.need("file"))), (x, y, z))
         return found
 
+    def _read_forces(self) -> dict[str, float]:
+        """Return the greatest force of the actuators of each joint."""
+        found: dict[str, float] = {}
+        for element in (child for group in self._root.all("actuator") for child in group.children):
+            actuator = self._defaults.applied(element, MAIN)
+            joint = actuator.attributes.get("joint", "")
+            gear = abs(actuator.parsed(" ".join(actuator.attributes.get("gear", "1").split()[:1]), 1, "gear")[0])
+            given = "forcerange" if "forcerange" in actuator.attributes or actuator.tag != "motor" else "ctrlrange"
+            if joint and given in actuator.attributes:
+                found[joint] = max(found.get(joint, 0.0), gear * max(map(abs, actuator.numbers(given, 2))))
+        return found
+
     def _refuse(self, element: Element) -> None:
         if element.tag in _UNSUPPORTED:
             raise element.error(f"<{element.tag}> is not supported; save the model as MuJoCo expands it")
@@ -189,10 +202,14 @@ class _Reader:
             joint.attributes.get("name") or self._unnamed(moved),
             joint, kind, self._links[above].name, self._links[moved].name, position, orientation,
             checked_axis(joint, joint.numbers("axis", 3, (0.0, 0.0, 1.0)), kind), lower, upper,
-            max_force=max(map(abs, joint.numbers("actuatorfrcrange", 2, (0.0, 0.0)))),
+            max_force=self._force(joint),
             damping=max(joint.number("damping", 0.0), 0.0), friction=max(joint.number("frictionloss", 0.0), 0.0),
         ))  # fmt: skip
         return moved, ((-x, -y, -z), UNTURNED)
+
+    def _force(self, joint: Element) -> float:
+        actuators = self._forces.get(joint.attributes.get("name", ""), 0.0)
+        return max(map(abs, joint.numbers("actuatorfrcrange", 2, (actuators, actuators))))
 
     def _unnamed(self, moved: int) -> str:
         self._made += 1

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
 from fleet_sim.models.meshes import folders_in
@@ -130,13 +130,27 @@ def check_described(name: str) -> None:
 
 def _described_file(name: str) -> Path:
     """Return the file of a module of robot_descriptions, which fetches it from its repository where needed."""
-    check_described(name)
-    try:
-        module = importlib.import_module(f"robot_descriptions.{name}")
-    except (ImportError, OSError, RuntimeError, ValueError) as error:
-        raise InvalidValueError(f"robot_descriptions cannot fetch {name!r}: {error}") from error
+    module = _described_module(name)
     for attribute in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH"):
         path = getattr(module, attribute, None)
         if path:
             return Path(path)
     raise InvalidValueError(f"robot_descriptions.{name} holds neither URDF, xacro nor MJCF")
+
+
+def described_arguments(name: str) -> str:
+    """Return the arguments for xacro ("name:=value ...") that a module of robot_descriptions asks for."""
+    arguments = getattr(_described_module(name), "XACRO_ARGS", {})
+    return " ".join(f"{key}:={value}" for key, value in arguments.items())
+
+
+def _described_module(name: str) -> Any:
+    check_described(name)
+    failures: tuple[type[Exception], ...] = (ImportError, OSError, RuntimeError, ValueError)
+    if importlib.util.find_spec("git") is not None:
+        # What robot_descriptions fetches with; its errors are of no other kind.
+        failures = (*failures, importlib.import_module("git.exc").GitError)
+    try:
+        return importlib.import_module(f"robot_descriptions.{name}")
+    except failures as error:
+        raise InvalidValueError(f"robot_descriptions cannot fetch {name!r}: {error}") from error
