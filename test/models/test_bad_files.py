@@ -21,7 +21,8 @@ from fleet_sim.models.meshes import count_triangles
 
 GOOD = """<?xml version="1.0"?>
 <robot name="r">
-  <!-- a comment -->
+  <!-- a comment -- with
+ two dashes -->
   <material name="grey"><color rgba="0.5 0.5 0.5 1"/></material>
   <link name="base">
     <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -75,7 +76,7 @@ BAD = {
     "two parents": (
         "<gazebo",
         '<joint name="more" type="fixed"><parent link="base"/><child link="hand"/></joint><gazebo',
-        "<joint 'more'>: the link 'hand' is already the child of joint 'turn', in line 11",
+        "<joint 'more'>: the link 'hand' is already the child of joint 'turn', in line 12",
     ),
     "an unknown parent": (
         '<parent link="arm"/>',
@@ -87,8 +88,8 @@ BAD = {
         '<child link="hnd"/>',
         "there is no child link 'hnd'. Did you mean 'hand'?",
     ),
-    "one link twice": ('<link name="hand">', '<link name="arm">', "another link is called 'arm', in line 7"),
-    "one joint twice": ('name="turn"', 'name="lift"', "another joint is called 'lift', in line 9"),
+    "one link twice": ('<link name="hand">', '<link name="arm">', "another link is called 'arm', in line 8"),
+    "one joint twice": ('name="turn"', 'name="lift"', "another joint is called 'lift', in line 10"),
     "inverted limits": (
         'lower="-1" upper="1"',
         'lower="1" upper="-1"',

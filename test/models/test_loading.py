@@ -23,10 +23,20 @@ UNREADABLE = {
     "toys/concave_box.urdf": "<geometry>",
 }
 MISREAD = {"husky/husky.urdf"}  # holds $(optenv ...), which PyBullet takes for zeros
+# PyBullet takes seconds to load their meshes; the smaller of each family are among the others.
+SLOW = {
+    "mini_cheetah/mini_cheetah.urdf", "samurai.urdf", "quadruped/microtaur/microtaur.urdf",
+    "laikago/laikago_toes.urdf", "laikago/laikago_toes_zup.urdf", "laikago/laikago_toes_limits.urdf",
+    "laikago/laikago_toes_zup_lores.urdf", "racecar/racecar_differential.urdf", "quadruped/vision60.urdf",
+    "xarm/xarm6_robot_white.urdf", "quadruped/spirit40newer.urdf", "aliengo/aliengo.urdf",
+}  # fmt: skip
 ALL = sorted(str(file.relative_to(DATA)) for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in UNREADABLE])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ALL if name not in UNREADABLE],
+)
 def test_urdf_is_read_as_pybullet_reads_it(name: str, client: int) -> None:
     model = load_robot_model(DATA / name)
     body = pybullet.loadURDF(str(DATA / name), physicsClientId=client)

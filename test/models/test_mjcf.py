@@ -10,7 +10,7 @@ import numpy as np
 import pybullet
 import pybullet_data
 import pytest
-from robot_models import assert_equal_to_pybullet
+from robot_models import assert_equal_to_pybullet, link_poses
 
 from fleet_sim import InvalidValueError, load_robot_model
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE
@@ -80,6 +80,15 @@ def test_defaults_angles_shapes_and_masses(tmp_path: Path) -> None:
     assert {part.link for part in model.collisions} == {BASE, 2}
 
 
+def test_a_reference_value_is_where_the_file_draws_the_joint(tmp_path: Path) -> None:
+    drawn = load_robot_model(written(tmp_path, ARM))
+    text = ARM.replace('name="pan"', 'name="pan" ref="0.3"').replace('name="lift"', 'name="lift" ref="0.2"')
+    model = load_robot_model(written(tmp_path, text))
+    expected, shifted = link_poses(drawn, [0, 0, 0, 0]), link_poses(model, [0.3, 0.2, 0, 0])
+    np.testing.assert_allclose(shifted[0], expected[0], atol=1e-12)
+    np.testing.assert_allclose(np.abs((shifted[1] * expected[1]).sum(axis=1)), 1.0)
+
+
 def test_included_files_are_spliced_in(tmp_path: Path) -> None:
     default = ARM[ARM.index("<default>") : ARM.index("<asset>")]
     (tmp_path / "defaults.xml").write_text(f"<mujoco>{default}</mujoco>")
@@ -110,7 +119,6 @@ def test_included_files_are_spliced_in(tmp_path: Path) -> None:
         ('size="0.05"', 'size="inf"', "size must be a finite number, got 'inf'"),
         ('type="box"', 'type="ellipsoid"', "geoms of type 'ellipsoid' are not supported"),
         ("<freejoint/>", "<composite/>", "<composite> is not supported"),
-        ('<joint name="pan"', '<joint ref="1" name="pan"', "ref other than 0 is not supported"),
         ('name="hand"', 'name="upper"', "another link is called 'upper'"),
         ('mass="0.3"', 'mass="-1"', "the mass must not be negative"),
     ],

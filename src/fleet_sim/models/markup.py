@@ -17,6 +17,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 MAX_BYTES = 64 * 1024 * 1024
 """Size of the largest description file that is read; what is larger is no robot description."""
 
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _OPTENV = re.compile(r"\$\(optenv\s+(\w+)\s*([^)]*)\)")
 
 
@@ -139,7 +140,8 @@ class _Builder:
         self._parser.buffer_text = True
 
     def build(self, content: bytes) -> Element:
-        # Blank lines before the XML declaration and a closing zero byte are wrong but common.
+        # Two dashes in a comment, blank lines before the XML declaration and a closing zero byte are wrong but common.
+        content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), content)
         stripped = content.lstrip()
         self._skipped_lines = content[: len(content) - len(stripped)].count(b"\n")
         try:

@@ -32,7 +32,7 @@ from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf_defaults import MAIN, Defaults
 from fleet_sim.models.mjcf_shapes import Angles, Geom, inertial_of_geoms, place_of, read_geom
-from fleet_sim.spatial import poses
+from fleet_sim.spatial import poses, quaternions
 
 _JOINT_KINDS = {"hinge": REVOLUTE, "slide": PRISMATIC, "ball": SPHERICAL, "fixed": FIXED}
 _UNSUPPORTED = ("frame", "replicate", "composite", "flexcomp", "attach")
@@ -192,20 +192,28 @@ class _Reader:
         kind = _JOINT_KINDS.get(kind_name)
         if kind is None:
             raise joint.error(f"unknown type of joint {kind_name!r}.{did_you_mean(kind_name, (*_JOINT_KINDS, 'free'))}")
-        if joint.number("ref", 0.0):
-            raise joint.error("a joint with ref other than 0 is not supported")
         x, y, z = joint.numbers("pos", 3, ORIGIN)
+        axis = checked_axis(joint, joint.numbers("axis", 3, (0.0, 0.0, 1.0)), kind)
         moved = self._link(joint, "")
-        position, orientation = _compose(frame, ((x, y, z), UNTURNED))
+        frame = _compose(_compose(frame, ((x, y, z), UNTURNED)), self._reference(joint, kind, axis))
         lower, upper = self._limits(joint, kind)
         self._joints.append(JointParts(
             joint.attributes.get("name") or self._unnamed(moved),
-            joint, kind, self._links[above].name, self._links[moved].name, position, orientation,
-            checked_axis(joint, joint.numbers("axis", 3, (0.0, 0.0, 1.0)), kind), lower, upper,
+            joint, kind, self._links[above].name, self._links[moved].name, *frame, axis, lower, upper,
             max_force=self._force(joint),
             damping=max(joint.number("damping", 0.0), 0.0), friction=max(joint.number("frictionloss", 0.0), 0.0),
         ))  # fmt: skip
         return moved, ((-x, -y, -z), UNTURNED)
+
+    def _reference(self, joint: Element, kind: int, axis: Vector) -> Pose:
+        """Return where the joint is at value 0, seen from where the file draws it: there its value is `ref`."""
+        back = -joint.number("ref", 0.0)
+        x, y, z = (part * back for part in axis)
+        if kind == PRISMATIC:
+            return (x, y, z), UNTURNED
+        turned = quaternions.from_rotation_vectors(np.array([[x, y, z]]) * self._angles.unit)
+        qx, qy, qz, qw = turned[0].tolist()
+        return ORIGIN, (qx, qy, qz, qw)
 
     def _force(self, joint: Element) -> float:
         actuators = self._forces.get(joint.attributes.get("name", ""), 0.0)
