@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from robot_models import assert_equal_to_pybullet
 
 from fleet_sim import RobotModel, add_search_path, load_robot_model, resolve_urdf
-from fleet_sim.models import bullet_file, urdf_text
+from fleet_sim.models import bullet_file, published_text, urdf_text
 
 DATA = Path(pybullet_data.getDataPath())
 
@@ -84,3 +85,19 @@ def test_meshes_in_packages_are_found_for_pybullet(
     assert model.visuals[0].geometry.mesh_path == str(installed / "link 0.stl")
     assert model.collisions[0].geometry.mesh_path == str(elsewhere / "hull.stl")
     assert bullet_file(file) == bullet_file(file) != str(file)
+    # Others find installed packages by themselves.
+    published = published_text(file)
+    assert 'filename="package://my_robot/meshes/link 0.stl"' in published
+    assert f'filename="{(elsewhere / "hull.stl").as_uri()}"' in published
+
+
+@pytest.mark.parametrize("name", ["panda", "kiva_shelf", "husky", "r2d2"])
+def test_what_is_published_is_urdf_with_uris(name: str, tmp_path: Path) -> None:
+    text = published_text(resolve_urdf(name))
+    names = re.findall(r'filename="([^"]*)"', text)
+    assert names and all("://" in name for name in names)
+    file = tmp_path / "published.urdf"
+    file.write_text(text)
+    model, expected = load_robot_model(file), load_robot_model(resolve_urdf(name))
+    assert model.link_names == expected.link_names
+    assert [part.geometry.mesh_path for part in model.visuals] == [part.geometry.mesh_path for part in expected.visuals]

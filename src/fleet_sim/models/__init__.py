@@ -1,7 +1,7 @@
 """Robot description files: reading them, finding them by name, and what kind of robot they describe."""
 
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model
-from fleet_sim.models.export import bullet_file, urdf_text
+from fleet_sim.models.export import bullet_file, published_text, urdf_text
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.meshes import MeshLimits
 from fleet_sim.models.profile import RobotProfile, auto_detect_profile, detect_robot_type, profile_of
@@ -22,6 +22,7 @@ __all__ = [
     "list_all_models",
     "load_robot_model",
     "profile_of",
+    "published_text",
     "register_model",
     "remove_search_path",
     "resolve_model",

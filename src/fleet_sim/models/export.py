@@ -14,7 +14,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.markup import read_optenv, read_text
-from fleet_sim.models.meshes import MeshFinder, seen_by_pybullet
+from fleet_sim.models.meshes import MeshFinder, in_installed_package, seen_by_pybullet
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
@@ -30,7 +30,7 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
     `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
-    folders = tuple(map(str, (*search_paths, *get_search_paths())))
+    folders = tuple(map(str, search_paths))
     found = _bullet_file(model, folders)
     if not Path(found).is_file():  # someone emptied the cache folder
         _bullet_file.cache_clear()
@@ -45,28 +45,52 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     root = read_text(content, model.path)
     if root.tag != "robot":
         return str(keep(urdf_text(model).encode(), f"{file.stem}.urdf"))
-    finder = MeshFinder(file, [Path(folder).expanduser() for folder in folders])
+    finder = _finder(model, folders)
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     plain = read_optenv(content.decode(errors="surrogateescape"))
     untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
         return model.path
-    # Textures lie where PyBullet looks, beside the file.
-    textures = {texture.need("filename") for texture in root.walk("texture")}
-    places |= {name: seen_by_pybullet(file, name) or name for name in textures}
+    textures = {texture.need("filename"): texture for texture in root.walk("texture")}
+    places |= {name: str(finder.look(texture, name) or name) for name, texture in textures.items()}
     filled = fill_places(plain, places).encode(errors="surrogateescape")
     return str(keep(filled, f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
 
 
-def urdf_text(model: RobotModel) -> str:
-    """Return the URDF of `model`; its links and joints get the same numbers when it is read."""
+def _finder(model: RobotModel, folders: Sequence[str | Path]) -> MeshFinder:
+    return MeshFinder(Path(model.path), [Path(folder).expanduser() for folder in (*folders, *get_search_paths())])
+
+
+def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
+    """Return the URDF of the file `path` for other programs, such as RViz: every file in it is named by a URI.
+
+    package:// stays where the package is installed, so that others find it on their machine.
+    Raises InvalidValueError as `load_robot_model` does.
+    """
+    model = load_robot_model(path, search_paths=search_paths)
+    content = content_of(Path(model.path))
+    root = read_text(content, model.path)
+    if root.tag != "robot":
+        return urdf_text(model, uris=True)
+    finder = _finder(model, search_paths)
+    files = {element.need("filename"): element for tag in ("mesh", "texture") for element in root.walk(tag)}
+    places = {name: finder.look(element, name) for name, element in files.items()}
+    uris = {name: place.as_uri() for name, place in places.items() if place and not in_installed_package(name, place)}
+    return fill_places(read_optenv(content.decode(errors="replace")), uris)
+
+
+def urdf_text(model: RobotModel, *, uris: bool = False) -> str:
+    """Return the URDF of `model`; its links and joints get the same numbers when it is read.
+
+    Meshes are named by their path, or with `uris` by file://.
+    """
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
     for link, name in enumerate((model.base_name, *model.link_names), BASE):
         lines.append(f"  <link name={quoteattr(name)}>")
         lines += _inertial(model.inertials[link + 1] if model.inertials else Inertial())
         for tag, parts in (("visual", model.visuals), ("collision", model.collisions)):
             for part in parts:
-                lines += _geometry(tag, part.geometry) if part.link == link else []
+                lines += _geometry(tag, part.geometry, uris) if part.link == link else []
         lines.append("  </link>")
     for joint in range(model.num_joints):
         lines += _joint(model, joint)
@@ -101,12 +125,13 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
     return [*lines, "  </joint>"]
 
 
-def _geometry(tag: str, geometry: Geometry) -> list[str]:
+def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
     kind = ShapeKind(geometry.kind)
     if kind is ShapeKind.BOX:
         shape = f'<box size="{_text(*(2.0 * half for half in geometry.half_extents))}"/>'
     elif kind is ShapeKind.MESH:
-        shape = f'<mesh filename={quoteattr(geometry.mesh_path)} scale="{_text(*geometry.mesh_scale)}"/>'
+        name = Path(geometry.mesh_path).as_uri() if uris else geometry.mesh_path
+        shape = f'<mesh filename={quoteattr(name)} scale="{_text(*geometry.mesh_scale)}"/>'
     elif kind is ShapeKind.PLANE:
         shape = '<plane normal="0 0 1"/>'
     elif kind is ShapeKind.SPHERE:

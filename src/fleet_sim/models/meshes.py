@@ -80,15 +80,20 @@ class MeshFinder:
         suffix = Path(name).suffix.lower()
         if suffix not in FORMATS:
             raise element.error(f"the mesh {name!r} must be one of {', '.join(FORMATS)}")
-        searched = list(dict.fromkeys(self.candidates(element, name)))
-        found = next((path for path in searched if path.is_file()), None)
+        found = self.look(element, name)
         if found is None:
+            searched = list(dict.fromkeys(self.candidates(element, name)))
             near = {entry.name for path in searched if path.parent.is_dir() for entry in path.parent.glob(f"*{suffix}")}
             hint = did_you_mean(Path(name).name, near) if near else ""
             places = ", ".join(str(path) for path in searched[:12]) + (", ..." if len(searched) > 12 else "")
             raise element.error(f"there is no mesh {name!r}.{hint} Searched: {places}")
         self._limits.check(element, found)
-        return str(found.resolve())
+        return str(found)
+
+    def look(self, element: Element, name: str) -> Path | None:
+        """Return the absolute path of any file called `name`, None where there is none."""
+        found = next((path for path in self.candidates(element, name) if path.is_file()), None)
+        return None if found is None else found.resolve()
 
     def candidates(self, element: Element, name: str) -> Iterator[Path]:
         """Yield the places where a file called `name` is looked for, in order; raises InvalidValueError."""
@@ -138,6 +143,14 @@ def seen_by_pybullet(source: Path, name: str) -> str:
         return str(rest.resolve()) if rest.is_file() else ""
     places = (folder / rest for folder in source.parents)
     return next((str(place.resolve()) for place in places if place.is_file()), "")
+
+
+def in_installed_package(name: str, place: Path) -> bool:
+    """Return whether `name` is a package:// name and leads to `place` by the ROS installation."""
+    scheme, _, rest = name.partition("://")
+    package = rest.partition("/")[0]
+    shares = [(prefix / "share" / package).resolve() for prefix in folders_in("AMENT_PREFIX_PATH")]
+    return scheme == "package" and any(share in place.parents for share in shares)
 
 
 def folders_in(variable: str) -> list[Path]:
