@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
     model = load_robot_model(path, search_paths=search_paths)
     folders = tuple(map(str, search_paths))
     found = _bullet_file(model, folders)
-    if not Path(found).is_file():  # someone emptied the cache folder
+    if not os.path.isfile(found):  # someone emptied the cache folder
         _bullet_file.cache_clear()
         found = _bullet_file(model, folders)
     return found

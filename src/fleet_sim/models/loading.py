@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -29,22 +31,35 @@ def load_robot_model(
     package are looked up in `search_paths`, then in the folders of `add_search_path` (see `models.meshes`); `limits`
     bounds their size. Raises InvalidValueError naming the file, the line, the element and what is wrong with it.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        beside = file.parent.iterdir() if file.parent.is_dir() else ()
-        near = [entry.name for entry in beside if entry.suffix.lower() in SUFFIXES]
-        raise InvalidValueError(f"there is no robot description file {str(file)!r}.{did_you_mean(file.name, near)}")
-    file = file.resolve()
-    if file.suffix.lower() not in SUFFIXES:
-        raise InvalidValueError(f"{file}: a robot description file ends in {', '.join(SUFFIXES)}")
-    folders = tuple(dict.fromkeys(str(Path(folder).expanduser()) for folder in (*search_paths, *get_search_paths())))
-    status = file.stat()
-    return _load(str(file), status.st_mtime_ns, status.st_size, folders, limits or MeshLimits())
+    # A fleet is spawned from one file, so what is known already takes no more than a look at the file's date.
+    given = os.path.abspath(os.path.expanduser(path))
+    folders = tuple(dict.fromkeys(map(str, (*search_paths, *get_search_paths()))))
+    try:
+        status = os.stat(given)
+    except OSError:
+        status = None
+    if status is None or not stat.S_ISREG(status.st_mode):
+        raise _no_file(Path(given))
+    return _found(given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits())
+
+
+def _no_file(file: Path) -> InvalidValueError:
+    beside = file.parent.iterdir() if file.parent.is_dir() else ()
+    near = [entry.name for entry in beside if entry.suffix.lower() in SUFFIXES]
+    return InvalidValueError(f"there is no robot description file {str(file)!r}.{did_you_mean(file.name, near)}")
 
 
 @lru_cache(maxsize=256)
-def _load(path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
-    return _Source(Path(path), [Path(folder) for folder in folders], limits).read()
+def _found(given: str, changed: int, size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
+    file = Path(given).resolve()
+    if file.suffix.lower() not in SUFFIXES:
+        raise InvalidValueError(f"{file}: a robot description file ends in {', '.join(SUFFIXES)}")
+    return _read(str(file), changed, size, folders, limits)
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
+    return _Source(Path(path), [Path(folder).expanduser() for folder in folders], limits).read()
 
 
 class _Source:

@@ -36,12 +36,12 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
     if tier == "user":
         candidates = [Path(relative).expanduser()]
     elif tier == "pybullet_data":
-        candidates = [_pybullet_folder(relative) / relative]
+        candidates = [_pybullet_folder() / relative]
     else:
         candidates = [folder / relative for folder in _folders(tier)]
     for candidate in candidates:
         if candidate.is_file():
-            return candidate.resolve()
+            return Path(os.path.abspath(candidate))
     hint = f" Install it: {install_hint}" if install_hint else ""
     if tier == "ros" and not candidates:
         raise InvalidValueError(f"no ROS package holds {relative!r}: AMENT_PREFIX_PATH is not set.{hint}")
@@ -59,7 +59,7 @@ def scan(tier: str) -> dict[str, str]:
         return {name.removesuffix(_DESCRIPTION): name for name in _described_names()}
     if tier == "pybullet_data":
         try:
-            return dict(_scan_folder(_pybullet_folder("")))
+            return dict(_scan_folder(_pybullet_folder()))
         except FleetSimError:
             return {}
     found: dict[str, str] = {}
@@ -78,15 +78,21 @@ def in_folder(folder: Path, name: str) -> Iterator[Path]:
 
 def _folders(tier: str) -> list[Path]:
     if tier == "local":
-        return [root / "urdf" for root in data_roots()]
+        return _local_folders(os.environ.get("AMENT_PREFIX_PATH", ""))
     return [prefix / "share" for prefix in folders_in("AMENT_PREFIX_PATH")]
 
 
-def _pybullet_folder(name: str) -> Path:
+@lru_cache(maxsize=8)
+def _local_folders(_ament_prefix_path: str) -> list[Path]:
+    return [root / "urdf" for root in data_roots()]
+
+
+@lru_cache(maxsize=1)
+def _pybullet_folder() -> Path:
     try:
         return Path(importlib.import_module("pybullet_data").getDataPath())
     except ImportError as error:
-        raise missing_extra("pybullet_data", "bullet", f"The model {name!r}") from error
+        raise missing_extra("pybullet_data", "bullet", "A model of PyBullet") from error
 
 
 @lru_cache(maxsize=32)
