@@ -16,10 +16,11 @@ def data_files() -> list[tuple[str, list[str]]]:
         (f"share/{NAME}", ["package.xml"]),
     ]
     for folder in ("config", "examples", "launch", "rviz", "urdf"):
-        for parent in sorted({file.parent for file in ROOT.joinpath(folder).rglob("*") if file.is_file()}):
+        files = (file for file in ROOT.joinpath(folder).rglob("*") if file.is_file() and file.suffix != ".pyc")
+        for parent in sorted({file.parent for file in files}):
             relative = parent.relative_to(ROOT).as_posix()
-            files = sorted(file.relative_to(ROOT).as_posix() for file in parent.iterdir() if file.is_file())
-            found.append((f"share/{NAME}/{relative}", files))
+            names = sorted(file.relative_to(ROOT).as_posix() for file in parent.iterdir() if file.is_file())
+            found.append((f"share/{NAME}/{relative}", names))
     # colcon builds the interface package by itself; a wheel brings its definitions along, for pocket_ros to read.
     return found + interface_files() if "bdist_wheel" in sys.argv else found
 

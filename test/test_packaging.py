@@ -62,6 +62,8 @@ def test_an_installed_wheel_is_complete(tmp_path: Path) -> None:
     share = (prefix / "share").resolve()
     assert found == share / "fleet_sim" / "config" / "demo.yaml"
     assert (share / "fleet_sim" / "package.xml").is_file()
+    shown = run(prefix / "bin" / "fleet-sim", "models", "show", "arm6")
+    assert str(share / "fleet_sim" / "urdf" / "arm6.urdf") in shown
     assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim").is_file()
     assert (share / "ament_index" / "resource_index" / "packages" / "fleet_sim_msgs").is_file()
     assert (share / "fleet_sim_msgs" / "msg" / "FleetState.msg").is_file()

@@ -37,7 +37,7 @@ def load(name: str) -> RobotModel:
 
 
 def test_the_files_are_what_their_source_makes() -> None:
-    command = [sys.executable, str(FOLDER / "source" / "build.py"), "--check"]
+    command = [sys.executable, "-B", str(FOLDER / "source" / "build.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"run urdf/source/build.py: {done.stdout}{done.stderr}"
 
