@@ -6,6 +6,7 @@ from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.registry import ACTIONS, parse_action_goal, register_action
+from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
 
 __all__ = [
@@ -15,11 +16,13 @@ __all__ = [
     "DropAction",
     "DropPhase",
     "JointAction",
+    "JointTrajectoryAction",
     "MoveAction",
     "MoveTo",
     "Pick",
     "PickAction",
     "PickPhase",
+    "TrajectoryCause",
     "Until",
     "Wait",
     "WaitAction",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE, TO_POSITION
@@ -15,11 +16,6 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError
 from fleet_sim.modes import ActionStatus
-
-STALL_TIME = 1.0
-"""Seconds for which motors may get no nearer to a target before they count as unable to."""
-STALL_PROGRESS = 1e-4
-"""Rad or m that count as getting nearer."""
 
 
 class JointAction(Action):
@@ -48,8 +44,7 @@ class JointAction(Action):
         self._places: Ints = NO_ROWS
         self._targets: Floats = np.empty(0)
         self._tolerances: Floats = np.empty(0)
-        self._nearest = np.inf
-        self._nearest_time = 0.0
+        self._nearest = Nearest()
 
     def moves_joints(self, places: Ints) -> bool:
         """Return whether some of `places` are among the joints with targets."""
@@ -65,7 +60,7 @@ class JointAction(Action):
         if cause:
             self.fail(cause)
             return None
-        self._nearest = np.inf
+        self._nearest = Nearest()
         targets = dict(zip(model.movable[self._places].tolist(), self._targets.tolist(), strict=True))
         agent.set_joints_targets(targets, self.max_force)
         return self.update(agent, 0.0)
@@ -130,10 +125,8 @@ class JointAction(Action):
     def _watch(self, agent: Agent, left: Floats, now: float) -> None:
         """Fail where the motors have got no nearer for some time."""
         beyond = np.maximum(left - self._tolerances, 0.0)
-        distance = float(beyond.sum())
-        if distance < self._nearest - STALL_PROGRESS:
-            self._nearest, self._nearest_time = distance, now
-        elif now - self._nearest_time >= STALL_TIME:
+        self._nearest = self._nearest.after(float(beyond.sum()), now)
+        if self._nearest.stalled(now):
             worst = int(np.argmax(beyond))
             model = agent.robot_model
             assert model is not None

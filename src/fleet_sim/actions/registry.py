@@ -11,6 +11,7 @@ from fleet_sim.actions.drop import Drop
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
+from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
@@ -24,6 +25,7 @@ ACTIONS: dict[str, type[Action]] = {
     "drop": Drop,
     "wait": Wait,
     "joint": JointAction,
+    "joint_trajectory": JointTrajectoryAction,
 }
 """Every action that can be made from its name and parameters."""
 

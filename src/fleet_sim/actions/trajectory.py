@@ -1,0 +1,266 @@
+"""JointTrajectoryAction: let joints be at given places at given times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.stall import Nearest
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
+from fleet_sim.core import joint_steering
+from fleet_sim.core.joints import DEFAULT_FORCE
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.joint_values import limits_cause, place_of
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.modes import ActionStatus, Mode
+
+
+class TrajectoryCause(Mode):
+    """Why a trajectory was not carried out."""
+
+    INVALID_JOINTS = "invalid_joints"
+    INVALID_GOAL = "invalid_goal"
+    OLD = "old"
+    PATH_TOLERANCE = "path_tolerance"
+    GOAL_TOLERANCE = "goal_tolerance"
+
+
+class JointTrajectoryAction(Action):
+    """Lead joints through `positions` (P, K), at `times` (P,) in s from the start; COMPLETED at the last.
+
+    Between points positions are interpolated: by cubics where `velocities` (P, K) are given, else in straight lines.
+    The way to the first point begins where the joints are. Joints move no faster than they can and lag behind then.
+
+    `path_tolerance` and `goal_tolerance`, one number or one per joint of `joint_names`, say how far (rad, m) a joint
+    may be from where it should be on the way, and at the end; without them the way does not count, and at the end the
+    agent's `joint_tolerance` does. `goal_time_tolerance` in s is how late the end may be; None: as late as it takes,
+    while the joints get nearer. `start_time_wanted` in s of simulation time delays the start, or leaves out what should
+    have been before now.
+
+    FAILED with a `trajectory_cause`; the joints are then held where they are.
+    """
+
+    moves_base: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        times: Sequence[float] | Floats,
+        positions: Sequence[Sequence[float]] | Floats,
+        velocities: Sequence[Sequence[float]] | Floats | None = None,
+        path_tolerance: float | Sequence[float] | None = None,
+        goal_tolerance: float | Sequence[float] | None = None,
+        goal_time_tolerance: float | None = None,
+        start_time_wanted: float | None = None,
+        max_force: float = DEFAULT_FORCE,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__(timeout)
+        count = len(joint_names)
+        if not count or len(set(joint_names)) != count:
+            raise InvalidValueError(f"joint_names: expected at least one, each once, got {list(joint_names)!r}")
+        self.joint_names = tuple(joint_names)
+        self.times = as_floats(times, (None,), "times in s")
+        if not len(self.times) or self.times[0] < 0.0 or (np.diff(self.times) <= 0.0).any():
+            raise InvalidValueError(f"times: expected numbers of at least 0, each larger than the last, got {times!r}")
+        self.positions = as_floats(positions, (len(self.times), count), "positions of the points")
+        self.velocities = (
+            None if velocities is None else as_floats(velocities, self.positions.shape, "velocities of the points")
+        )
+        self.path_tolerance = _tolerances(path_tolerance, count, "path_tolerance")
+        self.goal_tolerance = _tolerances(goal_tolerance, count, "goal_tolerance")
+        self.goal_time_tolerance = (
+            None if goal_time_tolerance is None else as_float(goal_time_tolerance, "goal_time_tolerance in s", low=0.0)
+        )
+        self.start_time_wanted = start_time_wanted
+        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
+        self.trajectory_cause: TrajectoryCause | None = None
+        self._places: Ints = NO_ROWS
+        self._nearest = Nearest()
+        self._first = 0.0
+        self._times = self.times
+        self._positions = self.positions
+        self._velocities = self.velocities
+
+    def moves_joints(self, places: Ints) -> bool:
+        """Return whether some of `places` are among the joints of the trajectory."""
+        return bool(np.isin(places, self._places).any())
+
+    def start(self, agent: Agent) -> Until | None:
+        """Check the trajectory against the robot, and begin."""
+        self.trajectory_cause = None
+        self._nearest = Nearest()
+        now = agent.world.clock.time
+        self._first = now if self.start_time_wanted is None else self.start_time_wanted
+        model = agent.robot_model
+        if model is None or not self._read(model):
+            if model is None:
+                self._refuse(TrajectoryCause.INVALID_JOINTS, "the agent was made from shapes and has no joints")
+            return None
+        if self._first + self.times[-1] < now:
+            self._refuse(TrajectoryCause.OLD, f"the trajectory ends {now - self._first - self.times[-1]:g} s ago")
+            return None
+        self._begin_here(agent, now - self._first)
+        if self._first > now:
+            return Until(time=self._first)
+        self._lead(agent, now)
+        return None
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        """Compare with where the joints should be, and lead them on."""
+        now = agent.world.clock.time
+        if now < self._first - 1e-9:
+            return Until(time=self._first)
+        if self.end_reached(now):
+            self._settle(agent, now)
+            return None
+        if self.path_tolerance is not None:
+            self._compare(agent, now)
+        if not self.is_complete():
+            self._lead(agent, now)
+        return None
+
+    def stop(self, agent: Agent) -> None:
+        """Hold the joints where they are, unless they are where they should be."""
+        if self.status is not ActionStatus.COMPLETED and len(self._places):
+            joint_steering.hold_joints(agent.world, self._slots(agent))
+
+    def end_reached(self, now: float) -> bool:
+        """Return whether the time of the last point has come."""
+        return bool(now >= self._first + self.times[-1] - 1e-9)
+
+    def desired(self, now: float) -> tuple[Floats, Floats]:
+        """Return where the joints (K,) should be at simulation time `now`, and how fast."""
+        return _sample(self._times, self._positions, self._velocities, now - self._first)
+
+    def progress(self, agent: Agent) -> dict[str, Any]:
+        """Return phase and duration, and of the joints: names, and positions and velocities desired and actual."""
+        world = agent.world
+        now = world.clock.time
+        slots = self._slots(agent)
+        positions, velocities = self.desired(now)
+        actual, speeds = world.joints.position[slots].copy(), world.joints.velocity[slots].copy()
+        left = max(0.0, float(self._first + self.times[-1] - now))
+        return {
+            "phase": "following",
+            "duration": self.get_duration(),
+            "distance_left": left,
+            "joint_names": self.joint_names,
+            "desired": (positions, velocities),
+            "actual": (actual, speeds),
+        }
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _read(self, model: RobotModel) -> bool:
+        try:
+            self._places = np.array([place_of(model, name) for name in self.joint_names], np.int64)
+        except FleetSimError as error:
+            self._refuse(TrajectoryCause.INVALID_JOINTS, str(error))
+            return False
+        for index, point in enumerate(self.positions):
+            cause = limits_cause(model, self._places, point)
+            if cause:
+                self._refuse(TrajectoryCause.INVALID_GOAL, f"point {index}: {cause}")
+                return False
+        return True
+
+    def _refuse(self, cause: TrajectoryCause, message: str) -> None:
+        if cause in (TrajectoryCause.INVALID_JOINTS, TrajectoryCause.INVALID_GOAL, TrajectoryCause.OLD):
+            self._places = NO_ROWS
+        self.trajectory_cause = cause
+        self.fail(message)
+
+    def _begin_here(self, agent: Agent, late: float) -> None:
+        """Put the place where the joints are before the first point that is still to come."""
+        slots = self._slots(agent)
+        ahead = self.times > max(late, 0.0)
+        if not ahead.any():
+            ahead[-1] = True
+        here = max(late, 0.0)
+        joints = agent.world.joints
+        self._times = np.concatenate([[here], self.times[ahead]])
+        self._positions = np.concatenate([joints.position[slots][None], self.positions[ahead]])
+        if self.velocities is not None:
+            self._velocities = np.concatenate([joints.velocity[slots][None], self.velocities[ahead]])
+
+    def _lead(self, agent: Agent, now: float) -> None:
+        """Send the joints to where they should be at the end of this step, at the speed that leads there."""
+        world, slots = agent.world, self._slots(agent)
+        dt = world.clock.dt
+        if self.end_reached(now + dt):
+            joint_steering.give_joint_targets(world, slots, self.positions[-1], self.max_force)
+            return
+        wanted, _ = self.desired(now + dt)
+        joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
+
+    def _compare(self, agent: Agent, now: float) -> None:
+        assert self.path_tolerance is not None
+        error = np.abs(agent.world.joints.position[self._slots(agent)] - self.desired(now)[0])
+        self._fail_beyond(error, self.path_tolerance, TrajectoryCause.PATH_TOLERANCE, "on the way")
+
+    def _settle(self, agent: Agent, now: float) -> None:
+        """See whether the joints have come to the last point."""
+        joints, slots = agent.world.joints, self._slots(agent)
+        error = np.abs(joints.position[slots] - self.positions[-1])
+        allowed = joints.tolerance[slots] if self.goal_tolerance is None else self.goal_tolerance
+        if bool((error <= allowed).all()):
+            self.complete()
+            return
+        joint_steering.give_joint_targets(agent.world, slots, self.positions[-1], self.max_force)
+        late = now - self._first - float(self.times[-1])
+        if self.goal_time_tolerance is None:
+            self._nearest = self._nearest.after(float(error.sum()), now)
+            over = self._nearest.stalled(now)
+        else:
+            over = late >= self.goal_time_tolerance - 1e-9
+        if over:
+            self._fail_beyond(error, allowed, TrajectoryCause.GOAL_TOLERANCE, "at the end")
+
+    def _fail_beyond(self, error: Floats, allowed: Floats, cause: TrajectoryCause, where: str) -> None:
+        beyond = np.flatnonzero(error > allowed)
+        if len(beyond):
+            first = int(beyond[0])
+            self._refuse(
+                cause,
+                f"joint {self.joint_names[first]!r} is {error[first]:g} off {where}; {allowed[first]:g} was allowed",
+            )
+
+    def _slots(self, agent: Agent) -> Ints:
+        slots: Ints = self._places + int(agent.world.robots.joint_start[agent.row])
+        return slots
+
+
+def _tolerances(value: float | Sequence[float] | Mapping[str, float] | None, count: int, what: str) -> Floats | None:
+    """Return one tolerance per joint, None for none; infinite ones are allowed."""
+    if value is None:
+        return None
+    array = np.broadcast_to(np.asarray(value, np.float64), (count,)).copy()
+    if np.isnan(array).any() or (array < 0.0).any():
+        raise InvalidValueError(f"{what} in rad or m: expected numbers of at least 0, got {value!r}")
+    return array
+
+
+def _sample(times: Floats, positions: Floats, velocities: Floats | None, at: float) -> tuple[Floats, Floats]:
+    """Return position and velocity (K,) at time `at`, those of the first and the last point outside."""
+    if at <= times[0] or len(times) == 1:
+        return positions[0], np.zeros(positions.shape[1])
+    if at >= times[-1]:
+        return positions[-1], np.zeros(positions.shape[1])
+    index = int(np.searchsorted(times, at, side="right")) - 1
+    span = float(times[index + 1] - times[index])
+    share = (at - float(times[index])) / span
+    begin, end = positions[index], positions[index + 1]
+    if velocities is None:
+        return begin + (end - begin) * share, (end - begin) / span
+    # The cubic with these positions and velocities at its ends.
+    first, last = velocities[index] * span, velocities[index + 1] * span
+    rise = end - begin
+    bend, twist = 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise
+    position = begin + share * (first + share * (bend + share * twist))
+    velocity = (first + share * (2.0 * bend + share * 3.0 * twist)) / span
+    return position, velocity

@@ -1,0 +1,163 @@
+"""JointTrajectoryAction: at the right place at the right time, or a cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from arms import PANDA, READY
+
+from fleet_sim import (
+    Action,
+    ActionStatus,
+    Agent,
+    InvalidValueError,
+    JointTrajectoryAction,
+    MultiRobotSimulationCore,
+)
+
+Finish = Callable[[Action], Action]
+J1, J2 = "panda_joint1", "panda_joint2"
+
+
+@pytest.fixture
+def arm(sim: MultiRobotSimulationCore) -> Agent:
+    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
+    return agent
+
+
+def run(sim: MultiRobotSimulationCore, arm: Agent, action: JointTrajectoryAction) -> np.ndarray:
+    """Return position and velocity of the first joint at the end of each step."""
+    arm.add_action(action)
+    track = []
+    for _ in range(100):
+        sim.step_once()
+        track.append(arm.get_joint_state(J1))
+        if action.is_complete():
+            break
+    return np.array(track)
+
+
+def test_joints_are_in_time(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointTrajectoryAction([J1, J2], [0.5, 1.5], [[0.5, -0.4], [0.0, 0.1]])
+    track = run(sim, arm, action)
+    assert action.status is ActionStatus.COMPLETED
+    assert action.get_duration() == pytest.approx(1.5)
+    assert track[:15, 0] == pytest.approx(np.interp(0.1 * np.arange(1, 16), [0, 0.5, 1.5], [0, 0.5, 0.0]))
+    assert track[:14, 1] == pytest.approx([1.0] * 5 + [-0.5] * 9), "true velocities"
+    assert arm.joint_positions[:2].tolist() == [0.0, 0.1], "exactly"
+    assert arm.joint_velocities.tolist() == [0.0] * 9
+
+
+def test_velocities_make_it_smooth(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointTrajectoryAction([J1], [1.0], [[1.0]], velocities=[[0.0]])
+    track = run(sim, arm, action)
+    share = 0.1 * np.arange(1, 11)
+    assert track[:10, 0] == pytest.approx(3 * share**2 - 2 * share**3)
+    assert action.status is ActionStatus.COMPLETED
+
+
+def test_a_late_start_leaves_out_what_is_past_and_an_early_one_waits(
+    sim: MultiRobotSimulationCore, arm: Agent, finish: Finish
+) -> None:
+    for _ in range(10):
+        sim.step_once()
+    late = JointTrajectoryAction(
+        [J1],
+        [0.5, 1.5],
+        [
+            [
+                9e-9,
+            ],
+            [0.5],
+        ],
+        start_time_wanted=0.0,
+    )
+    track = run(sim, arm, late)
+    assert late.get_duration() == pytest.approx(0.5)
+    assert track[:5, 0] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    begin = sim.sim_time
+    early = JointTrajectoryAction([J1], [0.5], [[0.0]], start_time_wanted=begin + 1.0)
+    track = run(sim, arm, early)
+    assert (track[:10, 0] == 0.5).all()
+    assert early.get_duration() == pytest.approx(1.5)
+    old = JointTrajectoryAction([J1], [0.5], [[0.0]], start_time_wanted=0.1)
+    run(sim, arm, old)
+    assert (old.status, old.trajectory_cause) == (ActionStatus.FAILED, "old")
+
+
+def test_what_is_too_fast_breaks_a_path_tolerance_or_comes_late(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    strict = JointTrajectoryAction([J1], [0.2], [[2.0]], path_tolerance=0.3)
+    run(sim, arm, strict)
+    assert (strict.status, strict.trajectory_cause) == (ActionStatus.FAILED, "path_tolerance")
+    assert "panda_joint1" in str(strict.error_message)
+    held = arm.get_joint_state(J1)[0]
+    sim.step_once()
+    assert arm.get_joint_state(J1) == (held, 0.0)
+    punctual = JointTrajectoryAction([J1], [0.1], [[-2.0]], goal_time_tolerance=0.2)
+    run(sim, arm, punctual)
+    assert (punctual.status, punctual.trajectory_cause) == (ActionStatus.FAILED, "goal_tolerance")
+    patient = JointTrajectoryAction([J1], [0.1], [[2.0]])
+    run(sim, arm, patient)
+    assert patient.status is ActionStatus.COMPLETED
+    rough = JointTrajectoryAction([J1], [0.1], [[1.5]], goal_tolerance=0.4, goal_time_tolerance=0.0)
+    run(sim, arm, rough)
+    assert rough.status is ActionStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "cause"),
+    [
+        (["elbow"], [[0.0]], "invalid_joints"),
+        (["panda_joint8"], [[0.0]], "invalid_joints"),
+        ([J1], [[9.0]], "invalid_goal"),
+    ],
+)
+def test_what_the_robot_cannot_do_fails_at_once(
+    sim: MultiRobotSimulationCore, arm: Agent, names: list[str], positions: list[list[float]], cause: str
+) -> None:
+    action = JointTrajectoryAction(names, [1.0], positions)
+    run(sim, arm, action)
+    assert (action.status, action.trajectory_cause, action.get_duration()) == (ActionStatus.FAILED, cause, 0.0)
+    assert arm.joint_positions.tolist() == READY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ([], [1.0], [[]]),
+        ([J1, J1], [1.0], [[0.0, 0.0]]),
+        ([J1], [], []),
+        ([J1], [1.0, 1.0], [[0.0], [0.0]]),
+        ([J1], [-1.0], [[0.0]]),
+        ([J1], [1.0], [[float("nan")]]),
+        ([J1], [1.0], [[0.0, 1.0]]),
+        ([J1], [1.0], [[0.0]], [[0.0], [0.0]]),
+        ([J1], [1.0], [[0.0]], None, -1.0),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: tuple) -> None:
+    with pytest.raises(InvalidValueError):
+        JointTrajectoryAction(*arguments)
+
+
+def test_a_command_to_its_joints_ends_it(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointTrajectoryAction([J1], [5.0], [[2.0]])
+    arm.add_action(action)
+    sim.step_once()
+    arm.set_joint_target(J2, 0.0)
+    sim.step_once()
+    assert action.status is ActionStatus.IN_PROGRESS
+    arm.set_joint_target(J1, 0.0)
+    assert action.status is ActionStatus.CANCELLED
+
+
+def test_motors_follow_closely(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    sim = make_sim(physics=True, timestep=0.02)
+    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    action = JointTrajectoryAction([J1, J2], [1.0], [[0.8, 0.2]], velocities=[[0.0, 0.0]], path_tolerance=0.02)
+    arm.add_action(action)
+    for _ in range(100):
+        sim.step_once()
+    assert action.status is ActionStatus.COMPLETED, action.error_message
