@@ -13,8 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "actions": (
         "Action Drop DropAction DropPhase JointAction JointTrajectoryAction MoveAction MoveTo Pick PickAction "
-        "PickPhase TrajectoryCause Until Wait WaitAction "
-        "parse_action_goal register_action"
+        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction parse_action_goal register_action"
     ),
     "core.checkpoint": "Checkpoint",
     "core.commands": (

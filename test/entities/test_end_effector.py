@@ -47,7 +47,7 @@ def settle(sim: MultiRobotSimulationCore, agent: Agent, limit: int = 100) -> Non
 
 def test_the_end_effector_goes_where_it_is_sent(sim: MultiRobotSimulationCore, arm: Agent) -> None:
     target = at(PLACE, 0.5, 0.2, 0.3)
-    assert arm.end_effector_link == arm.link_names.index("panda_hand")
+    assert arm.end_effector() == arm.link_names.index("panda_hand")
     assert not arm.are_ee_at_target(target)
     assert arm.move_end_effector(target)
     assert not arm.are_ee_at_target(target)

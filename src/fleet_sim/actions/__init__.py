@@ -5,6 +5,7 @@ from fleet_sim.actions.drop import Drop, DropAction, DropPhase
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
+from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.registry import ACTIONS, parse_action_goal, register_action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
@@ -22,6 +23,7 @@ __all__ = [
     "Pick",
     "PickAction",
     "PickPhase",
+    "PoseAction",
     "TrajectoryCause",
     "Until",
     "Wait",

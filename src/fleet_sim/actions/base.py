@@ -87,6 +87,10 @@ class Action:
         """
         return False
 
+    def parts(self) -> list[Action]:
+        """Return the actions that this one runs itself; they are saved and restored with it."""
+        return []
+
     # ---- ending ------------------------------------------------------------------------------------------------------
 
     def complete(self) -> None:

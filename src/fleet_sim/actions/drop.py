@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+import numpy as np
+
+from fleet_sim.actions.arm import ArmMove
 from fleet_sim.actions.base import Failure
+from fleet_sim.actions.pick import before_offset
 from fleet_sim.actions.transfer import TransferAction
-from fleet_sim.arrays import as_float, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.end_effector import TOLERANCE
+from fleet_sim.entities.joint_values import JointNumbers, Tolerance
 from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.modes import ActionCause
 
@@ -29,16 +37,18 @@ class DropAction(TransferAction):
 
     The object is `target_object_id` (an object id or a name), default the first one carried. It goes to `drop_pose`
     (a Pose or a position), `drop_height` m above it unless `place_gently`, or, with `drop_relative_pose`, to where it
-    is moved by that pose. The way there is as in PickAction, with `drop_offset` m between robot and place.
+    is moved by that pose, or, without `use_approach` and `drop_pose`, stays where it is. The way there is as in
+    PickAction, with `drop_offset` m between robot and place, and so is what the arm does before the object is let go;
+    with `use_arm` it goes to `drop_pose`.
 
-    FAILED with the cause when the agent does not carry the object.
+    FAILED with the cause when the agent does not carry the object, and as PickAction does.
     """
 
     phases = (DropPhase.INIT, DropPhase.APPROACHING, DropPhase.MOVING_TO_DROP, DropPhase.DROPPING, DropPhase.RETREATING)
 
     def __init__(
         self,
-        drop_pose: Pose | Sequence[float],
+        drop_pose: Pose | Sequence[float] | None = None,
         use_approach: bool = True,
         approach_pose: Pose | None = None,
         approach_offset: float = 1.0,
@@ -48,6 +58,15 @@ class DropAction(TransferAction):
         drop_height: float = 0.1,
         target_object_id: int | str | None = None,
         drop_relative_pose: Pose | None = None,
+        joint_targets: JointNumbers | None = None,
+        joint_tolerance: Tolerance = None,
+        joint_max_force: float = DEFAULT_FORCE,
+        ee_target_position: Sequence[float] | Floats | None = None,
+        ee_target_orientation: Sequence[float] | Floats | None = None,
+        ee_end_effector_link: int | str | None = None,
+        ee_tolerance: float = TOLERANCE,
+        continue_on_ik_failure: bool = True,
+        use_arm: bool = False,
         timeout: float | None = None,
     ) -> None:
         super().__init__(
@@ -56,10 +75,25 @@ class DropAction(TransferAction):
             approach_offset=approach_offset,
             place_offset=drop_offset,
             move_skip_threshold=move_skip_threshold,
+            arm=ArmMove(
+                joint_targets,
+                joint_tolerance,
+                joint_max_force,
+                ee_target_position,
+                ee_target_orientation,
+                ee_end_effector_link,
+                ee_tolerance,
+                continue_on_ik_failure,
+                use_arm,
+            ),
             timeout=timeout,
         )
+        if drop_pose is None and (use_approach or use_arm):
+            raise InvalidValueError("drop_pose: needed, unless use_approach is False and the arm need not find it")
         self.drop_pose = (
-            drop_pose if isinstance(drop_pose, Pose) else Pose(as_floats(drop_pose, (3,), "drop_pose").tolist())
+            Pose(as_floats(drop_pose, (3,), "drop_pose").tolist())
+            if drop_pose is not None and not isinstance(drop_pose, Pose)
+            else drop_pose
         )
         self.place_gently = place_gently
         self.drop_height = as_float(drop_height, "drop_height in m", low=0.0)
@@ -76,8 +110,18 @@ class DropAction(TransferAction):
 
     def place(self, agent: Agent) -> Pose:
         """Return the place at the robot's height."""
+        assert self.drop_pose is not None
         x, y, _ = self.drop_pose.position
         return Pose((x, y, agent.get_pose().z))
+
+    def reach_for(self, agent: Agent) -> Floats | None:
+        """Return where the end effector is to be for the object to come to its place."""
+        target = self._carried(agent)
+        if target is None or self.drop_pose is None:
+            return None
+        world, row = agent.world, target.row
+        held = Pose(world.attach_position[row].tolist(), world.attach_orientation[row].tolist())
+        return before_offset(np.array(self.drop_pose.position), held, self.arm.orientation)
 
     def act(self, agent: Agent) -> Failure | None:
         """Detach the object."""
@@ -88,7 +132,7 @@ class DropAction(TransferAction):
             agent.detach_object(target, drop_relative_pose=self.drop_relative_pose)
             return None
         pose = self.drop_pose
-        if not self.place_gently:
+        if pose is not None and not self.place_gently:
             pose = Pose((pose.x, pose.y, pose.z + self.drop_height), pose.orientation)
         agent.detach_object(target, drop_pose=pose)
         return None

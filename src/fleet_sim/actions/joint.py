@@ -15,7 +15,7 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError
-from fleet_sim.modes import ActionStatus
+from fleet_sim.modes import ActionCause, ActionStatus
 
 
 class JointAction(Action):
@@ -54,11 +54,11 @@ class JointAction(Action):
         """Send the joints off."""
         model = agent.robot_model
         if model is None:
-            self.fail("the agent was made from shapes and has no joints")
+            self.fail("the agent was made from shapes and has no joints", ActionCause.INVALID_GOAL)
             return None
         cause = self._read(agent, model)
         if cause:
-            self.fail(cause)
+            self.fail(cause, ActionCause.INVALID_GOAL)
             return None
         self._nearest = Nearest()
         targets = dict(zip(model.movable[self._places].tolist(), self._targets.tolist(), strict=True))
@@ -79,6 +79,12 @@ class JointAction(Action):
         # Without motors the time of arrival is known.
         wait = float(np.max((left - self._tolerances) / joints.max_velocity[slots]))
         return Until(joints=True, time=now + wait)
+
+    def time_left(self, agent: Agent) -> float:
+        """Return the time in s until all joints are exactly at their targets, moved at full speed."""
+        joints, slots = agent.world.joints, self._slots(agent)
+        left = np.abs(joints.position[slots] - self._targets)
+        return float(np.max(left / joints.max_velocity[slots], initial=0.0))
 
     def stop(self, agent: Agent) -> None:
         """Hold the joints where they are, unless they are where they should be."""

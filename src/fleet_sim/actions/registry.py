@@ -11,6 +11,7 @@ from fleet_sim.actions.drop import Drop
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
+from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
 from fleet_sim.entities.arguments import check_arguments
@@ -26,6 +27,7 @@ ACTIONS: dict[str, type[Action]] = {
     "wait": Wait,
     "joint": JointAction,
     "joint_trajectory": JointTrajectoryAction,
+    "pose": PoseAction,
 }
 """Every action that can be made from its name and parameters."""
 

@@ -259,6 +259,8 @@ class ActionScheduler:
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
         actions = [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+        for action in actions:
+            actions += action.parts()
         return {
             "queues": {row: list(queue) for row, queue in self._queues.items()},
             "running": dict(self._running),

@@ -1,21 +1,22 @@
-"""What Pick and Drop share: driving to an approach pose, to the place itself, and back."""
+"""What Pick and Drop share: driving to an approach pose, to the place itself, reaching out, acting, driving back."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from fleet_sim.actions.arm import ArmMove
 from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.actions.move_to import immovable
-from fleet_sim.arrays import as_float
+from fleet_sim.arrays import Floats, Ints, as_float
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import MovementDirection
+from fleet_sim.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.tools import calculate_offset_pose
 
 
 class TransferAction(Action):
-    """Approach, move in, act, retreat. A subclass says where the place is and what to do there.
+    """Approach, move in, reach out, act, retreat. A subclass says where the place is and what to do there.
 
     `phase` is one of `phases`: initial, approaching, moving in, acting, retreating.
     """
@@ -30,6 +31,7 @@ class TransferAction(Action):
         approach_offset: float,
         place_offset: float,
         move_skip_threshold: float,
+        arm: ArmMove,
         timeout: float | None,
     ) -> None:
         super().__init__(timeout)
@@ -40,7 +42,9 @@ class TransferAction(Action):
         self.approach_offset = as_float(approach_offset, "approach_offset in m", low=0.0)
         self.place_offset = as_float(place_offset, "offset in m", low=0.0)
         self.move_skip_threshold = as_float(move_skip_threshold, "move_skip_threshold in m", low=0.0)
+        self.arm = arm
         self.phase: Any = self.phases[0]
+        self._arm_action: Action | None = None
         self._away: Pose | None = None
         self._near: Pose | None = None
 
@@ -58,6 +62,10 @@ class TransferAction(Action):
         """Return where the object is, or is to be."""
         raise NotImplementedError
 
+    def reach_for(self, agent: Agent) -> Floats | None:
+        """Return where an arm that is used goes, (3,)."""
+        raise NotImplementedError
+
     def act(self, agent: Agent) -> Failure | None:
         """Take or release the object; return why that is impossible, or None."""
         raise NotImplementedError
@@ -67,19 +75,23 @@ class TransferAction(Action):
     def start(self, agent: Agent) -> Until | None:
         """Check the request and set off."""
         self.phase = self.phases[0]
-        hindrance = self.prepare(agent) or (immovable(agent) if self.use_approach else None)
+        hindrance = self.arm.hindrance(agent) or self.prepare(agent)
+        if hindrance is None and self.use_approach:
+            hindrance = immovable(agent)
         if hindrance is not None:
             self.fail(*hindrance)
             return None
         if not self.use_approach:
-            return self._act(agent)
+            return self._reach(agent)
         here, place = agent.get_pose(), self.place(agent)
         self._away = self.approach_pose or calculate_offset_pose(place, here, self.approach_offset)
         self.phase = self.phases[1]
         return self._drive(agent, self._away, None) or self._move_in(agent)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """Go on to the next phase when the robot has arrived."""
+        """Go on to the next phase when the robot, or its arm, has arrived."""
+        if self._arm_action is not None:
+            return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
             if agent.goal_pose is None:
                 self.fail("the robot no longer drives to the goal")
@@ -87,7 +99,7 @@ class TransferAction(Action):
         if self.phase == self.phases[1]:
             return self._move_in(agent)
         if self.phase == self.phases[2]:
-            return self._act(agent)
+            return self._reach(agent)
         self.complete()
         return None
 
@@ -100,10 +112,30 @@ class TransferAction(Action):
         assert self._away is not None
         # Where the object is now: it may have moved while the robot was on its way.
         self._near = calculate_offset_pose(self.place(agent), self._away, self.place_offset)
-        return self._drive(agent, self._near, None) or self._act(agent)
+        return self._drive(agent, self._near, None) or self._reach(agent)
+
+    def _reach(self, agent: Agent) -> Until | None:
+        """Bring the arm there, if it takes part, then act."""
+        self.phase = self.phases[3]
+        hindrance = self.hindrance(agent)
+        if hindrance is not None:
+            self.fail(*hindrance)
+            return None
+        action = self._arm_action = self.arm.make(self.reach_for(agent))
+        return self._act(agent) if action is None else self._follow_arm(agent, action, action.begin(agent))
+
+    def _follow_arm(self, agent: Agent, action: Action, until: Until | None) -> Until | None:
+        """Wait with the arm's action; act when it has ended."""
+        if not action.is_complete():
+            return until
+        action.stop(agent)
+        self._arm_action = None
+        if action.status is ActionStatus.COMPLETED or self.arm.forgives(action):
+            return self._act(agent)
+        self.fail(action.error_message or "the arm did not get there", action.cause or ActionCause.FAILED)
+        return None
 
     def _act(self, agent: Agent) -> Until | None:
-        self.phase = self.phases[3]
         hindrance = self.act(agent)
         if hindrance is not None:
             self.fail(*hindrance)
@@ -124,14 +156,33 @@ class TransferAction(Action):
         agent.begin_path([pose], True, direction)
         return Until(arrival=True)
 
+    def parts(self) -> list[Action]:
+        """Return the action that moves the arm."""
+        return [] if self._arm_action is None else [self._arm_action]
+
+    def moves_joints(self, places: Ints) -> bool:
+        """Return whether the arm is under way with some of the joints at `places`."""
+        return self._arm_action is not None and self._arm_action.moves_joints(places)
+
+    def stop(self, agent: Agent) -> None:
+        """Stop the arm where it is."""
+        action = self._arm_action
+        if action is not None:
+            action.cancel()
+            action.stop(agent)
+            self._arm_action = None
+
     def reset(self) -> None:
         """Make the action ready to start again."""
         super().reset()
         self.phase = self.phases[0]
-        self._away = self._near = None
+        self._away = self._near = self._arm_action = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration and distance left (m) to where the robot is headed for."""
+        if self._arm_action is not None:
+            left = self._arm_action.progress(agent)["distance_left"]
+            return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}
         goal = agent.goal_pose
         left = agent.get_pose().distance_to(goal) if goal is not None else 0.0
         return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}

@@ -12,6 +12,19 @@ from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import poses, quaternions
 
 
+def link_index(world: World, row: int, link: int | str) -> int:
+    """Return the index of a link of `row`, given by index or name.
+
+    Raises UnknownNameError, or InvalidValueError for anything but the base of a body made from shapes.
+    """
+    model = world.model_of(row)
+    if model is not None:
+        return model.link_index(link)
+    if link != BASE:
+        raise InvalidValueError(f"{world.label(row)!r} has no link {link!r}; it has only its base link ({BASE})")
+    return BASE
+
+
 def attach(
     world: World,
     child: int,

@@ -44,14 +44,9 @@ class EndEffectorHandle(JointHandle):
             raise InvalidValueError(f"ik_params: expected IKParams or None, got {value!r}")
         self._world.joints.ik_params[self.row] = value or DEFAULT_PARAMS
 
-    @property
-    def end_effector_link(self) -> int:
-        """The index of the link that counts as the end effector unless another is named."""
-        return default_end_effector(self._model())
-
     def get_end_effector_pose(self, end_effector_link: int | str | None = None) -> Pose:
         """Return the world pose of the end effector."""
-        return self.get_link_pose(self._end_effector(end_effector_link))
+        return self.get_link_pose(self.end_effector(end_effector_link))
 
     def move_end_effector(
         self,
@@ -81,7 +76,7 @@ class EndEffectorHandle(JointHandle):
         tolerance: float | None = None,
     ) -> Reach:
         """Return what `move_end_effector` would do, without doing it."""
-        link = self._end_effector(end_effector_link)
+        link = self.end_effector(end_effector_link)
         position, orientation = read_target(target_position, target_orientation)
         limit = None if tolerance is None else as_float(tolerance, "tolerance in m", low=0.0)
         return reach(self._world, np.array([self.row]), [link], position, orientation, limit)
@@ -95,7 +90,7 @@ class EndEffectorHandle(JointHandle):
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
     ) -> bool:
         """Return whether the end effector is within `tolerance` m and, where turned, `orientation_tolerance` rad."""
-        links = np.array([self._end_effector(end_effector_link)])
+        links = np.array([self.end_effector(end_effector_link)])
         position, orientation = read_target(target_position, target_orientation)
         here, turn = self._world.link_poses(np.array([self.row]), links)
         x, y, z = (here - position)[0].tolist()
@@ -107,7 +102,8 @@ class EndEffectorHandle(JointHandle):
         x, y, z = apart[0].tolist()
         return bool((x * x + y * y + z * z) ** 0.5 <= as_float(orientation_tolerance, "orientation_tolerance", low=0.0))
 
-    def _end_effector(self, link: int | str | None) -> int:
+    def end_effector(self, link: int | str | None = None) -> int:
+        """Return the index of a link given by name or index, None: the one that counts as the end effector."""
         model = self._model()
         return default_end_effector(model) if link is None else model.link_index(link)
 
@@ -144,7 +140,7 @@ def move_end_effectors(
     limit = None if tolerance is None else as_float(tolerance, "tolerance in m", low=0.0)
     force = as_float(max_force, "max_force in N m or N", low=0.0)
     world, rows = agents[0].world, np.array([agent.row for agent in agents])
-    links = [agent._end_effector(link) for agent in agents]
+    links = [agent.end_effector(link) for agent in agents]
     turned = None if turns is None else quaternions.normalized(turns, "target_orientations")
     found = reach(world, rows, links, places, turned, limit)
     owners = world.joints.robot[found.slots]

@@ -307,7 +307,7 @@ class SimObject:
             raise InvalidValueError(
                 f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
             )
-        link = self._link_index(parent_link_index)
+        link = attachments.link_index(self._world, row, parent_link_index)
         child, world = obj.row, self._world
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
@@ -325,15 +325,6 @@ class SimObject:
             attachments.follow_rows(world, np.array([child]))
         obj.carried()
         return True
-
-    def _link_index(self, link: int | str) -> int:
-        """Return the index of a link given by index or name."""
-        model = self._world.model_of(self.row)
-        if model is not None:
-            return model.link_index(link)
-        if link != BASE:
-            raise InvalidValueError(f"parent_link_index: {self!r} has only its base link (-1), got {link!r}")
-        return BASE
 
     def carried(self) -> None:
         """Hear that something carries this entity from now on."""

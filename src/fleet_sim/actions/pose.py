@@ -1,0 +1,152 @@
+"""PoseAction: bring an arm's end effector to a place."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.joint import JointAction
+from fleet_sim.arrays import Floats, Ints, as_float, as_floats
+from fleet_sim.core.joints import DEFAULT_FORCE
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.end_effector import TOLERANCE, read_target
+from fleet_sim.errors import FleetSimError
+from fleet_sim.modes import ActionCause, ActionStatus
+
+UNREACHABLE = "IK target was not reachable"
+SETTLE_TIME = 1.0
+"""Seconds that motors get, after their joints are within tolerance, to bring the end effector there too."""
+
+log = logging.getLogger("fleet_sim.actions")
+
+
+class PoseAction(Action):
+    """Move the end effector to `target_position`, and turned as `target_orientation` (xyzw) if that is given.
+
+    Both are in the world frame, as it is when the action starts: the base should stay where it is. The end effector is
+    a link by index or name; None is the one that carries fingers or a tool, else the last link. COMPLETED when the
+    joints are at their targets, within the agent's `joint_tolerance`, and the end effector is within `tolerance` m of
+    its own.
+
+    FAILED at once, with the cause, for an agent without joints or without that link. What cannot be reached is
+    approached as far as possible, with a warning in the log; the action then ends FAILED with "IK target was not
+    reachable". FAILED also where joints cannot get to their targets, see JointAction.
+    """
+
+    moves_base: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        target_position: Sequence[float] | Floats,
+        target_orientation: Sequence[float] | Floats | None = None,
+        end_effector_link: int | str | None = None,
+        max_force: float = DEFAULT_FORCE,
+        tolerance: float = TOLERANCE,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__(timeout)
+        read_target(target_position, target_orientation)
+        self.target_position: Floats = as_floats(target_position, (3,), "target_position in m")
+        self.target_orientation: Floats | None = (
+            None if target_orientation is None else as_floats(target_orientation, (4,), "target_orientation")
+        )
+        self.end_effector_link = end_effector_link
+        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
+        self.tolerance = as_float(tolerance, "tolerance in m", low=0.0)
+        self._joints: JointAction | None = None
+        self._reachable = True
+        self._deadline: float | None = None
+
+    def parts(self) -> list[Action]:
+        """Return the action that moves the joints."""
+        return [] if self._joints is None else [self._joints]
+
+    def moves_joints(self, places: Ints) -> bool:
+        """Return whether some of `places` are among the joints that lead to the end effector."""
+        return self._joints is not None and self._joints.moves_joints(places)
+
+    def start(self, agent: Agent) -> Until | None:
+        """Find joint values for the target and send the joints there."""
+        model = agent.robot_model
+        if model is None:
+            self.fail("the agent was made from shapes and has no joints", ActionCause.INVALID_GOAL)
+            return None
+        try:
+            found = agent.find_reach(
+                self.target_position, self.target_orientation, self.end_effector_link, self.tolerance
+            )
+        except FleetSimError as error:
+            self.fail(str(error), ActionCause.INVALID_GOAL)
+            return None
+        self._reachable = bool(found.reachable_mask[0])
+        if not self._reachable:
+            log.warning(
+                "%s: the end effector of %r stays %.3f m from %s; it goes as near as it can",
+                UNREACHABLE,
+                agent.world.label(agent.row),
+                found.position_errors[0],
+                self.target_position.tolist(),
+            )
+        joints = model.movable[found.slots - int(agent.world.robots.joint_start[agent.row])]
+        targets = dict(zip(joints.tolist(), found.values.tolist(), strict=True))
+        self._joints = JointAction(targets, self.max_force)
+        return self._go_on(agent, self._joints.begin(agent))
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        """See whether joints and end effector are there."""
+        assert self._joints is not None
+        if self._joints.is_complete():
+            return self._settle(agent)
+        return self._go_on(agent, self._joints.proceed(agent, dt))
+
+    def stop(self, agent: Agent) -> None:
+        """Hold the joints where they are, unless they are where they should be."""
+        if self._joints is not None:
+            if not self._joints.is_complete():
+                self._joints.cancel()
+            self._joints.stop(agent)
+
+    def progress(self, agent: Agent) -> dict[str, Any]:
+        """Return phase, duration and how far (m) the end effector is from its target."""
+        here = agent.get_end_effector_pose(self.end_effector_link).position
+        x, y, z = (self.target_position - here).tolist()
+        phase = "settling" if self._deadline is not None else "moving"
+        return {"phase": phase, "duration": self.get_duration(), "distance_left": (x * x + y * y + z * z) ** 0.5}
+
+    def reset(self) -> None:
+        """Make the action ready to start again."""
+        super().reset()
+        self._joints, self._reachable, self._deadline = None, True, None
+
+    def _go_on(self, agent: Agent, until: Until | None) -> Until | None:
+        """Wait with the joints, or judge where they came to."""
+        assert self._joints is not None
+        if self._joints.status is ActionStatus.FAILED:
+            if self._reachable:
+                self.fail(self._joints.error_message or "the joints did not get there")
+            else:
+                self.fail(UNREACHABLE, ActionCause.UNREACHABLE)
+            return None
+        return self._settle(agent) if self._joints.is_complete() else until
+
+    def _settle(self, agent: Agent) -> Until | None:
+        """Wait until the joints, which are within tolerance, bring the end effector within its own."""
+        position, orientation = self.target_position, self.target_orientation
+        if self._reachable and agent.are_ee_at_target(position, orientation, self.end_effector_link, self.tolerance):
+            self.complete()
+            return None
+        assert self._joints is not None
+        now = agent.world.clock.time
+        if self._deadline is None:
+            self._deadline = now + SETTLE_TIME + (0.0 if agent.uses_motors else self._joints.time_left(agent))
+        there = agent.are_joints_at_targets(self._joints.target_joint_positions, 0.0)
+        if not there and now < self._deadline:
+            return None if agent.uses_motors else Until(joints=True, time=self._deadline)
+        if self._reachable:
+            left = self.progress(agent)["distance_left"]
+            self.fail(f"the end effector stopped {left:.3f} m from its target; did the base move?")
+        else:
+            self.fail(UNREACHABLE, ActionCause.UNREACHABLE)
+        return None

@@ -1,0 +1,263 @@
+"""Pick and Drop with an arm: by joint targets, by a target of the end effector, by reaching for the object itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from arms import ARM_JOINTS, PANDA, READY
+
+from fleet_sim import (
+    Action,
+    ActionStatus,
+    Agent,
+    AgentSpawnParams,
+    Drop,
+    InvalidValueError,
+    MoveTo,
+    MultiRobotSimulationCore,
+    Pick,
+    PickPhase,
+    Pose,
+    ShapeParams,
+    SimObject,
+    SimObjectSpawnParams,
+    parse_action_goal,
+)
+
+Finish = Callable[[Action], Action]
+BOX = ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
+PLACE = (0.5, 0.1, 0.2)
+DOWN = (1.0, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def arm(sim: MultiRobotSimulationCore) -> Agent:
+    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
+    return agent
+
+
+@pytest.fixture
+def rover(sim: MultiRobotSimulationCore) -> Agent:
+    """Return an arm that drives."""
+    agent: Agent = Agent.from_urdf(
+        PANDA, motion_mode="omnidirectional", sim_core=sim, name="rover", joint_positions=READY
+    )
+    return agent
+
+
+@pytest.fixture
+def box(sim: MultiRobotSimulationCore) -> SimObject:
+    obj: SimObject = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose(PLACE), name="box"))
+    return obj
+
+
+def near(obj: SimObject, place: object, tolerance: float = 0.021) -> bool:
+    return bool(np.linalg.norm(np.subtract(obj.get_pose().position, place)) <= tolerance)
+
+
+def run(agent: Agent, action: Action, finish: Finish) -> Action:
+    agent.add_action(action)
+    return finish(action)
+
+
+def test_joint_targets_bring_the_arm_there_first(arm: Agent, box: SimObject, finish: Finish) -> None:
+    pick = Pick(
+        "box", use_approach=False, joint_targets={ARM_JOINTS[0]: 0.5, ARM_JOINTS[3]: -1.5}, attach_link="panda_hand"
+    )
+    assert run(arm, pick, finish).status is ActionStatus.COMPLETED
+    assert arm.are_joints_at_targets({ARM_JOINTS[0]: 0.5, ARM_JOINTS[3]: -1.5})
+    assert pick.get_duration() > 0.1
+    assert box.attached_to == arm
+    assert near(box, arm.get_link_pose("panda_hand").position, 1e-9)
+
+    drop = Drop(drop_relative_pose=Pose((0.0, 0.0, 0.1)), use_approach=False, joint_targets=READY)
+    held = arm.get_link_pose("panda_hand")
+    assert run(arm, drop, finish).status is ActionStatus.COMPLETED
+    assert not box.is_attached()
+    assert held.distance_to(box.get_pose()) > 0.1
+    assert near(box, (arm.get_link_pose("panda_hand") * Pose((0.0, 0.0, 0.1))).position, 1e-2)
+
+
+def test_an_end_effector_target_brings_the_hand_there_first(arm: Agent, box: SimObject, finish: Finish) -> None:
+    above = (0.5, 0.1, 0.3)
+    pick = Pick(
+        "box",
+        use_approach=False,
+        ee_target_position=above,
+        ee_target_orientation=DOWN,
+        ee_end_effector_link="panda_hand",
+        attach_link="panda_hand",
+        keep_world_pose=True,
+    )
+    assert run(arm, pick, finish).status is ActionStatus.COMPLETED
+    assert arm.are_ee_at_target(above, DOWN, "panda_hand")
+    assert near(box, PLACE, 1e-9)
+    drop = Drop((0.4, -0.3, 0.2), use_approach=False, ee_target_position=(0.4, -0.3, 0.3), ee_target_orientation=DOWN)
+    assert run(arm, drop, finish).status is ActionStatus.COMPLETED
+    assert near(box, (0.4, -0.3, 0.2), 1e-9)
+
+
+def test_the_arm_finds_the_object_and_the_place_by_itself(arm: Agent, box: SimObject, finish: Finish) -> None:
+    pick = Pick("box", use_approach=False, use_arm=True)
+    assert run(arm, pick, finish).status is ActionStatus.COMPLETED
+    assert arm.are_ee_at_target(PLACE)
+    assert near(box, PLACE, 1e-9)
+    assert arm.world.parent_link[box.row] == arm.end_effector()
+    drop = Drop((0.4, -0.3, 0.25), use_approach=False, use_arm=True)
+    assert run(arm, drop, finish).status is ActionStatus.COMPLETED
+    assert near(box, (0.4, -0.3, 0.25), 1e-9)
+    assert near(box, arm.get_end_effector_pose().position, 0.05)
+
+
+def test_a_hand_held_above_the_object_takes_it_where_it_is(arm: Agent, box: SimObject, finish: Finish) -> None:
+    offset = Pose((0.0, 0.0, 0.1))
+    pick = Pick(
+        "box",
+        use_approach=False,
+        use_arm=True,
+        ee_target_orientation=DOWN,
+        attach_relative_pose=offset,
+        ee_tolerance=1e-3,
+    )
+    assert run(arm, pick, finish).status is ActionStatus.COMPLETED
+    assert arm.are_ee_at_target((0.5, 0.1, 0.3), DOWN, tolerance=2e-3)
+    assert near(box, PLACE, 2e-3)
+    drop = Drop((0.4, -0.3, 0.2), use_approach=False, use_arm=True, ee_target_orientation=DOWN, ee_tolerance=1e-3)
+    assert run(arm, drop, finish).status is ActionStatus.COMPLETED
+    assert arm.are_ee_at_target((0.4, -0.3, 0.3), DOWN, tolerance=2e-3)
+
+
+def test_a_mobile_arm_drives_there_reaches_out_and_drives_back(
+    sim: MultiRobotSimulationCore, rover: Agent, finish: Finish
+) -> None:
+    box = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((4.0, 0.0, 0.5)), name="box"))
+    pick = Pick("box", approach_offset=1.5, pick_offset=0.5, use_arm=True)
+    phases: list[PickPhase] = []
+    sim.register_callback(lambda core, dt: phases.append(pick.phase), None)
+    assert run(rover, pick, finish).status is ActionStatus.COMPLETED
+    assert list(dict.fromkeys(phases)) == [
+        PickPhase.APPROACHING,
+        PickPhase.MOVING_TO_PICK,
+        PickPhase.PICKING,
+        PickPhase.RETREATING,
+    ]
+    assert phases.count(PickPhase.PICKING) >= 2
+    assert rover.get_pose().x == pytest.approx(2.5)
+    assert box.attached_to == rover
+    assert near(box, (2.5 + 0.5, 0.0, 0.5))
+    rover.add_action(MoveTo(Pose((0.0, 3.0, 0.0))))
+    drop = Drop((0.0, 5.0, 0.4), approach_offset=1.5, drop_offset=0.5, use_arm=True)
+    assert run(rover, drop, finish).status is ActionStatus.COMPLETED
+    assert near(box, (0.0, 5.0, 0.4), 1e-9)
+
+
+def test_what_is_out_of_reach_is_taken_all_the_same_unless_told_otherwise(
+    arm: Agent, box: SimObject, finish: Finish
+) -> None:
+    far = (2.0, 0.0, 0.3)
+    strict = Pick("box", use_approach=False, ee_target_position=far, continue_on_ik_failure=False)
+    run(arm, strict, finish)
+    assert (strict.status, strict.error_message) == (ActionStatus.FAILED, "IK target was not reachable")
+    assert not box.is_attached()
+    lenient = Pick("box", use_approach=False, ee_target_position=far, attach_link="panda_hand")
+    assert run(arm, lenient, finish).status is ActionStatus.COMPLETED
+    assert box.attached_to == arm
+
+
+def test_two_ways_to_place_the_arm_at_once_are_refused() -> None:
+    for make in (
+        lambda: Pick("box", joint_targets=READY, ee_target_position=PLACE),
+        lambda: Drop(PLACE, joint_targets=READY, ee_target_position=PLACE),
+        lambda: Pick("box", joint_targets=READY, use_arm=True),
+        lambda: Pick("box", ee_target_orientation=DOWN),
+        lambda: Pick("box", ee_target_position=(1.0, 2.0)),
+        lambda: Pick("box", ee_target_position=PLACE, ee_tolerance=-1.0),
+        lambda: Pick("box", attach_relative_pose=Pose((0, 0, 1)), keep_world_pose=True),
+        lambda: Drop(),
+        lambda: Drop(use_approach=False, use_arm=True),
+    ):
+        with pytest.raises(InvalidValueError):
+            make()
+    with pytest.raises(ValueError, match="joint_targets and ee_target_position"):
+        Pick("box", joint_targets=READY, ee_target_position=PLACE)
+
+
+def test_what_can_never_work_fails_before_anything_moves(
+    sim: MultiRobotSimulationCore, rover: Agent, box: SimObject
+) -> None:
+    cart = sim.spawn(AgentSpawnParams(BOX, BOX, name="cart"))
+    for agent, pick, cause in (
+        (rover, Pick("box", joint_targets=[1.0, 2.0]), "2"),
+        (rover, Pick("box", joint_targets={"panda_joint0": 1.0}), "Did you mean 'panda_joint"),
+        (rover, Pick("box", joint_targets={ARM_JOINTS[0]: 9.0}), "limit"),
+        (rover, Pick("box", joint_targets=READY, joint_tolerance=-1.0), "tolerance"),
+        (rover, Pick("box", ee_target_position=PLACE, ee_end_effector_link="hand"), "hand"),
+        (rover, Pick("box", attach_link="panda_hnad"), "panda_hand"),
+        (cart, Pick("box", joint_targets=READY), "no joints"),
+        (cart, Pick("box", attach_link=2), "base link"),
+        (rover, Drop(PLACE, joint_targets=[1.0]), "1"),
+    ):
+        agent.add_action(pick)
+        before = agent.get_pose()
+        sim.step_once()
+        assert pick.status is ActionStatus.FAILED, pick
+        assert cause in str(pick.error_message), pick.error_message
+        assert agent.get_pose() == before
+
+
+def test_an_object_taken_away_meanwhile_ends_the_pick(
+    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
+) -> None:
+    pick = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0})
+    arm.add_action(pick)
+    sim.step_once()
+    sim.remove_object(box)
+    finish(pick)
+    assert (pick.status, pick.error_message) == (ActionStatus.FAILED, "Target object not found or not pickable")
+
+
+def test_a_joint_command_and_a_timeout_stop_the_arm(
+    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
+) -> None:
+    pick = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0})
+    arm.add_action(pick)
+    sim.step_once()
+    arm.set_joint_target(ARM_JOINTS[0], 0.0)
+    assert pick.status is ActionStatus.CANCELLED
+    late = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0}, timeout=0.3)
+    run(arm, late, finish)
+    assert late.error_message == "timed out after 0.3 s"
+    stopped = arm.joint_positions
+    sim.step_once()
+    assert np.array_equal(arm.joint_positions, stopped)
+    assert not box.is_attached()
+
+
+def test_a_restored_pick_goes_on_bit_by_bit(
+    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
+) -> None:
+    pick = Pick("box", use_approach=False, use_arm=True)
+    arm.add_action(pick)
+    for _ in range(3):
+        sim.step_once()
+    saved = sim.save_state()
+    finish(pick)
+    first = sim.sim_time, sim.state_hash()
+    sim.restore_state(saved)
+    finish(pick)
+    assert (sim.sim_time, sim.state_hash()) == first
+    assert box.attached_to == arm
+
+
+def test_arm_parameters_by_name(arm: Agent, box: SimObject, finish: Finish) -> None:
+    pick = parse_action_goal(
+        "pick",
+        '{"target_object_id": "box", "use_approach": false, "ee_target_position": [0.5, 0.1, 0.2], '
+        '"ee_target_orientation": [1, 0, 0, 0], "attach_link": "panda_hand", "attach_relative_pose": [0, 0, 0.1]}',
+    )
+    assert run(arm, pick, finish).status is ActionStatus.COMPLETED
+    drop = parse_action_goal("drop", {"use_approach": False, "joint_targets": READY})
+    assert run(arm, drop, finish).status is ActionStatus.COMPLETED
+    assert not box.is_attached()
