@@ -52,7 +52,7 @@ RESERVED = {
     "pybullet": {"bullet"},
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
-    "PIL": {"sensors"},
+    "PIL": {"sensors", "swarm"},
     "rclpy": {"ros"},
     "fleet_sim_msgs": {"ros"},
     "tf2_ros": {"ros"},

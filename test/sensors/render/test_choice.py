@@ -36,7 +36,7 @@ except FleetSimError as error:
 def test_auto_takes_opengl_and_says_so_in_one_line(
     make_scene: Callable[..., Scene], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="fleet_sim"):
         renderer = make_renderer(make_scene().mirror)
     assert renderer.name == "opengl"
     assert [record.message for record in caplog.records] == [f"cameras are drawn by OpenGL on EGL ({renderer.device})"]
