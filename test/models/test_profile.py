@@ -12,6 +12,7 @@ from robot_models import link_poses
 
 import fleet_sim
 from fleet_sim import InvalidValueError, RobotProfile, UnknownNameError, auto_detect_profile, detect_robot_type
+from fleet_sim.models import OBJECT
 from fleet_sim.models.body import model_of_body
 
 TYPES = {
@@ -47,6 +48,7 @@ def test_panda() -> None:
 def test_types_and_end_effectors(name: str) -> None:
     profile = auto_detect_profile(name)
     assert profile.robot_type == TYPES[name]
+    assert (profile.robot_type == OBJECT) == (not profile.movable_joint_names)
     assert profile.ee_link_name == END_EFFECTORS.get(name)
     assert bool(profile.wheel_joint_names) == (name in ("husky", "racecar", "r2d2"))
 

@@ -119,23 +119,26 @@ def _print_profile(profile: RobotProfile) -> None:
 def _render(args: argparse.Namespace) -> int:
     """Save a picture of a model on the floor, seen from its front left."""
     _search(args)
-    path = resolve_urdf(args.model)
-    load_robot_model(path)
     if Path(args.file).suffix.lower() != ".png":
         raise InvalidValueError(f"the picture must be a .png file, got {args.file!r}")
     if not all(1 <= size <= MAX_SIZE for size in args.size):
         raise InvalidValueError(f"--size: expected a whole number of pixels in [1, {MAX_SIZE}], got {args.size}")
+    write_png(args.file, picture_of(args.model, *args.size, yaw=args.yaw, pitch=args.pitch))
+    print(f"picture: {args.file}")
+    return 0
+
+
+def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch: float = -25.0) -> Bytes:
+    """Return a picture (height, width, 3) of a model, by name or path, that fills it; angles in degrees."""
+    path = resolve_urdf(model)
+    load_robot_model(path)
     with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
         Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
         body = sim.agents[0].body_id
         links = range(BASE, sim.bullet.getNumJoints(body))
         boxes = np.array([sim.bullet.getAABB(body, link) for link in links])
-        width, height = (_OVERSAMPLING * size for size in args.size)
-        view = _view(boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0), width / height, args.yaw, args.pitch)
-        picture = sim.take_picture(width, height, view)
-    write_png(args.file, _averaged(picture.rgb))
-    print(f"picture: {args.file}")
-    return 0
+        view = _view(boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0), width / height, yaw, pitch)
+        return _averaged(sim.take_picture(_OVERSAMPLING * width, _OVERSAMPLING * height, view).rgb)
 
 
 def _view(lower: Floats, upper: Floats, aspect: float, yaw: float, pitch: float) -> dict[str, object]:

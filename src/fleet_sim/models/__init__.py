@@ -4,7 +4,7 @@ from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, 
 from fleet_sim.models.export import bullet_file, published_text, urdf_text
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.meshes import MeshLimits
-from fleet_sim.models.profile import RobotProfile, auto_detect_profile, detect_robot_type, profile_of
+from fleet_sim.models.profile import OBJECT, RobotProfile, auto_detect_profile, detect_robot_type, profile_of
 from fleet_sim.models.resolver import discover_models, resolve_model, resolve_urdf
 from fleet_sim.models.search_paths import add_search_path, get_search_paths, remove_search_path
 
@@ -12,6 +12,7 @@ __all__ = [
     "KNOWN_MODELS",
     "MeshLimits",
     "ModelEntry",
+    "OBJECT",
     "RobotProfile",
     "add_search_path",
     "auto_detect_profile",
