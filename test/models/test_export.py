@@ -62,6 +62,39 @@ def test_a_model_survives_being_written_and_read(name: str, tmp_path: Path) -> N
     assert [part.geometry.rgba for part in copy.visuals] == [part.geometry.rgba for part in model.visuals]
 
 
+def masses(path: str, client: int) -> list[float]:
+    body = pybullet.loadURDF(path, physicsClientId=client)
+    found = [pybullet.getDynamicsInfo(body, link, client)[0] for link in range(-1, pybullet.getNumJoints(body, client))]
+    pybullet.removeBody(body, client)
+    return found
+
+
+def test_frames_weigh_nothing(tmp_path: Path, client: int) -> None:
+    text = Path(resolve_urdf("diff_base")).read_text()
+    text = re.sub(
+        r'(<link name="(?:base_scan|imu_link|camera_optical_frame)">)\s*<inertial>.*?</inertial>',
+        r"\1",
+        text,
+        flags=re.S,
+    )
+    start = """<link name='base_footprint'/><joint name="foot" type="fixed"><parent link="base_footprint"/>
+<child link="base_link"/></joint><link name="base_link">"""
+    file = tmp_path / "standing.urdf"
+    file.write_text(text.replace('<link name="base_link">', start))
+    model = load_robot_model(file)
+    weights = dict(zip((model.base_name, *model.link_names), masses(bullet_file(file), client), strict=True))
+    assert weights["base_link"] == 30.0
+    assert weights["base_scan"] == weights["imu_link"] == weights["camera_optical_frame"] == 0.0
+    # Nothing at all would fix the robot in the world.
+    assert weights["base_footprint"] == pytest.approx(1e-3)
+    assert sum(weights.values()) == pytest.approx(sum(inertial.mass for inertial in model.inertials), abs=2e-3)
+    loaded_as_read(file, client)
+    husky = load_robot_model(resolve_urdf("husky"))
+    whole = sum(inertial.mass for inertial in husky.inertials)
+    assert sum(masses(bullet_file(husky.path), client)) == pytest.approx(whole, abs=2e-3)
+    assert sum(masses(husky.path, client)) > whole + 4.0
+
+
 PACKAGED = """<robot name="r"><link name="base">
 <visual><geometry><mesh filename="package://my_robot/meshes/link 0.stl"/></geometry></visual>
 <collision><geometry><mesh filename='{}'/></geometry></collision></link></robot>"""

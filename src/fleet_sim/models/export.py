@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import quoteattr, unescape
 
 import numpy as np
 
@@ -14,21 +15,23 @@ from fleet_sim.core.robot_model import BASE, FIXED, PLANAR, PRISMATIC, REVOLUTE,
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, keep
 from fleet_sim.models.loading import load_robot_model
-from fleet_sim.models.markup import read_optenv, read_text
+from fleet_sim.models.markup import Element, read_optenv, read_text
 from fleet_sim.models.meshes import MeshFinder, in_installed_package, seen_by_pybullet
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
+_ROOT_MASS = 1e-3
+_LINK = re.compile(r"""(?P<start><link\b[^>]*?\bname\s*=\s*(?P<name>"[^"]*"|'[^']*')[^>/]*)(?P<closed>/?)>""")
 _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
 
 
 def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
     """Return a file that PyBullet's loadURDF loads as `load_robot_model` reads `path`.
 
-    That is `path` itself where PyBullet finds every mesh of it, else a copy with the places of its files filled in, and
-    for SDF and MJCF a URDF made from the model (in which textures and friction are lost). Raises InvalidValueError as
-    `load_robot_model` does.
+    That is `path` itself where PyBullet finds every mesh of it and gives no frame a mass; else a copy with the places of
+    its files filled in and frames without mass; for SDF and MJCF a URDF made from the model, in which textures and
+    friction are lost. Raises InvalidValueError as `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
     folders = tuple(map(str, search_paths))
@@ -49,6 +52,7 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     finder = _finder(model, folders)
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     plain = read_optenv(content.decode(errors="surrogateescape"))
+    plain = _weigh_frames(plain, root, model)
     untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
         return model.path
@@ -56,6 +60,33 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     places |= {name: str(finder.look(texture, name) or name) for name, texture in textures.items()}
     filled = fill_places(plain, places).encode(errors="surrogateescape")
     return str(keep(filled, f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
+
+
+def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:
+    """Return the URDF `text` with a mass of 0 at frames, links that are fixed and have no <inertial>.
+
+    PyBullet would make each of them weigh 1 kg. A root without <inertial> gets next to nothing, as 0 would fix it in
+    the world. What moves and has no mass is left to PyBullet, as is a model that has no mass at all.
+    """
+    if not any(inertial.mass for inertial in model.inertials):
+        return text
+    masses: dict[str, float] = {}
+    for link in root.all("link"):
+        index = model.link_index(link.need("name"))
+        if link.child("inertial") is None and (index == BASE or model.joint_types[index] == FIXED):
+            # PyBullet knows that a link called world does not move.
+            masses[link.need("name")] = _ROOT_MASS if index == BASE and link.need("name") != "world" else 0.0
+
+    def weigh(found: re.Match[str]) -> str:
+        mass = masses.get(unescape(found["name"][1:-1]))
+        if mass is None:
+            return found[0]
+        moment = 1e-3 * mass
+        inertia = f'<inertia ixx="{moment:g}" ixy="0" ixz="0" iyy="{moment:g}" iyz="0" izz="{moment:g}"/>'
+        closing = "</link>" if found["closed"] else ""
+        return f'{found["start"]}><inertial><mass value="{mass:g}"/>{inertia}</inertial>{closing}'
+
+    return _LINK.sub(weigh, text)
 
 
 def _finder(model: RobotModel, folders: Sequence[str | Path]) -> MeshFinder:
