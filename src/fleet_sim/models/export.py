@@ -29,7 +29,7 @@ _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", 
 def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
     """Return a file that PyBullet's loadURDF loads as `load_robot_model` reads `path`.
 
-    That is `path` itself where PyBullet finds every mesh of it and gives no frame a mass; else a copy with the places of
+    That is `path` itself where PyBullet finds every mesh and gives no frame a mass; else a copy with the places of
     its files filled in and frames without mass; for SDF and MJCF a URDF made from the model, in which textures and
     friction are lost. Raises InvalidValueError as `load_robot_model` does.
     """
