@@ -13,7 +13,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
-from fleet_sim.spatial import poses
+from fleet_sim.spatial import poses, quaternions
 
 ARM_JOINTS = 3
 """Fewest joints in a row that make an arm; a pan-tilt head has two."""
@@ -75,13 +75,8 @@ class Structure:
                 continue
             called = _WHEEL.search(model.joint_names[joint]) or _WHEEL.search(model.link_names[joint])
             before = sum(model.joint_types[above] != FIXED for above in model.chain(joint)) - 1
-            axis = model.axes[[joint]]
-            level = abs(
-                poses.compose(np.zeros((1, 3)), self.frames[1][[joint]], axis, np.array([[0.0, 0.0, 0.0, 1.0]]))[0][
-                    0, 2
-                ]
-            )
-            wheels[joint] = bool(called) or (before == 0 and level < 0.5 and not self._pendulum(joint))
+            axis = quaternions.rotate(self.frames[1][[joint]], model.axes[[joint]])[0]
+            wheels[joint] = bool(called) or (before == 0 and abs(axis[2]) < 0.5 and not self._pendulum(joint))
         return wheels
 
     def _pendulum(self, joint: int) -> bool:
