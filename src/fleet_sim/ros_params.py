@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import Checked, read, setting
 
-Group = Literal["commands", "state", "description", "actions"]
+Group = Literal["commands", "state", "description", "actions", "sensors"]
 RATE = "Hz"
 
 
@@ -37,6 +37,7 @@ class RateParams(Checked):
     plan: float | None = setting(2.0, low=0, unit=RATE, doc="plan of each robot: looked at, published when new.")
     fleet_states: float | None = setting(10.0, low=0, unit=RATE, doc="/fleet/states.")
     markers: float | None = setting(5.0, low=0, unit=RATE, doc="/fleet/markers.")
+    map: float | None = setting(1.0, low=0, unit=RATE, doc="/map: looked at, published when new and subscribed.")
     diagnostics: float | None = setting(1.0, low=0, unit=RATE, doc="/diagnostics.")
     feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Feedback of running goals.")
 
@@ -49,13 +50,18 @@ class RosParams(Checked):
         "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Which robots have interfaces of their own."
     )
     groups: list[Group] = setting(
-        factory=lambda: ["commands", "state", "description", "actions"], doc="Which of them such a robot has."
+        factory=lambda: ["commands", "state", "description", "actions", "sensors"],
+        doc="Which of them such a robot has.",
     )
     cmd_vel_type: Literal["twist", "twist_stamped"] = setting("twist", doc="Message type of cmd_vel.")
     cmd_vel_timeout: float = setting(
         0.5, low=0, unit="s", doc="Simulated time after which a velocity command ends; 0 = never."
     )
     map_frame: str = setting("map", doc="The fixed frame.")
+    map_resolution: float = setting(0.05, above=0, unit="m", doc="Side of a cell of /map.")
+    map_height: float | None = setting(
+        None, unit="m", doc="Where /map is cut; null: at the height of the first lidar there is, or 0.2."
+    )
     rates: RateParams = setting(factory=RateParams, doc="How often each interface publishes.")
 
     @classmethod

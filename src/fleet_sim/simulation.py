@@ -110,7 +110,6 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             spawn_scenario(sim.world, config, source=source)
-            sim.sensors.place(config.get("sensors"), source=source)
             open_sections(sim, config, source=source)
         except BaseException:
             sim.close()

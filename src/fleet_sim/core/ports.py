@@ -73,6 +73,9 @@ class SensorBook(Protocol):
     def mount(self, rows: Rows, plans: Sequence[Any]) -> None:
         """Give each of `rows` sensors as planned."""
 
+    def place(self, specs: Any, *, source: str = "") -> list[Any]:
+        """Fix sensors in the world, as a list of specs asks for, and return them."""
+
     def of(self, row: int) -> list[Any]:
         """Return the sensors of the entity."""
 
@@ -134,6 +137,10 @@ class Unconnected:
 
     def mount(self, rows: Rows, plans: Sequence[Any]) -> None:
         """There is nothing to mount."""
+
+    def place(self, specs: Any, *, source: str = "") -> list[Any]:
+        """Place no sensors; raises StateError for any."""
+        return list(self.plan(specs))
 
     def of(self, row: int) -> list[Any]:
         """There are no sensors."""

@@ -80,9 +80,10 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
 
 
 def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "") -> None:
-    """Spawn the robots and objects of a scenario; raises ConfigError naming the entry."""
+    """Spawn the robots, objects and sensors of a scenario; raises ConfigError naming the entry."""
     for section, (cls, _) in ENTRIES.items():
         spawn_entries(world, cls, config.get(section) or [], source=source, path=section)
+    world.sensors.place(config.get("sensors"), source=source)
 
 
 def spawn_entries(

@@ -37,6 +37,7 @@ from fleet_sim.ros.rates import Rates
 from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.roster import take_roster
 from fleet_sim.ros.run_services import RunServices
+from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.tf import TfTopic
 from fleet_sim.ros.tf_listener import TfListener
@@ -68,6 +69,7 @@ INTERFACES: tuple[type[Interface], ...] = (
     PopulationServices,
     CheckpointServices,
     PictureService,
+    *SENSORS,
     *STANDARD,
 )
 """In the order in which they receive and publish; the clock comes before what is stamped with it."""

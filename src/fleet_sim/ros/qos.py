@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, qos_profile_sensor_data
 
 COMMAND = QoSProfile(depth=1)
 """Commands to one robot: reliable, and only the last one counts."""
@@ -21,6 +21,9 @@ STATIC_TF = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """What late joiners get at once."""
+
+SENSOR = qos_profile_sensor_data
+"""Readings of sensors, as is usual: best effort, since a newer one is better than an old one."""
 
 CLOCK = QoSProfile(depth=1)
 """Only the newest time counts; reliable, so that subscribers of either kind get it."""

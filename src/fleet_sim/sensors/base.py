@@ -159,7 +159,8 @@ class Sensor:
         self, system: SensorSystem, type_name: str, params: SensorParams, owner: SimObject | None, link: int
     ) -> None:
         """Use `sim.add_sensor`."""
-        self.params = params
+        self.params: Any = params
+        """Its parameters, of the class that belongs to its kind."""
         self.owner = owner
         """The entity that carries it, or None."""
         self.link = link

@@ -30,6 +30,8 @@ class SensorSystem:
 
     def __init__(self, context: SensorContext) -> None:
         self.fresh: list[Readings] = []
+        self.version = 0
+        """Grows whenever sensors come or go."""
         self._context = context
         self._world = context.world
         self._kinds: dict[str, SensorKind] = {}
@@ -126,6 +128,7 @@ class SensorSystem:
 
     def _take_in(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
         """Put new sensors of one plan into groups."""
+        self.version += 1
         first = sensors[0]
         kind = self._kind(first.type)
         common = first.params.common()
@@ -190,6 +193,7 @@ class SensorSystem:
             self._drop_empty()
 
     def _drop_empty(self) -> None:
+        self.version += 1
         self._groups = {key: group for key, group in self._groups.items() if group.sensors}
         self._busy = None
 
@@ -265,6 +269,7 @@ class SensorSystem:
                 back.append(sensor)
                 keys.append(key)
         if back:
+            self.version += 1
             group.add(back, keys)
 
 

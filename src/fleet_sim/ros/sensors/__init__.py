@@ -1,0 +1,21 @@
+"""Sensors in ROS 2, one interface per file."""
+
+from fleet_sim.ros.interface import Interface
+from fleet_sim.ros.sensors.contacts import ContactsTopic
+from fleet_sim.ros.sensors.frames import SensorFramesTopic
+from fleet_sim.ros.sensors.imu import ImuTopic
+from fleet_sim.ros.sensors.map import MapTopic
+from fleet_sim.ros.sensors.points import PointsTopic
+from fleet_sim.ros.sensors.range import RangeTopic
+from fleet_sim.ros.sensors.scan import ScanTopic
+
+SENSORS: tuple[type[Interface], ...] = (
+    SensorFramesTopic,
+    ScanTopic,
+    ImuTopic,
+    RangeTopic,
+    ContactsTopic,
+    PointsTopic,
+    MapTopic,
+)
+"""The frames come before what is measured in them."""

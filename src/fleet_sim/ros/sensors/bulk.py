@@ -1,0 +1,52 @@
+"""Messages with one large array as bytes: serialised once, then only the stamp and the array are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.serialization import serialize_message
+
+from fleet_sim.arrays import AnyArray
+from fleet_sim.ros.conversions import NS_PER_S
+
+_PATTERN = 0x01010101
+
+
+class BulkMessage:
+    """One message with a header whose layout stays: `fill` sets its stamp and arrays and returns it as CDR.
+
+    Where they are is found by serialising it once with all bytes of them zero, and once with none.
+    """
+
+    def __init__(self, message: Any, arrays: Mapping[str, tuple[str, int]]) -> None:
+        """Take a message, and the NumPy type and the length of each of its array fields that is to be written."""
+        for name, (kind, length) in arrays.items():
+            _set(message, name, np.zeros(length, kind))
+        empty = np.frombuffer(serialize_message(message), np.uint8)
+        self._bytes = empty.copy()
+        self._views: dict[str, AnyArray] = {}
+        for name, (kind, length) in arrays.items():
+            if length:
+                _set(message, name, np.full(length * np.dtype(kind).itemsize, 1, np.uint8).view(kind))
+                self._views[name] = self._changed(empty, message).view(np.dtype(kind).newbyteorder("<"))
+                _set(message, name, np.zeros(length, kind))
+        message.header.stamp.sec = message.header.stamp.nanosec = _PATTERN
+        self._stamp = self._changed(empty, message).view("<u4")
+
+    def _changed(self, empty: AnyArray, message: Any) -> AnyArray:
+        places = np.flatnonzero(np.frombuffer(serialize_message(message), np.uint8) != empty)
+        return self._bytes[places[0] : places[-1] + 1]
+
+    def fill(self, now: int, **values: AnyArray) -> bytes:
+        """Return the message with the stamp `now` in ns and with the arrays given, which are converted."""
+        self._stamp[:] = divmod(now, NS_PER_S)
+        for name, array in values.items():
+            if name in self._views:
+                self._views[name][:] = array.reshape(-1)
+        return self._bytes.tobytes()
+
+
+def _set(message: Any, name: str, array: AnyArray) -> None:
+    setattr(message, name, array.tolist())

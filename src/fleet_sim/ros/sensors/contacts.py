@@ -1,0 +1,31 @@
+"""<robot>/contacts: what touches bumpers."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Point
+
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.sensors.names import frame_of
+from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.sensors import Readings
+from fleet_sim_msgs.msg import Contacts
+
+
+class ContactsTopic(SensorTopics):
+    """Publishes who touches a bumper, and where in its frame; nobody, in an empty message."""
+
+    sensor_type = "contact"
+    message_type = Contacts
+
+    def send(self, readings: Readings, now: int) -> None:
+        world = self.bridge.sim.world
+        stamp = time_to_msg(now)
+        for index, channel in self.heard(readings):
+            rows = world.rows_of(readings.values["others"][index]).tolist()
+            message = Contacts(
+                others=[world.label(row) for row in rows],
+                points=[Point(x=x, y=y, z=z) for x, y, z in readings.values["points"][index].tolist()],
+            )
+            message.header.stamp = stamp
+            message.header.frame_id = frame_of(self.bridge.frames, channel.sensor)
+            channel.publisher.publish(message)

@@ -1,0 +1,51 @@
+"""Frames of sensors: /tf_static, from the base or a link of their robot, or from the map."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import TransformStamped
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.names import Frames
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.sensors.names import frame_of, is_published, parent_of
+from fleet_sim.sensors import Sensor
+
+
+def sensor_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
+    """Return where a sensor is mounted."""
+    transform = TransformStamped(child_frame_id=frame_of(frames, sensor))
+    transform.header.frame_id = parent_of(frames, sensor)
+    place, turn = transform.transform.translation, transform.transform.rotation
+    place.x, place.y, place.z = sensor.params.pose.position
+    turn.x, turn.y, turn.z, turn.w = sensor.params.pose.orientation
+    return transform
+
+
+class SensorFramesTopic(Interface):
+    """Publishes the frames of all sensors in one message, whenever sensors come or go; latched."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
+        self._version = -1
+
+    def follow(self, roster: Roster) -> None:
+        self._version = -1
+
+    def receive(self) -> None:
+        sensors = self.bridge.sim.sensors
+        if sensors.version == self._version:
+            return
+        self._version = sensors.version
+        frames, now = self.bridge.frames, time_to_msg(self.bridge.time.now())
+        transforms = [sensor_transform(frames, one) for one in sensors.all if is_published(self.bridge, one)]
+        for transform in transforms:
+            transform.header.stamp = now
+        if transforms:
+            self._publisher.publish(TFMessage(transforms=transforms))
+
+    def publish(self, now: int) -> None:
+        self.receive()

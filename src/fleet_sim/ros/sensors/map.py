@@ -1,0 +1,57 @@
+"""/map: an occupancy grid of what does not move, at the height at which lidars look."""
+
+from __future__ import annotations
+
+from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.sensors import OccupancyGrid, occupancy_grid
+from fleet_sim.sensors.occupancy import immovable_rows
+
+HEIGHT = 0.2
+"""Where there is no lidar, in m."""
+
+
+def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
+    """Return a grid as a message."""
+    message = OccupancyGridMsg()
+    message.header.frame_id = frame
+    message.header.stamp = message.info.map_load_time = time_to_msg(now)
+    message.info.resolution = grid.resolution
+    message.info.height, message.info.width = grid.cells.shape
+    message.info.origin.position.x, message.info.origin.position.y = grid.origin
+    message.data = grid.cells.reshape(-1).tolist()
+    return message
+
+
+class MapTopic(Interface):
+    """Publishes the map when somebody subscribes, and again when what does not move has changed; latched."""
+
+    rate = "map"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publisher = bridge.robots.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
+        self._shown: tuple[object, ...] = ()
+
+    def publish(self, now: int) -> None:
+        if not self._publisher.get_subscription_count():
+            return
+        world, params = self.bridge.sim.world, self.bridge.params
+        rows = immovable_rows(world)
+        height = self._height()
+        poses = world.position[rows].tobytes() + world.orientation[rows].tobytes()
+        content = (world.object_id[rows].tobytes(), poses, height)
+        if content != self._shown:
+            self._shown = content
+            grid = occupancy_grid(world, resolution=params.map_resolution, z=height)
+            self._publisher.publish(grid_to_msg(grid, self.bridge.frames.map, now))
+
+    def _height(self) -> float:
+        """Return where the map is cut."""
+        if self.bridge.params.map_height is not None:
+            return float(self.bridge.params.map_height)
+        lidars = [sensor for sensor in self.bridge.sim.sensors.all if sensor.type == "lidar"]
+        return float(lidars[0].get_pose().position[2]) if lidars else HEIGHT

@@ -1,0 +1,48 @@
+"""<robot>/points: what lidars with layers see."""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import PointCloud2, PointField
+
+from fleet_sim.ros.sensors.bulk import BulkMessage
+from fleet_sim.ros.sensors.names import frame_of
+from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.sensors import Lidar3dParams, Readings
+
+_POINT = 12
+
+
+def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
+    """Return the message of a lidar with layers, with the array data: x, y, z of each point."""
+    message = PointCloud2(
+        height=params.layers,
+        width=params.rays,
+        point_step=_POINT,
+        row_step=_POINT * params.rays,
+        is_bigendian=False,
+        is_dense=False,
+    )
+    message.header.frame_id = frame
+    number = PointField.FLOAT32
+    message.fields = [
+        PointField(name=name, offset=4 * index, datatype=number, count=1) for index, name in enumerate("xyz")
+    ]
+    return BulkMessage(message, {"data": ("u1", _POINT * params.rays * params.layers)})
+
+
+class PointsTopic(SensorTopics):
+    """Publishes organised clouds, a row for each layer; rays without a range have points that are not numbers."""
+
+    sensor_type = "lidar_3d"
+    message_type = PointCloud2
+
+    def prepare(self) -> None:
+        frames = self.bridge.frames
+        self._messages = [points_message(c.sensor.params, frame_of(frames, c.sensor)) for c in self.channels]
+
+    def send(self, readings: Readings, now: int) -> None:
+        points = readings.values["points"].astype("<f4")
+        for index, channel in self.heard(readings):
+            data = points[index].reshape(-1).view(np.uint8)
+            channel.publisher.publish(self._messages[channel.slot].fill(now, data=data))

@@ -1,0 +1,41 @@
+"""<robot>/range: what range finders measure."""
+
+from __future__ import annotations
+
+from sensor_msgs.msg import Range
+
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.sensors.names import frame_of
+from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.sensors import RangeParams, Readings
+
+
+def range_message(params: RangeParams, frame: str) -> Range:
+    """Return the message of a range finder."""
+    message = Range(
+        radiation_type=Range.INFRARED if params.radiation == "infrared" else Range.ULTRASOUND,
+        field_of_view=params.field_of_view,
+        min_range=params.range_min,
+        max_range=params.range_max,
+    )
+    message.header.frame_id = frame
+    return message
+
+
+class RangeTopic(SensorTopics):
+    """Publishes the distance to the nearest thing: inf for nothing, -inf for what is too near."""
+
+    sensor_type = "range"
+    message_type = Range
+
+    def prepare(self) -> None:
+        frames = self.bridge.frames
+        self._messages = [range_message(c.sensor.params, frame_of(frames, c.sensor)) for c in self.channels]
+
+    def send(self, readings: Readings, now: int) -> None:
+        stamp = time_to_msg(now)
+        for index, channel in self.heard(readings):
+            message = self._messages[channel.slot]
+            message.header.stamp = stamp
+            message.range = float(readings.values["range"][index])
+            channel.publisher.publish(message)

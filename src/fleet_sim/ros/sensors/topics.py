@@ -1,0 +1,103 @@
+"""What the topics of all kinds of sensors share: publishers, and reading only while somebody listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.sensors.names import is_published, topic_of
+from fleet_sim.sensors import Readings, Sensor
+
+POLLED = 64
+"""Publishers of a kind that are asked for subscribers in one step."""
+
+
+class Channel:
+    """The publisher of one sensor; `slot` is its place among those of its kind."""
+
+    def __init__(self, sensor: Sensor, publisher: Any) -> None:
+        self.sensor = sensor
+        self.publisher = publisher
+        self.slot = -1
+        self._listening = False
+
+    def listen(self, wanted: bool) -> None:
+        """Have the sensor read while `wanted`."""
+        if wanted == self._listening or not self.sensor.is_alive:
+            return
+        self._listening = wanted
+        if wanted:
+            self.sensor.subscribe()
+        else:
+            self.sensor.unsubscribe()
+
+
+class SensorTopics(Interface):
+    """Publishes the readings of the sensors of one kind, each on a topic of its own, with the sensor-data profile.
+
+    A sensor is read at its own rate while its topic has subscribers.
+    """
+
+    sensor_type: ClassVar[str] = ""
+    message_type: ClassVar[Any] = None
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self.channels: list[Channel] = []
+        self._by_sensor: dict[Sensor, Channel] = {}
+        self._version = -1
+        self._asked = 0
+
+    def follow(self, roster: Roster) -> None:
+        self._refresh()
+
+    def receive(self) -> None:
+        if self.bridge.sim.sensors.version != self._version:
+            self._refresh()
+        for _ in range(min(POLLED, len(self.channels))):
+            self._asked = (self._asked + 1) % len(self.channels)
+            channel = self.channels[self._asked]
+            channel.listen(channel.publisher.get_subscription_count() > 0)
+
+    def publish(self, now: int) -> None:
+        for readings in self.bridge.sim.sensors.fresh:
+            if readings.sensors[0].type == self.sensor_type:
+                self.send(readings, now)
+
+    def send(self, readings: Readings, now: int) -> None:
+        """Publish what was read, with the stamp `now` in ns."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Hear that `channels` changed."""
+
+    def heard(self, readings: Readings) -> Iterator[tuple[int, Channel]]:
+        """Yield the place in `readings` and the channel of each sensor that has one."""
+        for index, sensor in enumerate(readings.sensors):
+            channel = self._by_sensor.get(sensor)
+            if channel is not None:
+                yield index, channel
+
+    def _refresh(self) -> None:
+        bridge = self.bridge
+        self._version = bridge.sim.sensors.version
+        own = [sensor for sensor in bridge.sim.sensors.all if sensor.type == self.sensor_type]
+        wanted = [sensor for sensor in own if is_published(bridge, sensor)]
+        gone = self._by_sensor.keys() - set(wanted)
+        if not gone and len(wanted) == len(self._by_sensor):
+            return
+        for sensor in gone:
+            channel = self._by_sensor.pop(sensor)
+            channel.listen(False)
+            bridge.robots.destroy_publisher(channel.publisher)
+        for sensor in wanted:
+            if sensor not in self._by_sensor:
+                publisher = bridge.robots.create_publisher(self.message_type, topic_of(sensor), qos.SENSOR)
+                self._by_sensor[sensor] = Channel(sensor, publisher)
+        self.channels = [self._by_sensor[sensor] for sensor in wanted]
+        for slot, channel in enumerate(self.channels):
+            channel.slot = slot
+        self.prepare()

@@ -1,0 +1,161 @@
+"""Readings as messages: what is written into the bytes is what is read from them, and nothing is read for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+
+rclpy = pytest.importorskip("rclpy")
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.qos import qos_profile_sensor_data  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
+
+from fleet_sim.ros.node import FleetSimNode  # noqa: E402
+from fleet_sim.ros.sensors.imu import imu_message, imu_template  # noqa: E402
+from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
+from fleet_sim.ros.sensors.points import points_message  # noqa: E402
+from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
+
+NOW = 12_345_678_901
+SCENARIO = """
+robots:
+  - {name: a, pose: [0, 0, 0], sensors: [{type: lidar, rays: 8}, {type: imu}]}
+  - {name: b, pose: [2, 0, 0], sensors: [{type: lidar, rays: 8}]}
+"""
+
+
+@pytest.mark.parametrize("intensities", [False, True])
+@pytest.mark.parametrize("frame", ["scan", "a/scan", "robot/scan", "robot_12/scan"])
+def test_a_scan(frame: str, intensities: bool) -> None:
+    params = fs.LidarParams(rays=33, range_min=0.1, range_max=7.5, intensities=intensities)
+    bulk = scan_message(params, frame, 0.1)
+    ranges = np.linspace(-3.0, 7.0, 33)
+    ranges[:3] = np.inf, -np.inf, 0.0
+    for now in (NOW, NOW + 1_000_000_000):
+        message = deserialize_message(bulk.fill(now, ranges=ranges, intensities=0.1 * ranges), LaserScan)
+        assert message.header.frame_id == frame
+        assert message.header.stamp.sec * 10**9 + message.header.stamp.nanosec == now
+        assert list(message.ranges) == pytest.approx(ranges.tolist())
+        assert list(message.intensities) == pytest.approx((0.1 * ranges).tolist() if intensities else [])
+        assert message.angle_increment == pytest.approx(params.angle_increment)
+        assert (message.scan_time, message.range_max) == pytest.approx((0.1, 7.5))
+        ranges = ranges[::-1]
+
+
+def test_a_cloud() -> None:
+    params = fs.Lidar3dParams(layers=3, rays=5)
+    points = np.arange(45.0).reshape(3, 5, 3)
+    points[1, 2] = np.nan
+    data = points.astype("<f4").reshape(-1).view(np.uint8)
+    message = deserialize_message(points_message(params, "a/points").fill(NOW, data=data), PointCloud2)
+    assert (message.height, message.width, message.point_step, message.row_step) == (3, 5, 12, 60)
+    assert [(field.name, field.offset) for field in message.fields] == [("x", 0), ("y", 4), ("z", 8)]
+    assert np.array_equal(np.frombuffer(bytes(message.data), "<f4"), points.astype("<f4").reshape(-1), equal_nan=True)
+
+
+def test_imus() -> None:
+    params = fs.ImuParams(accel_noise=0.1, orientation_noise=0.01)
+    template = imu_template([imu_message(params, f"{name}/imu", 0.04) for name in ("a", "robot")])
+    values = np.arange(20.0).reshape(2, 10) + 0.5
+    template.write_stamp(NOW)
+    template.write("orientation", values[:, :4])
+    template.write("angular_velocity", values[:, 4:7])
+    template.write("linear_acceleration", values[:, 7:])
+    for index, piece in enumerate(template.pieces()):
+        message = deserialize_message(piece, Imu)
+        turn, spin, felt = message.orientation, message.angular_velocity, message.linear_acceleration
+        numbers = [turn.x, turn.y, turn.z, turn.w, spin.x, spin.y, spin.z, felt.x, felt.y, felt.z]
+        assert numbers == values[index].tolist()
+        assert message.header.frame_id == ("a/imu", "robot/imu")[index]
+        assert message.linear_acceleration_covariance[4] == pytest.approx(0.1**2 / 0.04)
+        assert message.orientation_covariance[8] == pytest.approx(1e-4)
+
+
+def test_a_map(make_sim: Any) -> None:
+    sim = make_sim()
+    shape = fs.ShapeParams("box", half_extents=(0.5, 0.25, 0.5))
+    sim.spawn(fs.SimObjectSpawnParams(None, shape, fs.Pose.from_xyz(2.0, 1.0, 0.0), pickable=False))
+    message = grid_to_msg(fs.occupancy_grid(sim.world, resolution=0.25, z=0.1, bounds=(0, 0, 4, 2)), "map", NOW)
+    cells = np.array(message.data).reshape(message.info.height, message.info.width)
+    assert (message.info.width, message.info.height, message.info.resolution) == (16, 8, pytest.approx(0.25))
+    assert cells[4, 8] == 100
+    assert cells[1, 2] == 0
+
+
+# ---- in the node -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[FleetSimNode]:
+    scenario = tmp_path / "two.yaml"
+    scenario.write_text(SCENARIO)
+    rclpy.init(args=["--ros-args", "-p", f"config:={scenario}", "-p", "target_rtf:=0.0"])
+    made = FleetSimNode()
+    yield made
+    made.destroy_node()
+    rclpy.try_shutdown()
+
+
+def test_nothing_is_read_without_a_subscriber(node: FleetSimNode) -> None:
+    sim = node.simulation
+    sensors = {sensor.label: sensor for sensor in sim.sensors.all}
+    for _ in range(10):
+        sim.step_once()
+    assert [sensor.latest for sensor in sensors.values()] == [None] * 3
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    listener = Node("listener", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(listener)
+    scans: list[LaserScan] = []
+    subscription = listener.create_subscription(LaserScan, "/a/scan", scans.append, qos_profile_sensor_data)
+    try:
+        for _ in range(500):
+            sim.step_once()
+            executor.spin_once(timeout_sec=0.01)
+            if scans:
+                break
+        assert list(scans[0].ranges)[4] == pytest.approx(np.inf)
+        assert sensors["a/scan"].has_consumer
+        assert not sensors["b/scan"].has_consumer
+        assert [sensors[name].latest for name in ("b/scan", "a/imu")] == [None, None]
+        listener.destroy_subscription(subscription)
+        for _ in range(500):
+            sim.step_once()
+            executor.spin_once(timeout_sec=0.01)
+            if not sensors["a/scan"].has_consumer:
+                break
+        assert not sensors["a/scan"].has_consumer
+    finally:
+        executor.shutdown()
+        listener.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+def test_topics_come_and_go_with_sensors(node: FleetSimNode) -> None:
+    sim = node.simulation
+
+    def topics() -> set[str]:
+        return {name for name, _ in node.get_topic_names_and_types()}
+
+    sim.step_once()
+    assert {"/a/scan", "/b/scan", "/a/imu", "/map"} <= topics()
+    sim.get_sensor("a/scan").remove()
+    sim.remove_object(sim.get_object("b"))
+    sim.add_sensor("range", "a", name="front")
+    sim.add_sensor("range", "a", name="not a name")
+    sim.step_once()
+    for _ in range(100):
+        if "/a/front" in topics() and not {"/a/scan", "/b/scan"} & topics():
+            break
+    assert {"/a/front", "/a/imu"} <= topics()
+    assert not {"/a/scan", "/b/scan"} & topics()

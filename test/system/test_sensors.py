@@ -1,0 +1,147 @@
+"""Sensors as topics: read while somebody listens, in their frames, in simulation time, and a map that agrees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nav_msgs.msg import OccupancyGrid
+from node_program import LATCHED, Client, NodeProcess, running
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim_msgs.msg import Contacts
+
+SCENARIO = """
+simulation: {timestep: 0.05, seed: 1}
+robots:
+  - name: bot
+    pose: [1.0, 2.0, 0.15, 1.5707963]
+    shape: {shape_type: cylinder, radius: 0.2, height: 0.3}
+    sensors:
+      - {type: lidar, rate: 10, pose: [0.1, 0.0, 0.1], rays: 4, range_max: 9.0, intensities: true}
+      - {type: imu, rate: 20, pose: [0.0, 0.0, 0.1], accel_noise: 0.02}
+      - {type: range, pose: [0.2, 0.0, 0.0], field_of_view: 0.2}
+      - {type: contact}
+      - {type: lidar_3d, rate: 5, layers: 3, rays: 8, pose: [0.0, 0.0, 0.3]}
+sensors:
+  - {type: lidar, name: gate, pose: [0.0, 0.0, 0.25], rays: 360, range_max: 9.0}
+objects:
+  - {name: box, pose: [1.0, 4.5, 0.5], shape: {shape_type: box, half_extents: [0.5, 0.5, 0.5]}, collision_mode: static}
+  - {name: pole, pose: [-2.0, 0.5, 0.5], shape: {shape_type: cylinder, radius: 0.3}, collision_mode: static}
+  - {name: crate, pose: [1.35, 2.0, 0.15], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.15]}}
+"""
+Running = tuple[NodeProcess, Client]
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Running]:
+    scenario = tmp_path / "hall.yaml"
+    scenario.write_text(SCENARIO)
+    with running(tmp_path / "node.log", "-p", f"config:={scenario}", "-p", "target_rtf:=5.0") as both:
+        yield both
+
+
+def first(client: Client, kind: Any, topic: str, profile: QoSProfile = qos_profile_sensor_data) -> Any:
+    """Return the first message that arrives on a topic."""
+    messages = client.listen(kind, topic, profile)
+    return client.until(lambda: messages and messages[0], topic)
+
+
+def seconds(message: Any) -> float:
+    return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+
+
+def test_a_scan(hall: Running) -> None:
+    _, client = hall
+    scans = client.listen(LaserScan, "/bot/scan", qos_profile_sensor_data)
+    client.until(lambda: len(scans) > 3, "scans")
+    scan = scans[0]
+    assert scan.header.frame_id == "bot/scan"
+    assert (scan.angle_min, scan.angle_increment) == pytest.approx((-math.pi, math.pi / 2))
+    assert scan.angle_max == pytest.approx(math.pi / 2)
+    assert (scan.range_max, scan.scan_time) == pytest.approx((9.0, 0.1))
+    # Behind, right, ahead, left; the robot looks along y.
+    assert list(scan.ranges) == pytest.approx([math.inf, 0.15, 4.0 - 2.1, math.inf])
+    assert list(scan.intensities) == pytest.approx([0.0, 1.0, 1.0, 0.0])
+    times = np.array([seconds(scan) for scan in scans])
+    assert np.diff(times) == pytest.approx(np.full(len(times) - 1, 0.1))
+
+
+def test_an_imu(hall: Running) -> None:
+    imu = first(hall[1], Imu, "/bot/imu")
+    assert imu.header.frame_id == "bot/imu"
+    assert imu.linear_acceleration.z == pytest.approx(9.81, abs=0.5)
+    assert imu.linear_acceleration.z != 9.81
+    assert imu.orientation.z == pytest.approx(math.sqrt(0.5))
+    assert imu.linear_acceleration_covariance[0] == pytest.approx(0.02**2 * 20)
+
+
+def test_a_range(hall: Running) -> None:
+    message = first(hall[1], Range, "/bot/range")
+    assert (message.header.frame_id, message.radiation_type) == ("bot/range", Range.ULTRASOUND)
+    assert message.range == pytest.approx(4.0 - 2.2, abs=1e-6)
+    assert message.field_of_view == pytest.approx(0.2)
+
+
+def test_contacts(hall: Running) -> None:
+    message = first(hall[1], Contacts, "/bot/contacts")
+    assert (message.header.frame_id, list(message.others)) == ("bot/contacts", ["crate"])
+    point = message.points[0]
+    assert (point.x, point.y, point.z) == pytest.approx((0.0, -0.15, 0.0), abs=1e-6)
+
+
+def test_points(hall: Running) -> None:
+    pytest.importorskip("pybullet")
+    cloud = first(hall[1], PointCloud2, "/bot/points")
+    assert (cloud.header.frame_id, cloud.height, cloud.width) == ("bot/points", 3, 8)
+    points = np.frombuffer(bytes(cloud.data), "<f4").reshape(3, 8, 3)
+    assert points[1, 4] == pytest.approx([2.0, 0.0, 0.0], abs=1e-5)
+    assert np.isnan(points[2]).any()
+
+
+def test_sensors_have_frames(hall: Running) -> None:
+    client = hall[1]
+    messages = client.listen(TFMessage, "/tf_static", LATCHED)
+
+    def known() -> dict[str, Any]:
+        return {transform.child_frame_id: transform for message in messages for transform in message.transforms}
+
+    client.until(lambda: {"bot/scan", "bot/imu", "gate"} <= known().keys(), "the frames of the sensors")
+    scan, gate = known()["bot/scan"], known()["gate"]
+    assert (scan.header.frame_id, gate.header.frame_id) == ("bot/base_link", "map")
+    assert (scan.transform.translation.x, scan.transform.translation.z) == pytest.approx((0.1, 0.1))
+    assert gate.transform.translation.z == pytest.approx(0.25)
+
+
+def test_the_map_is_what_lidars_see(hall: Running) -> None:
+    client = hall[1]
+    grid = first(client, OccupancyGrid, "/map", LATCHED)
+    scan = first(client, LaserScan, "/gate")
+    assert (grid.header.frame_id, scan.header.frame_id) == ("map", "gate")
+    cells = np.array(grid.data, np.int8).reshape(grid.info.height, grid.info.width)
+    angles = scan.angle_min + scan.angle_increment * np.arange(360)
+    ranges = np.array(scan.ranges)
+    # The robot and the crate are seen, but are not on the map: they are all that is right of the axis and near.
+    fixed_mask = np.isfinite(ranges) & ~((np.abs(angles - 1.05) < 0.25) & (ranges < 3.0))
+    assert fixed_mask.sum() > 20
+    hits = np.stack((np.cos(angles), np.sin(angles)), axis=1)[fixed_mask] * (ranges[fixed_mask] + 1e-3)[:, None]
+    origin = (grid.info.origin.position.x, grid.info.origin.position.y)
+    columns, lines = np.floor((hits - origin) / grid.info.resolution).astype(int).T
+    assert (cells[lines, columns] == 100).all()
+    assert 0.02 < (cells == 100).mean() < 0.3
+
+
+def test_late_joiners_get_the_map_too(hall: Running) -> None:
+    client = hall[1]
+    first(client, OccupancyGrid, "/map", LATCHED)
+    other = Client("late")
+    try:
+        first(other, OccupancyGrid, "/map", LATCHED)
+    finally:
+        other.close()
