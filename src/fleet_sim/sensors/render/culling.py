@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.sensors.render.shot import Shot
 
 
-class Views(NamedTuple):
-    """Spheres as a camera sees them: whether at all (M,), and their radii in pixels (M,)."""
+class Frustum:
+    """The space a camera sees: what is inside all of its six planes."""
 
-    seen_mask: Bools
-    pixels: Floats
+    def __init__(self, shot: Shot, axes: Floats) -> None:
+        """Take the space of `shot`; `axes` (3, 3) has the axes of its optical frame as columns, in world axes."""
+        lens = shot.intrinsics
+        left, right = (-0.5 - lens.cx) / lens.fx, (lens.width - 0.5 - lens.cx) / lens.fx
+        top, bottom = (-0.5 - lens.cy) / lens.fy, (lens.height - 0.5 - lens.cy) / lens.fy
+        inwards = np.array([
+            (1.0, 0.0, -left), (-1.0, 0.0, right), (0.0, 1.0, -top), (0.0, -1.0, bottom), (0.0, 0.0, 1.0),
+            (0.0, 0.0, -1.0),
+        ]).T  # fmt: skip
+        inwards /= np.sqrt((inwards * inwards).sum(0))
+        self._normals = axes @ inwards
+        self._offsets = np.array([0.0, 0.0, 0.0, 0.0, -shot.near, shot.far])
+        self._forward = axes[:, 2]
+        self._focal = max(lens.fx, lens.fy)
+        self._near = shot.near
 
+    def sees(self, centres: Floats, radii: Floats) -> Bools:
+        """Return which spheres it sees, of `centres` (M, 3), in world axes and relative to the eye, and `radii` (M,).
 
-def view_spheres(shot: Shot, axes: Floats, centres: Floats, radii: Floats) -> Views:
-    """Return what a camera sees of spheres with `centres` (M, 3), world axes relative to the eye, and `radii` (M,).
+        Spheres outside a corner may count as seen.
+        """
+        inside = centres @ self._normals
+        inside += self._offsets
+        inside += radii[:, None]
+        return np.asarray(inside.min(1, initial=np.inf) > 0.0)
 
-    `axes` (3, 3) has the axes of the optical frame as columns. Spheres in a corner may count as seen without being so.
-    """
-    lens = shot.intrinsics
-    seen = centres @ axes
-    x, y, z = seen[:, 0], seen[:, 1], seen[:, 2]
-    mask = (z > shot.near - radii) & (z < shot.far + radii)
-    edges_x = (-0.5 - lens.cx) / lens.fx, (lens.width - 0.5 - lens.cx) / lens.fx
-    edges_y = (-0.5 - lens.cy) / lens.fy, (lens.height - 0.5 - lens.cy) / lens.fy
-    for side, (low, high) in ((x, edges_x), (y, edges_y)):
-        mask &= side - low * z > -radii * np.hypot(1.0, low)
-        mask &= side - high * z < radii * np.hypot(1.0, high)
-    return Views(mask, max(lens.fx, lens.fy) * radii / np.maximum(z, shot.near))
+    def pixels(self, centres: Floats, radii: Floats) -> Floats:
+        """Return the radii (M,) in pixels of spheres it sees."""
+        return self._focal * radii / np.maximum(centres @ self._forward, self._near)

@@ -41,7 +41,6 @@ class Programs:
             "sun_colour": lighting.sun_colour,
             "sky_colour": lighting.sky_colour,
             "ground_colour": lighting.ground_colour,
-            "check": shaders.CHECK_SIZE,
             "half_size": PLANE_HALF_SIZE,
         }
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.world import World
-from fleet_sim.sensors.render.culling import view_spheres
+from fleet_sim.sensors.render.culling import Frustum
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
@@ -39,6 +40,8 @@ class GlRenderer:
         self._context = make_context()
         self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
         self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
+        self._templates_of: InstanceTable | None = None
+        self._instances = np.zeros(0, INSTANCE)
         with self._context:
             self._programs = Programs(self._context, self.lighting)
             self._textures = Textures(self._context)
@@ -85,28 +88,41 @@ class GlRenderer:
         table = self._scene.table()
         positions, orientations = self._scene.poses(table)
         positions -= shot.position
-        seen_mask, pixels = view_spheres(shot, axes, positions, table.radii)
+        frustum = Frustum(shot, axes)
+        seen_mask = frustum.sees(positions, table.radii)
         if self._shaded(shot):
-            seen_mask = seen_mask | self._shadow_seen(shot, axes, positions, table.radii)
+            seen_mask |= self._shadow_seen(shot, frustum, positions, table.radii)
+        seen = np.flatnonzero(seen_mask)
+        instances = self._templates(table)[seen]
+        instances["position"] = positions[seen]
+        instances["orientation"] = orientations[seen]
         drawn = []
-        for key, level, chosen in _chosen(table, np.flatnonzero(seen_mask), pixels):
-            instances = np.empty(len(chosen), INSTANCE)
-            instances["position"] = positions[chosen]
-            instances["orientation"] = orientations[chosen]
-            instances["scale"] = table.scales[chosen]
-            instances["colour"] = table.colours[chosen]
-            instances["id"] = table.ids[chosen]
+        for key, level, members in _by_mesh(table, seen, frustum, positions):
             mesh = self._mesh(key, level)
-            mesh.write(instances)
-            drawn.append((mesh, len(chosen)))
+            mesh.write(instances[members])
+            drawn.append((mesh, len(instances[members])))
         return drawn
 
-    def _shadow_seen(self, shot: Shot, axes: Floats, centres: Floats, radii: Floats) -> Bools:
+    def _shadow_seen(self, shot: Shot, frustum: Frustum, centres: Floats, radii: Floats) -> Bools:
         sun = self._programs.sun
         heights = np.maximum(centres[:, 2] + shot.position[2], 0.0)
         shadows = centres - (heights / sun[2])[:, None] * sun
-        on_floor_mask = (np.abs(shadows[:, :2] + shot.position[:2]) < PLANE_HALF_SIZE).all(1)
-        return on_floor_mask & view_spheres(shot, axes, shadows, radii / sun[2]).seen_mask
+        seen_mask = frustum.sees(shadows, radii / sun[2])
+        edge = PLANE_HALF_SIZE - np.abs(shot.position[:2])
+        if len(shadows) and edge.min() < shot.far:
+            # There is no shadow where there is no floor.
+            seen_mask &= (np.abs(shadows[:, :2] + shot.position[:2]) < PLANE_HALF_SIZE).all(1)
+        return seen_mask
+
+    def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
+        """Return all instances of a table as they are uploaded, but for their poses."""
+        if self._templates_of is not table:
+            instances = np.zeros(len(table.rows), INSTANCE)
+            instances["scale"] = table.scales
+            instances["colour"] = table.colours
+            instances["id"] = table.ids
+            self._templates_of, self._instances = table, instances
+        return self._instances
 
     def _mesh(self, key: MeshKey, level: int) -> GpuMesh:
         mesh = self._meshes.get((key, level))
@@ -125,12 +141,13 @@ class GlRenderer:
         self._draw_solids(clip, shot, drawn)
         if self.floor:
             context.enable(context.CULL_FACE)
+            if self._shaded(shot):
+                self._draw_shadows(clip, shot, drawn)
+                context.enable(context.CULL_FACE)
             # The floor gives way a little, so that shadows, which are in the same plane, win everywhere.
             context.polygon_offset = (1.0, 4.0)
             self._draw_floor(clip, shot)
             context.polygon_offset = (0.0, 0.0)
-            if self._shaded(shot):
-                self._draw_shadows(clip, shot, drawn)
 
     def _draw_solids(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
         for mesh, count in drawn:
@@ -172,17 +189,19 @@ def _clip_matrix(shot: Shot, axes: Floats) -> Float32s:
     return np.ascontiguousarray(clip.T, np.float32)
 
 
-def _chosen(table: InstanceTable, seen: Ints, pixels: Floats) -> Iterator[tuple[MeshKey, int, Ints]]:
-    """Yield mesh, level of detail and instances of all that is `seen`, given in order."""
+def _by_mesh(
+    table: InstanceTable, seen: Ints, frustum: Frustum, positions: Floats
+) -> Iterator[tuple[MeshKey, int, Ints | slice]]:
+    """Yield mesh, level of detail and places in `seen` of the instances that show it; `seen` is in order."""
     starts = np.searchsorted(seen, [batch.start for batch in table.batches])
     stops = np.searchsorted(seen, [batch.stop for batch in table.batches])
     for batch, start, stop in zip(table.batches, starts.tolist(), stops.tolist(), strict=True):
-        members = seen[start:stop]
-        if not len(members):
+        if start == stop:
             continue
         if batch.key.levels == 1:
-            yield batch.key, 0, members
+            yield batch.key, 0, slice(start, stop)
             continue
-        levels = np.searchsorted(solids.LEVEL_RADII, pixels[members])
+        members = seen[start:stop]
+        levels = np.searchsorted(solids.LEVEL_RADII, frustum.pixels(positions[members], table.radii[members]))
         for level in np.unique(levels).tolist():
-            yield batch.key, level, members[levels == level]
+            yield batch.key, level, start + np.flatnonzero(levels == level)

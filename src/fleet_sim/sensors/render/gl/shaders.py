@@ -113,14 +113,17 @@ void main() {{
     gl_Position = clip * vec4(flat_point, -eye.z, 1.0);
 }}
 """
-_SQUARES = """
+_SQUARES = (
+    f"""
+#define CYCLES {0.5 / CHECK_SIZE}
+"""
+    + """
 in vec2 place;
 #ifdef COLOURED
-uniform vec3 dark; uniform vec3 bright; uniform float check;
+uniform vec3 dark; uniform vec3 bright;
 vec3 squares() {
-    vec2 point = place / check;
-    vec2 sides = abs(fract(0.5 * point + 0.25) - 0.5) - 0.25;
-    vec2 steps = clamp(2.0 * sides / (abs(dFdx(point)) + abs(dFdy(point))), -0.5, 0.5);
+    vec2 sides = abs(fract(CYCLES * place + 0.25) - 0.5) - 0.25;
+    vec2 steps = clamp(sides / (CYCLES * fwidth(place)), -0.5, 0.5);
     return mix(dark, bright, 0.5 + 2.0 * steps.x * steps.y);
 }
 #else
@@ -128,6 +131,7 @@ vec3 squares() { return vec3(0.0); }
 #endif
 void main() { vec2 id = vec2(-1.0); vec3 colour = squares(); WRITES }
 """
+)
 
 
 def floor(channels: frozenset[str]) -> tuple[str, str]:

@@ -25,18 +25,21 @@ class Target:
         self._size = size
         textures = [context.texture(size, 4) if name == "rgb" else context.texture(size, 1, dtype="f4")
                     for name in self.channels]  # fmt: skip
+        coloured = [name == "rgb" for name in self.channels]
+        self._all = _mask([True] * len(coloured))
+        self._others_only = _mask([not each for each in coloured])
+        self._colours_only = _mask(coloured) if any(coloured) else None
         self.framebuffer = context.framebuffer(textures, context.depth_renderbuffer(size))
 
     def clear(self, background: Colour) -> None:
         """Forget what was drawn, and draw here from now on."""
         framebuffer = self.framebuffer
-        if "rgb" in self.channels:
-            others = len(self.channels) - 1
-            framebuffer.color_mask = _mask([True] + [False] * others)
+        if self._colours_only is not None:
+            framebuffer.color_mask = self._colours_only
             framebuffer.clear(*background)
-            framebuffer.color_mask = _mask([False] + [True] * others)
+            framebuffer.color_mask = self._others_only
         framebuffer.clear()
-        framebuffer.color_mask = _mask([True] * len(self.channels))
+        framebuffer.color_mask = self._all
         framebuffer.use()
 
     def read(self) -> Frame:
