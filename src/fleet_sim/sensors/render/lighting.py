@@ -17,8 +17,8 @@ class Lighting:
     """
 
     sun: tuple[float, float, float] = (0.4, -0.6, 1.0)
-    sun_colour: Colour = (0.52, 0.51, 0.48)
-    sky_colour: Colour = (0.54, 0.55, 0.58)
-    ground_colour: Colour = (0.36, 0.36, 0.38)
+    sun_colour: Colour = (0.46, 0.45, 0.42)
+    sky_colour: Colour = (0.60, 0.61, 0.64)
+    ground_colour: Colour = (0.43, 0.43, 0.45)
     background: Colour = (0.87, 0.91, 0.95)
     shadows: bool = True

@@ -1,0 +1,134 @@
+"""Make the pictures of the documents: every bundled robot, and what a camera sees, in docs/pictures.
+
+Run: python examples/pictures.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import fleet_sim as fs
+from fleet_sim.images import write_png
+from fleet_sim.models import discover_models
+
+ROOT = Path(__file__).parents[1]
+SMOOTH = 3
+"""Pictures are rendered so many times larger, and averaged, for smooth edges."""
+FOV = 0.7
+# From near to far: bright to dark, through colours that keep their order in grey.
+DEPTH_COLOURS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
+ID_COLOURS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
+                       (171, 221, 164), (255, 217, 47), (128, 205, 193), (231, 138, 195)])  # fmt: skip
+
+Image = npt.NDArray[np.uint8]
+
+
+def averaged(rgb: Image) -> Image:
+    """Return a picture SMOOTH times smaller."""
+    height, width = (side // SMOOTH for side in rgb.shape[:2])
+    blocks = rgb.reshape(height, SMOOTH, width, SMOOTH, 3)
+    return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+
+
+def looking_at(target: tuple[float, float, float], distance: float, yaw: float, pitch: float) -> fs.Pose:
+    """Return the pose of a camera that sees `target` in its middle, from above by `pitch`, looking along `yaw`."""
+    ahead = (math.cos(pitch) * math.cos(yaw), math.cos(pitch) * math.sin(yaw), -math.sin(pitch))
+    x, y, z = (place - distance * step for place, step in zip(target, ahead, strict=True))
+    return fs.Pose.from_euler(x, y, z, 0.0, pitch, yaw)
+
+
+def portrait(model: str, size: tuple[int, int]) -> Image:
+    """Return a picture of one robot, seen from its front left."""
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
+        robot = sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
+        lower, upper = (np.array(corner) for corner in sim.get_aabbs()[robot.object_id])
+        radius = 0.5 * float(np.linalg.norm(upper - lower))
+        narrow = math.atan(math.tan(0.5 * FOV) * min(1.0, size[1] / size[0]))
+        target = tuple((0.5 * (lower + upper)).tolist())
+        pose = looking_at(target, 1.05 * radius / math.sin(narrow), math.radians(215.0), math.radians(22.0))
+        width, height = (SMOOTH * side for side in size)
+        camera = sim.add_sensor("camera", pose=pose, width=width, height=height, horizontal_fov=FOV, channels=["rgb"])
+        return averaged(camera.read().rgb)
+
+
+def warehouse() -> fs.MultiRobotSimulationCore:
+    """Return a corner of a warehouse: shelves, pallets, a station and robots."""
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.05))
+    for model, x, y, yaw in (
+        *(("shelf", 4.5, side, 0.5 * math.pi) for side in (-2.4, 0.0, 2.4)),
+        ("pallet", 2.6, -1.9, 0.2), ("pallet", 2.7, 2.0, 1.4), ("station", 1.9, 3.2, 0.0),
+        ("mobile_manipulator", 2.4, 0.1, 2.6), ("diff_base", 1.5, -1.1, 0.9), ("omni_base", 1.4, 1.2, -0.8),
+    ):  # fmt: skip
+        sim.spawn(fs.AgentSpawnParams(urdf_path=model, initial_pose=fs.Pose.from_yaw(x, y, 0.0, yaw)))
+    random = np.random.default_rng(4)
+    for index in range(14):
+        half = tuple(random.uniform(0.08, 0.17, 3))
+        colour = (*random.uniform(0.35, 0.9, 3), 1.0)
+        box = fs.ShapeParams("box", half_extents=half, rgba_color=colour)
+        x, y = (2.6, -1.9) if index < 3 else (random.uniform(3.2, 4.2), random.uniform(-2.5, 2.5))
+        z = 0.15 + half[2] + 0.3 * index if index < 3 else half[2]
+        sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose.from_yaw(x, y, z, random.uniform(0.0, 3.0))))
+    return sim
+
+
+def depth_colours(depth: npt.NDArray[np.float32]) -> Image:
+    """Return depth as colours, near to far; what is infinitely far is white."""
+    near, far = float(depth.min()), float(np.quantile(depth[np.isfinite(depth)], 0.97))
+    share = np.clip((np.where(np.isfinite(depth), depth, far) - near) / (far - near), 0.0, 1.0)
+    steps = np.linspace(0.0, 1.0, len(DEPTH_COLOURS))
+    colours = np.stack([np.interp(share, steps, DEPTH_COLOURS[:, channel]) for channel in range(3)], axis=-1)
+    colours[~np.isfinite(depth)] = 255.0
+    return colours.astype(np.uint8)
+
+
+def id_colours(ids: npt.NDArray[np.int32]) -> Image:
+    """Return ids as colours, the floor and nothing in grey."""
+    colours = ID_COLOURS[ids % len(ID_COLOURS)].astype(np.uint8)
+    colours[ids < 0] = 225
+    return colours
+
+
+def camera_strip(size: tuple[int, int]) -> Image:
+    """Return colours, depth and ids of one camera side by side."""
+    width, height = size
+    with warehouse() as sim:
+        robot = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", name="seer"))
+        settings = {"pose": fs.Pose.from_euler(0.35, 0.0, 0.75, 0.0, 0.15, 0.0), "horizontal_fov": 1.3, "far": 20.0}
+        camera = sim.add_sensor("camera", robot, width=width, height=height, channels=["depth", "ids"], **settings)
+        fine = sim.add_sensor("camera", robot, name="fine", width=SMOOTH * width, height=SMOOTH * height,
+                              channels=["rgb"], **settings)  # fmt: skip
+        seen = camera.read()
+        return np.concatenate([averaged(fine.read().rgb), depth_colours(seen.depth), id_colours(seen.ids)], axis=1)
+
+
+def overview(size: tuple[int, int]) -> Image:
+    """Return the whole warehouse from above."""
+    with warehouse() as sim:
+        pose = looking_at((2.8, 0.0, 0.5), 7.5, math.radians(20.0), math.radians(30.0))
+        width, height = (SMOOTH * side for side in size)
+        camera = sim.add_sensor("camera", pose=pose, width=width, height=height, horizontal_fov=0.9, channels=["rgb"])
+        return averaged(camera.read().rgb)
+
+
+def main() -> None:
+    """Write all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs" / "pictures")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {name: portrait(path, (240, 200)) for name, path in sorted(discover_models("local").items())}
+    pictures["camera"] = camera_strip((280, 210))
+    pictures["warehouse"] = overview((640, 360))
+    for name, rgb in pictures.items():
+        path = folder / f"{name}.png"
+        write_png(path, rgb)
+        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
