@@ -9,6 +9,7 @@ Run: ros2 launch fleet_sim warehouse.launch.py, or this file beside a running fl
 from __future__ import annotations
 
 import math
+import signal
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -164,6 +165,8 @@ class WarehouseClient(Node):
 
 def main() -> int:
     """Wait for the simulation, then work until Ctrl-C."""
+    # Ctrl-C shuts rclpy down, which ends the spinning; a KeyboardInterrupt could come in the middle of anything.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
     rclpy.init()
     client = WarehouseClient()
     executor = SingleThreadedExecutor()
@@ -174,7 +177,7 @@ def main() -> int:
             executor.spin_once(timeout_sec=0.1)
         executor.create_task(client.run())
         executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except ExternalShutdownException:
         pass
     client.get_logger().info(f"{client.delivered} pallets delivered")
     rclpy.try_shutdown()

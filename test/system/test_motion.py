@@ -14,6 +14,8 @@ from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
+from fleet_sim_msgs.msg import FleetCommand
+
 ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
 Running = tuple[NodeProcess, Client]
 
@@ -93,7 +95,13 @@ def test_bytes_that_are_no_message_are_refused_and_survived(fleet: Running) -> N
     process, client = fleet
     odoms = client.listen(Odometry, "/robot_0/odom")
     endless_text = b"\0\1\0\0" + b"\x01\0\0\0" + b"\xff" * 72
-    kinds = {"robot_0/goal_pose": PoseStamped, "robot_0/path": Path, "robot_0/cmd_vel": Twist, "/tf": TFMessage}
+    kinds = {
+        "robot_0/goal_pose": PoseStamped,
+        "robot_0/path": Path,
+        "robot_0/cmd_vel": Twist,
+        "/tf": TFMessage,
+        "fleet/command": FleetCommand,
+    }
     publishers = {name: client.node.create_publisher(kind, name, 10) for name, kind in kinds.items()}
 
     def refused() -> bool:

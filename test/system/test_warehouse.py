@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from example import load_example
+from nav_msgs.msg import Odometry
 from node_program import PATIENCE, Client
 
 from fleet_sim_msgs.action import MoveTo
@@ -57,7 +58,9 @@ def test_every_robot_brings_its_pallet_over(warehouse: tuple[Client, Path]) -> N
 
 def test_a_robot_that_is_taken_over_comes_back_to_its_work(warehouse: tuple[Client, Path]) -> None:
     client, log = warehouse
-    client.until(lambda: "carrier_0: takes pallet_0" in log.read_text(), "the first order")
+    odoms = client.listen(Odometry, "/carrier_0/odom")
+    # What it is told it does a moment later, and before that it could not be taken over.
+    client.until(lambda: odoms and abs(odoms[-1].twist.twist.linear.x) > 0.1, "the first order")
     goal = MoveTo.Goal()
     goal.pose.pose.position.x, goal.pose.pose.position.y = 3.0, -19.0
     goal.pose.pose.orientation.w = 1.0

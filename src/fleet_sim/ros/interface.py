@@ -10,6 +10,7 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
@@ -62,13 +63,19 @@ class Bridge:
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
         """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
 
-        async def hear(message: Any) -> None:
+        async def hear(data: bytes) -> None:
+            try:
+                message = deserialize_message(data, kind)
+            except RuntimeError as error:
+                self.refuse(name, error)
+                return
             try:
                 await callback(message)
             except Exception:
                 self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
 
-        self.node.create_subscription(kind, name, hear, profile, callback_group=self.group)
+        # Taken as messages, bytes that are none could come out as defaults, or end the executor.
+        self.node.create_subscription(kind, name, hear, profile, callback_group=self.group, raw=True)
 
     def refuse(self, what: str, reason: object) -> None:
         """Log that something sent to the simulation was refused; once in a while, however often it happens."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.per_robot import Endpoints
@@ -39,16 +40,20 @@ class PolledTopic:
 
         Bytes that are no such message are refused.
         """
-        kind, arrived = self.kind, []
-        for index, take in enumerate(self._takes):
-            try:
-                taken = take(kind, raw)
-            except RuntimeError as error:
-                self._bridge.refuse(f"{self._endpoints.names[index]}/{self._name}", error)
-                continue
-            if taken:
-                arrived.append((self._endpoints.names[index], taken[0]))
-        return arrived
+        kind, names = self.kind, self._endpoints.names
+        arrived = [(names[index], taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, True))]
+        return arrived if raw else [(name, message) for name, data in arrived for message in self._decoded(name, data)]
+
+    def _decoded(self, name: str, data: bytes) -> list[Any]:
+        """Return the message in `data`, or nothing.
+
+        Where they are taken as a message, bytes that are none may come out as one full of defaults.
+        """
+        try:
+            return [deserialize_message(data, self.kind)]
+        except RuntimeError as error:
+            self._bridge.refuse(f"{name}/{self._name}", error)
+            return []
 
 
 def _never_called(message: object) -> None:

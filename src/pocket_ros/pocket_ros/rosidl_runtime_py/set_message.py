@@ -5,16 +5,64 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ros2cli import message_text
+from ..interfaces.classes import message_class
+
+Setter = Callable[[Any], None]
 
 
 def set_message_fields(
     msg: Any, values: dict[str, Any], expand_header_auto: bool = False, expand_time_now: bool = False
-) -> list[Callable[[Any], None]]:
+) -> list[Setter]:
     """Fill a message from nested dictionaries.
 
     With `expand_header_auto` or `expand_time_now` the words `auto` for a header and `now` for a time stand
     for the time of publishing: the functions answered set it. Raises AttributeError for a field that does not
     exist, TypeError and ValueError for a value that does not fit.
     """
-    return message_text.set_message_fields(msg, values, auto=expand_header_auto or expand_time_now)
+    if not isinstance(values, dict):
+        raise TypeError(f"expected a dictionary for {type(msg).__name__}, got {values!r}")
+    setters: list[Setter] = []
+    types = msg.get_fields_and_field_types()
+    for name, value in values.items():
+        if name not in types:
+            raise AttributeError(f"'{type(msg).__name__}' has no field '{name}'; it has: {', '.join(types)}")
+        current = getattr(msg, name)
+        kind = types[name]
+        if expand_header_auto and value == "auto" and kind == "std_msgs/Header":
+            setters.append(lambda stamp, header=current: setattr(header, "stamp", stamp))  # type: ignore[misc]
+        elif expand_time_now and value == "now" and kind == "builtin_interfaces/Time":
+            setters.append(lambda stamp, owner=msg, field=name: setattr(owner, field, stamp))  # type: ignore[misc]
+        elif hasattr(current, "get_fields_and_field_types"):
+            setters += set_message_fields(current, value or {}, expand_header_auto, expand_time_now)
+        else:
+            setattr(msg, name, _field_value(kind, current, value))
+    return setters
+
+
+def _field_value(kind: str, current: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        element = (
+            kind.split("<", 1)[1].rsplit(">", 1)[0] if kind.startswith("sequence<") else kind.split("[")[0]
+        )
+        element = element.split(",")[0].strip()
+        if "/" in element:
+            return [_nested(element, item) for item in value]
+        if element in ("octet", "byte"):
+            return [item if isinstance(item, bytes) else bytes([item]) for item in value]
+        if element in ("float", "double"):
+            return [float(item) for item in value]
+        return value
+    if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(current, bytes) and isinstance(value, int):
+        return bytes([value])
+    if isinstance(current, str) and not isinstance(value, str):
+        return str(value)
+    return value
+
+
+def _nested(kind: str, values: dict[str, Any]) -> Any:
+    package, _, name = kind.rpartition("/")
+    message = message_class(f"{package.removesuffix('/msg')}/msg/{name}")()
+    set_message_fields(message, values)
+    return message

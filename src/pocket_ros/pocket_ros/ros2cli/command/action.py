@@ -18,8 +18,9 @@ from ...rclpy.action.graph import (
 )
 from ...rclpy.node import Node
 from ...rclpy.signals import SignalHandlerOptions
+from ...rosidl_runtime_py.convert import message_to_yaml
+from ...rosidl_runtime_py.set_message import set_message_fields
 from ..interface_types import interface_class
-from ..message_text import message_to_yaml, set_message_fields
 from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..subscribing import absolute_name
 from ..verbs import add_verb, add_verbs

@@ -10,8 +10,8 @@ import yaml
 
 from ... import rclpy
 from ...rclpy.node import Node
+from ...rosidl_runtime_py.set_message import set_message_fields
 from ..interface_types import interface_class
-from ..message_text import set_message_fields
 from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
 from ..verbs import add_verb, add_verbs, positive_float
 

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-hidden-topics", action="store_true", help=hidden_text)
     verbs = add_verbs(parser)
     topic_rates.add_bw(verbs)
+    topic_rates.add_delay(verbs)
     topic_echo.add_echo(verbs)
     find = add_verb(verbs, "find", _find, "Output a list of available topics of a given type")
     find.add_argument("topic_type", help="Name of the ROS topic type (e.g. 'std_msgs/msg/String')")

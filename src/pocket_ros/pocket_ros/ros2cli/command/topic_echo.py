@@ -11,8 +11,8 @@ import yaml
 from ... import rclpy
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
+from ...rosidl_runtime_py.convert import message_to_csv, message_to_yaml
 from ..interface_types import interface_class
-from ..message_text import message_to_csv, message_to_yaml
 from ..node import add_node_arguments, cli_node, wait_until
 from ..qos_arguments import add_qos_arguments, chosen_profile, is_chosen, profile_for_publishers
 from ..subscribing import absolute_name, find_message_class

@@ -14,8 +14,8 @@ from ... import rclpy
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
 from ...rclpy.publisher import Publisher
+from ...rosidl_runtime_py.set_message import Setter, set_message_fields
 from ..interface_types import interface_class
-from ..message_text import Setter, set_message_fields
 from ..node import add_node_arguments, cli_node
 from ..qos_arguments import add_qos_arguments, chosen_profile
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_float
@@ -71,7 +71,7 @@ def _pub(args: argparse.Namespace) -> str | None:
         return "The passed value needs to be a dictionary in YAML format"
     message = message_class()
     try:
-        setters = set_message_fields(message, values, auto=True)
+        setters = set_message_fields(message, values, expand_header_auto=True, expand_time_now=True)
     except (AttributeError, AssertionError, TypeError, ValueError) as error:
         return f"Failed to populate field: {error}"
     with cli_node(args, args.node_name) as node, contextlib.suppress(ExternalShutdownException):

@@ -1,4 +1,4 @@
-"""`ros2 topic hz` and `ros2 topic bw`."""
+"""`ros2 topic hz`, `ros2 topic bw` and `ros2 topic delay`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def add_bw(verbs: Verbs) -> None:
     parser.add_argument("topic", help="Topic name to monitor for bandwidth utilization")
     text = f"Maximum window in messages (default: {BW_WINDOW})"
     parser.add_argument("-w", "--window", type=positive_int, default=BW_WINDOW, help=text)
+    add_node_arguments(parser)
+
+
+def add_delay(verbs: Verbs) -> None:
+    """`ros2 topic delay` and its arguments."""
+    parser = add_verb(verbs, "delay", _delay, "Display delay of topic from timestamp in header")
+    parser.add_argument("topic", help="Topic name to calculate the delay for")
+    text = f"Window in messages (default: {HZ_WINDOW})"
+    parser.add_argument("-w", "--window", type=positive_int, default=HZ_WINDOW, help=text)
     add_node_arguments(parser)
 
 
@@ -169,3 +178,38 @@ def _bw(args: argparse.Namespace) -> None:
         node.create_subscription(message_class, args.topic, received, qos_profile_sensor_data, raw=True)
         print(f"Subscribed to [{args.topic}]", flush=True)
         _spin_reporting(node, report)
+
+
+def _delay(args: argparse.Namespace) -> str | None:
+    delays: deque[float] = deque(maxlen=args.window)
+    reported = 0
+    total = 0
+
+    with cli_node(args) as node, contextlib.suppress(ExternalShutdownException):
+        message_class = find_message_class(node, args.topic, wait=True)
+        if "header" not in message_class.get_fields_and_field_types():
+            return f"'{args.topic}' carries messages without a header, and so without a time of their own"
+
+        def received(message: Any) -> None:
+            nonlocal total
+            stamp = message.header.stamp
+            delays.append((node.get_clock().now().nanoseconds - stamp.sec * 10**9 - stamp.nanosec) * 1e-9)
+            total += 1
+
+        def report() -> None:
+            nonlocal reported
+            if total == reported:
+                return
+            reported = total
+            mean = sum(delays) / len(delays)
+            deviation = math.sqrt(sum((delay - mean) ** 2 for delay in delays) / len(delays))
+            print(
+                f"average delay: {mean:.3f}\n"
+                f"\tmin: {min(delays):.3f}s max: {max(delays):.3f}s std dev: {deviation:.5f}s"
+                f" window: {len(delays)}",
+                flush=True,
+            )
+
+        node.create_subscription(message_class, args.topic, received, qos_profile_sensor_data)
+        _spin_reporting(node, report)
+    return None
