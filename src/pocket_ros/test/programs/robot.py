@@ -44,6 +44,7 @@ class Robot(Node):
     def publish(self) -> None:
         message = PointStamped()
         message.header.frame_id = "map"
+        message.header.stamp = self.get_clock().now().to_msg()
         message.point.x = 1.5
         self.point.publish(message)
         self.numbers.publish(Int32MultiArray(data=list(range(200))))

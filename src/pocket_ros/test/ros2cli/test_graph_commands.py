@@ -1,5 +1,6 @@
 """`ros2 node`, `topic`, `service`, `action`, `param` and `interface` against a node in another process."""
 
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,23 @@ def test_rates(robot: Any, ros2_process: Any) -> None:
     process = ros2_process("topic", "hz", "/fleet/point", "/fleet/numbers")
     lines = [process.stdout.readline().split() for _ in range(4)]
     assert lines[2] == ["topic", "rate", "min_delta", "max_delta", "std_dev", "window"]
+
+
+def test_delay(robot: Any, ros2: Any, ros2_process: Any) -> None:
+    process = ros2_process("topic", "delay", "/fleet/point", "-w", "5")
+    line = ""
+    while not line.startswith("average delay: "):
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+    assert 0.0 <= float(line.split()[-1]) < 1.0
+    assert re.fullmatch(
+        r"\tmin: \d\.\d{3}s max: \d\.\d{3}s std dev: \d\.\d{5}s window: 5\n", process.stdout.readline()
+    )
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=30)[1]
+    done = ros2("topic", "delay", "/fleet/numbers")
+    assert done.returncode != 0
+    assert "without a header" in done.stderr + done.stdout
 
 
 def test_service_call(robot: Any, ros2: Any) -> None:
