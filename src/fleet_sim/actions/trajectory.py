@@ -14,7 +14,7 @@ from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.joint_values import limits_cause, place_of
+from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.modes import ActionStatus, Mode
 
@@ -35,11 +35,11 @@ class JointTrajectoryAction(Action):
     Between points positions are interpolated: by cubics where `velocities` (P, K) are given, else in straight lines.
     The way to the first point begins where the joints are. Joints move no faster than they can and lag behind then.
 
-    `path_tolerance` and `goal_tolerance`, one number or one per joint of `joint_names`, say how far (rad, m) a joint
-    may be from where it should be on the way, and at the end; without them the way does not count, and at the end the
-    agent's `joint_tolerance` does. `goal_time_tolerance` in s is how late the end may be; None: as late as it takes,
-    while the joints get nearer. `start_time_wanted` in s of simulation time delays the start, or leaves out what should
-    have been before now.
+    `path_tolerance` and `goal_tolerance`, one number, one per joint of `joint_names` or a mapping of some, say how far
+    (rad, m) a joint may be from where it should be on the way, and at the end. Without one the way does not count, and
+    at the end the agent's `joint_tolerance` does. `goal_time_tolerance` in s is how late the end may be; None: as late
+    as it takes, while the joints get nearer. `start_time_wanted` in s of simulation time delays the start, or leaves
+    out what should have been before now.
 
     FAILED with a `trajectory_cause`; the joints are then held where they are.
     """
@@ -52,8 +52,8 @@ class JointTrajectoryAction(Action):
         times: Sequence[float] | Floats,
         positions: Sequence[Sequence[float]] | Floats,
         velocities: Sequence[Sequence[float]] | Floats | None = None,
-        path_tolerance: float | Sequence[float] | None = None,
-        goal_tolerance: float | Sequence[float] | None = None,
+        path_tolerance: Tolerance = None,
+        goal_tolerance: Tolerance = None,
         goal_time_tolerance: float | None = None,
         start_time_wanted: float | None = None,
         max_force: float = DEFAULT_FORCE,
@@ -71,8 +71,8 @@ class JointTrajectoryAction(Action):
         self.velocities = (
             None if velocities is None else as_floats(velocities, self.positions.shape, "velocities of the points")
         )
-        self.path_tolerance = _tolerances(path_tolerance, count, "path_tolerance")
-        self.goal_tolerance = _tolerances(goal_tolerance, count, "goal_tolerance")
+        self._path_tolerances = _tolerances(path_tolerance, self.joint_names, "path_tolerance")
+        self._goal_tolerances = _tolerances(goal_tolerance, self.joint_names, "goal_tolerance")
         self.goal_time_tolerance = (
             None if goal_time_tolerance is None else as_float(goal_time_tolerance, "goal_time_tolerance in s", low=0.0)
         )
@@ -118,7 +118,7 @@ class JointTrajectoryAction(Action):
         if self.end_reached(now):
             self._settle(agent, now)
             return None
-        if self.path_tolerance is not None:
+        if not np.isnan(self._path_tolerances).all():
             self._compare(agent, now)
         if not self.is_complete():
             self._lead(agent, now)
@@ -199,15 +199,16 @@ class JointTrajectoryAction(Action):
         joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
 
     def _compare(self, agent: Agent, now: float) -> None:
-        assert self.path_tolerance is not None
         error = np.abs(agent.world.joints.position[self._slots(agent)] - self.desired(now)[0])
-        self._fail_beyond(error, self.path_tolerance, TrajectoryCause.PATH_TOLERANCE, "on the way")
+        # Comparing with NaN, which stands for no tolerance, is false.
+        self._fail_beyond(error, self._path_tolerances, TrajectoryCause.PATH_TOLERANCE, "on the way")
 
     def _settle(self, agent: Agent, now: float) -> None:
         """See whether the joints have come to the last point."""
         joints, slots = agent.world.joints, self._slots(agent)
         error = np.abs(joints.position[slots] - self.positions[-1])
-        allowed = joints.tolerance[slots] if self.goal_tolerance is None else self.goal_tolerance
+        given = self._goal_tolerances
+        allowed = np.where(np.isnan(given), joints.tolerance[slots], given)
         if bool((error <= allowed).all()):
             self.complete()
             return
@@ -235,14 +236,22 @@ class JointTrajectoryAction(Action):
         return slots
 
 
-def _tolerances(value: float | Sequence[float] | Mapping[str, float] | None, count: int, what: str) -> Floats | None:
-    """Return one tolerance per joint, None for none; infinite ones are allowed."""
+def _tolerances(value: Tolerance, names: tuple[str, ...], what: str) -> Floats:
+    """Return one tolerance (K,) per joint of `names`, NaN for those without; infinite ones are allowed."""
+    tolerances = np.full(len(names), np.nan)
     if value is None:
-        return None
-    array = np.broadcast_to(np.asarray(value, np.float64), (count,)).copy()
-    if np.isnan(array).any() or (array < 0.0).any():
+        return tolerances
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in names]
+        if unknown:
+            raise InvalidValueError(f"{what}: {unknown[0]!r} is no joint of the trajectory: {', '.join(names)}")
+        places, given = [names.index(name) for name in value], list(value.values())
+    else:
+        places, given = list(range(len(names))), np.broadcast_to(value, (len(names),)).tolist()
+    tolerances[places] = given
+    if not all(number >= 0.0 for number in given):
         raise InvalidValueError(f"{what} in rad or m: expected numbers of at least 0, got {value!r}")
-    return array
+    return tolerances
 
 
 def _sample(times: Floats, positions: Floats, velocities: Floats | None, at: float) -> tuple[Floats, Floats]:

@@ -25,6 +25,8 @@ from fleet_sim.ros.fleet_command import FleetCommandInterface
 from fleet_sim.ros.fleet_states import FleetStatesTopic
 from fleet_sim.ros.goal_pose import GoalPoseTopic, PathTopic
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.joint_commands import JointCommandsTopic, JointTrajectoryTopic
+from fleet_sim.ros.joint_states import JointStatesTopic
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.markers import MarkersTopic
 from fleet_sim.ros.names import Frames
@@ -57,7 +59,10 @@ INTERFACES: tuple[type[Interface], ...] = (
     CmdVelTopic,
     GoalPoseTopic,
     PathTopic,
+    JointCommandsTopic,
+    JointTrajectoryTopic,
     OdomTopic,
+    JointStatesTopic,
     PlanTopic,
     RobotDescriptionTopic,
     FleetCommandInterface,

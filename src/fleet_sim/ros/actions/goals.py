@@ -113,7 +113,7 @@ class Goals:
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
             share = 1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0
-            told = Progress(str(progress["phase"]), pose, left, share, action.get_duration())
+            told = Progress(str(progress["phase"]), pose, left, share, action.get_duration(), progress)
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
     def _start(self, sim: Any, goal: Goal) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from functools import partial
 from threading import Event
 from typing import Any
@@ -26,6 +28,13 @@ except ImportError:
 else:
     KINDS = (MOVE_TO, PICK, DROP, EXECUTE, NAVIGATE_TO_POSE)
 
+MAKERS: tuple[Callable[[Bridge], ActionKind], ...] = ()
+"""Of kinds that have to know the simulation."""
+with contextlib.suppress(ImportError):
+    from fleet_sim.ros.actions.follow_joint_trajectory import follow_joint_trajectory
+
+    MAKERS = (follow_joint_trajectory,)
+
 
 class ActionInterface(Interface):
     """Serves all actions.
@@ -42,7 +51,8 @@ class ActionInterface(Interface):
         self._known: frozenset[str] = frozenset()
         bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
-        for kind in (kind for kind in KINDS if kind.per_fleet):
+        self._kinds = (*KINDS, *(make(bridge) for make in MAKERS))
+        for kind in (kind for kind in self._kinds if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
         self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
 
@@ -77,7 +87,7 @@ class ActionInterface(Interface):
         self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
-        return [self._serve(kind, f"{robot}/{kind.name}", robot) for kind in KINDS]
+        return [self._serve(kind, f"{robot}/{kind.name}", robot) for kind in self._kinds if kind.serves(robot)]
 
     def _destroy(self, servers: list[SimulatedActionServer]) -> None:
         for server in servers:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -43,6 +43,12 @@ class Progress:
     distance_left: float
     fraction: float
     duration: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """All the action tells of itself."""
+
+
+def _everyone(robot: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class ActionKind:
 
     `build(goal, place)` raises FleetSimError for what is wrong with the goal. `result(outcome)` and
     `feedback(progress)` return messages. `per_fleet`: the goal names the robot, so one server can serve the fleet.
+    `serves(robot)` says which robots have it.
     """
 
     name: str
@@ -59,6 +66,7 @@ class ActionKind:
     result: Callable[[Outcome], Any]
     feedback: Callable[[Progress], Any]
     per_fleet: bool = True
+    serves: Callable[[str], bool] = _everyone
 
     def check(self, goal: Any) -> None:
         """Raise FleetSimError where the goal is wrong whatever the state of the world."""

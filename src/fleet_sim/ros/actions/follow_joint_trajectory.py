@@ -1,0 +1,84 @@
+"""follow_joint_trajectory: as ros2_control has it, where its messages are present."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.ros.actions.kind import ActionKind, Outcome, Place, Progress
+from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.jointed import has_joints
+from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, start_time, trajectory_from_msg
+from fleet_sim_msgs.msg import Cause
+
+_Result = FollowJointTrajectory.Result
+CODES = {
+    TrajectoryCause.INVALID_GOAL: _Result.INVALID_GOAL,
+    TrajectoryCause.INVALID_JOINTS: _Result.INVALID_JOINTS,
+    TrajectoryCause.OLD: _Result.OLD_HEADER_TIMESTAMP,
+    TrajectoryCause.PATH_TOLERANCE: _Result.PATH_TOLERANCE_VIOLATED,
+    TrajectoryCause.GOAL_TOLERANCE: _Result.GOAL_TOLERANCE_VIOLATED,
+}
+
+
+def follow_joint_trajectory(bridge: Bridge) -> ActionKind:
+    """Return the action, for the robots of a simulation that have joints."""
+
+    def build(goal: Any, place: Place) -> Action:
+        if goal.multi_dof_trajectory.points:
+            raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
+        late = duration_from_msg(goal.goal_time_tolerance)
+        return trajectory_from_msg(
+            goal.trajectory,
+            path_tolerance=_tolerances(goal.path_tolerance),
+            goal_tolerance=_tolerances(goal.goal_tolerance),
+            goal_time_tolerance=late if late > 0.0 else None,
+            start_time_wanted=start_time(bridge, goal.trajectory.header.stamp),
+        )
+
+    def feedback(progress: Progress) -> Any:
+        details = progress.details
+        desired, actual = details["desired"], details["actual"]
+        message = FollowJointTrajectory.Feedback(
+            joint_names=list(details["joint_names"]),
+            desired=point_to_msg(*desired),
+            actual=point_to_msg(*actual),
+            error=point_to_msg(desired[0] - actual[0], desired[1] - actual[1]),
+        )
+        message.header.stamp = progress.pose.header.stamp
+        return message
+
+    return ActionKind(
+        "follow_joint_trajectory",
+        FollowJointTrajectory,
+        build,
+        _result,
+        feedback,
+        per_fleet=False,
+        serves=lambda robot: has_joints(bridge.sim.world, robot),
+    )
+
+
+def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
+    """Return the tolerances of positions by joint: 0 leaves the default, less takes any limit away."""
+    return {
+        message.name: message.position if message.position > 0.0 else math.inf
+        for message in messages
+        if message.position != 0.0
+    }
+
+
+def _result(outcome: Outcome) -> Any:
+    """Return the result; a goal that another took the robot from has INVALID_GOAL, as ros2_control says it."""
+    result = _Result(error_string=outcome.text)
+    if isinstance(outcome.action, JointTrajectoryAction) and outcome.action.trajectory_cause is not None:
+        result.error_code = CODES[outcome.action.trajectory_cause]
+    elif outcome.cause not in (Cause.NONE, Cause.CANCELED):
+        result.error_code = _Result.INVALID_GOAL
+    return result

@@ -1,0 +1,88 @@
+"""<robot>/joint_commands and <robot>/joint_trajectory: where joints should go."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from fleet_sim.core.commands import Command, ExecuteAction, SetJoints
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.ros import qos
+from fleet_sim.ros.goal_pose import apply
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.jointed import with_joints
+from fleet_sim.ros.polled import PolledTopic
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.trajectories import start_time, trajectory_from_msg
+
+
+class JointCommandsTopic(Interface):
+    """Moves joints to the positions sent, or lets them keep the velocities where there are no positions.
+
+    Joints that are not named go on with what they do; no names at all: all joints that move, in order. Commands that
+    name the same joints are one command to their robots.
+    """
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, JointState, "joint_commands", qos.COMMAND)
+
+    def follow(self, roster: Roster) -> None:
+        self._topic.follow(with_joints(roster, self.bridge.sim.world))
+
+    def receive(self) -> None:
+        alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
+        for name, message in self._topic.take():
+            are_positions = len(message.position) > 0
+            values = list(message.position if are_positions else message.velocity)
+            if not values or (len(message.name) and len(message.name) != len(values)):
+                reason = (
+                    f"expected one position, or one velocity, per name ({len(message.name)}), got "
+                    f"{len(message.position)} positions and {len(message.velocity)} velocities"
+                )
+                self.bridge.refuse(f"{name}/joint_commands", reason)
+                continue
+            alike.setdefault((tuple(message.name), len(values), are_positions), []).append((name, values))
+        for (joint_names, _, are_positions), entries in alike.items():
+            names = tuple(name for name, _ in entries)
+            make = partial(_command, names, joint_names, np.array([values for _, values in entries]), are_positions)
+            apply(self.bridge, f"joint_commands of {', '.join(names[:3])}", make)
+
+
+def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.ndarray, are_positions: bool) -> Command:
+    return SetJoints(
+        names=names,
+        joint_names=joint_names,
+        positions=values if are_positions else None,
+        velocities=None if are_positions else values,
+        source="joint_commands",
+    )
+
+
+class JointTrajectoryTopic(Interface):
+    """Leads joints along the trajectory sent, in place of what the robot does. One without points stops them."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, JointTrajectory, "joint_trajectory", qos.COMMAND)
+
+    def follow(self, roster: Roster) -> None:
+        self._topic.follow(with_joints(roster, self.bridge.sim.world))
+
+    def receive(self) -> None:
+        for name, message in self._topic.take():
+            apply(self.bridge, f"{name}/joint_trajectory", partial(self._command, name, message))
+
+    def _command(self, name: str, message: JointTrajectory) -> Command:
+        if not message.points:
+            world = self.bridge.sim.world
+            model = world.model_of(world.row_named(name))
+            if model is None:
+                raise InvalidValueError("it has no joints")
+            joints = tuple(message.joint_names) or model.movable_names
+            return SetJoints(names=(name,), joint_names=joints, velocities=np.zeros((1, len(joints))))
+        action = trajectory_from_msg(message, start_time_wanted=start_time(self.bridge, message.header.stamp))
+        return ExecuteAction(names=(name,), actions=(action,), source="joint_trajectory")

@@ -1,0 +1,72 @@
+"""<robot>/joint_states: where the joints of each robot are, and how fast they move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from fleet_sim.ros import qos
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.jointed import with_joints
+from fleet_sim.ros.per_robot import publishers
+from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.templates import STAMP, MessageTemplate, Part
+
+
+class _Number:
+    """One number of an array in a message, as something with a field."""
+
+    def __init__(self, message: JointState, field: str, index: int) -> None:
+        object.__setattr__(self, "_place", (message, field, index))
+
+    def __setattr__(self, name: str, value: float) -> None:
+        message, field, index = self._place  # type: ignore[attr-defined]
+        getattr(message, field)[index] = value
+
+
+def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTemplate:
+    """Return the template of one JointState for each robot, given the names of its joints.
+
+    Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, one robot's after the other's.
+    """
+    messages = [
+        JointState(name=list(names), position=[0.0] * len(names), velocity=[0.0] * len(names)) for names in joint_names
+    ]
+
+    def numbers(field: str) -> Part:
+        return Part(
+            {field: ("f8", ("number",))},
+            lambda message: [_Number(message, field, index) for index in range(len(message.name))],
+        )
+
+    return MessageTemplate(messages, [Part(STAMP), numbers("position"), numbers("velocity")])
+
+
+class JointStatesTopic(Interface):
+    """Publishes positions and velocities of the joints that move; robots without any publish nothing."""
+
+    rate = "joint_states"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._publishers = publishers(bridge, "state", JointState, "joint_states", qos.STATE)
+
+    def follow(self, roster: Roster) -> None:
+        world = self.bridge.sim.world
+        self._publishers.follow(with_joints(roster, world))
+        models = [world.model_of(row) for row in self._publishers.rows.tolist()]
+        self._template = joint_states_template([model.movable_names for model in models])
+        self._publish = [publisher.publish for publisher in self._publishers.items]
+
+    def publish(self, now: int) -> None:
+        rows, world = self._publishers.rows, self.bridge.sim.world
+        if not len(rows):
+            return
+        slots = world.joints.slots(world.robots, rows)
+        self._template.write_stamp(now)
+        self._template.write("position", world.joints.position[slots][:, np.newaxis])
+        self._template.write("velocity", world.joints.velocity[slots][:, np.newaxis])
+        for publish, piece in zip(self._publish, self._template.pieces(), strict=True):
+            publish(piece)

@@ -1,0 +1,58 @@
+"""Trajectories of joints as messages, read into actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from builtin_interfaces.msg import Duration, Time
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from fleet_sim.actions.trajectory import JointTrajectoryAction
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.ros.conversions import NS_PER_S, time_from_msg
+from fleet_sim.ros.interface import Bridge
+
+
+def trajectory_from_msg(message: JointTrajectory, **options: Any) -> JointTrajectoryAction:
+    """Return the action that follows a trajectory; `options` are further arguments. Raises InvalidValueError.
+
+    Velocities count where every point has them; accelerations and efforts do not.
+    """
+    points: Sequence[Any] = message.points
+    if not points:
+        raise InvalidValueError("a trajectory needs at least one point, got none")
+    for index, point in enumerate(points):
+        if len(point.positions) != len(message.joint_names):
+            raise InvalidValueError(
+                f"point {index}: expected {len(message.joint_names)} positions, one per joint, got "
+                f"{len(point.positions)}"
+            )
+    smooth = all(len(point.velocities) == len(message.joint_names) for point in points)
+    return JointTrajectoryAction(
+        list(message.joint_names),
+        [duration_from_msg(point.time_from_start) for point in points],
+        [list(point.positions) for point in points],
+        [list(point.velocities) for point in points] if smooth else None,
+        **options,
+    )
+
+
+def point_to_msg(positions: Floats, velocities: Floats) -> JointTrajectoryPoint:
+    """Return positions and velocities (K,) as a message."""
+    return JointTrajectoryPoint(positions=positions.tolist(), velocities=velocities.tolist())
+
+
+def start_time(bridge: Bridge, stamp: Time) -> float | None:
+    """Return the simulation time of a trajectory's stamp, None for at once; exact in phase 1 of a step."""
+    wanted = time_from_msg(stamp)
+    if wanted == 0:
+        return None
+    time: float = bridge.sim.clock.time + (wanted - bridge.time.last) / NS_PER_S
+    return time
+
+
+def duration_from_msg(message: Duration) -> float:
+    """Return a duration in s."""
+    return float(message.sec) + float(message.nanosec) / NS_PER_S

@@ -1,0 +1,168 @@
+"""Joints on ROS: states, commands, trajectories, and follow_joint_trajectory with its error codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Twist
+from node_program import Client, NodeProcess, running
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+pytest.importorskip("control_msgs")
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+
+SCENARIO = """
+simulation: {timestep: 0.05, target_rtf: 10.0}
+robots:
+  - {name: arm, pose: [0, 0, 0], urdf_path: panda, joint_positions: {panda_joint4: -1.5}}
+  - {name: cart, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
+"""
+J1, J2 = "panda_joint1", "panda_joint2"
+ACTION = "/arm/follow_joint_trajectory"
+Running = tuple[NodeProcess, Client]
+Result = FollowJointTrajectory.Result
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Running]:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+        yield both
+
+
+def trajectory(*points: tuple[float, list[float]], names: tuple[str, ...] = (J1, J2)) -> JointTrajectory:
+    """A trajectory of (time, positions)."""
+    return JointTrajectory(
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(
+                positions=positions, time_from_start=Duration(sec=int(time), nanosec=int(time % 1.0 * 1e9))
+            )
+            for time, positions in points
+        ],
+    )
+
+
+def goal(*points: tuple[float, list[float]], names: tuple[str, ...] = (J1, J2)) -> FollowJointTrajectory.Goal:
+    return FollowJointTrajectory.Goal(trajectory=trajectory(*points, names=names))
+
+
+def position(states: list[JointState], joint: str = J1) -> float:
+    return float(states[-1].position[states[-1].name.index(joint)])
+
+
+def test_states_and_commands(fleet: Running) -> None:
+    node, client = fleet
+    states = client.listen(JointState, "/arm/joint_states")
+    client.until(lambda: states, "joint states")
+    assert list(states[-1].name)[:2] == [J1, J2]
+    assert len(states[-1].position) == len(states[-1].velocity) == 9
+    assert position(states, "panda_joint4") == -1.5
+    commands = client.publisher(JointState, "/arm/joint_commands")
+    commands.publish(JointState(name=[J1, J2], position=[0.5, -0.3]))
+    client.until(lambda: position(states) == 0.5 and position(states, J2) == -0.3, "the positions")
+    assert any(state.velocity[0] > 2.0 for state in states), "true velocities on the way"
+    stamps = [state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states]
+    assert stamps == sorted(set(stamps))
+    commands.publish(JointState(name=[J1], velocity=[-0.5]))
+    client.until(lambda: states[-1].velocity[0] == -0.5, "the velocity")
+    commands.publish(JointState(name=[J1], velocity=[0.0]))
+    client.until(lambda: states[-1].velocity[0] == 0.0, "the end of it")
+    held = position(states)
+    for bad in (
+        JointState(name=[J1], position=[float("nan")]),
+        JointState(name=[J1], position=[9.0]),
+        JointState(name=["elbow"], position=[0.0]),
+        JointState(name=[J1], position=[0.0, 1.0]),
+        JointState(name=[J1]),
+    ):
+        commands.publish(bad)
+        seen = len(states)
+        client.until(lambda seen=seen: len(states) > seen + 3, "later states")  # type: ignore[misc]
+    assert position(states) == held, "what is wrong moves nothing"
+    assert "refused" in node.output()
+    assert not client.node.get_publishers_info_by_topic("/cart/joint_states"), "it has no joints"
+
+
+def test_a_trajectory_on_a_topic_while_the_base_drives(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(JointState, "/arm/joint_states")
+    paths = client.publisher(JointTrajectory, "/arm/joint_trajectory")
+    paths.publish(trajectory((0.5, [0.4, 0.1]), (1.5, [-0.4, 0.2])))
+    client.until(lambda: states and position(states) > 0.2, "the way to the first point")
+    client.publisher(Twist, "/arm/cmd_vel").publish(Twist())
+    client.until(lambda: position(states) == -0.4 and position(states, J2) == 0.2, "the end")
+    paths.publish(trajectory((100.0, [2.0, 0.0])))
+    client.until(lambda: position(states) > -0.3, "the next way")
+    paths.publish(JointTrajectory())
+    client.until(lambda: not any(states[-1].velocity), "the stop that an empty trajectory is")
+    assert position(states) < 2.0
+
+
+def test_a_goal_is_carried_out_in_time(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(JointState, "/arm/joint_states")
+    sent = client.send_goal(FollowJointTrajectory, ACTION, goal((1.0, [0.5, 0.1]), (2.0, [0.0, 0.2])))
+    status, result = sent.result()
+    assert (status, result.error_code, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, Result.SUCCESSFUL, "")
+    client.until(lambda: position(states) == 0.0 and position(states, J2) == 0.2, "the last point")
+    assert max(state.position[0] for state in states) == pytest.approx(0.5, abs=0.03)
+    assert list(sent.feedback[0].joint_names) == [J1, J2]
+    for entry in sent.feedback:
+        assert entry.actual.positions == pytest.approx(entry.desired.positions, abs=0.03)
+
+
+def test_error_codes(fleet: Running) -> None:
+    _, client = fleet
+
+    def code(wanted: FollowJointTrajectory.Goal) -> int:
+        status, result = client.send_goal(FollowJointTrajectory, ACTION, wanted).result()
+        assert status == GoalStatus.STATUS_ABORTED
+        assert result.error_string
+        return int(result.error_code)
+
+    assert code(goal((1.0, [0.0]), names=("elbow",))) == Result.INVALID_JOINTS
+    assert code(goal((1.0, [9.0, 0.0]))) == Result.INVALID_GOAL
+    tight = goal((0.1, [2.0, 0.0]))
+    tight.path_tolerance = [JointTolerance(name=J1, position=0.1)]
+    assert code(tight) == Result.PATH_TOLERANCE_VIOLATED
+    late = goal((0.1, [-2.0, 0.0]))
+    late.goal_time_tolerance = Duration(nanosec=100_000_000)
+    assert code(late) == Result.GOAL_TOLERANCE_VIOLATED
+    old = goal((0.1, [0.0, 0.0]))
+    old.trajectory.header.stamp.nanosec = 1
+    assert code(old) == Result.OLD_HEADER_TIMESTAMP
+    for wrong in (
+        FollowJointTrajectory.Goal(),
+        goal((1.0, [0.0])),
+        goal((1.0, [0.0, float("nan")])),
+        goal((1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])),
+    ):
+        assert not client.send_goal(FollowJointTrajectory, ACTION, wrong).handle.accepted
+
+
+def test_cancelling_and_pre_empting(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(JointState, "/arm/joint_states")
+    slow = goal((100.0, [2.0, 0.0]))
+    sent = client.send_goal(FollowJointTrajectory, ACTION, slow)
+    client.until(lambda: states and position(states) > 0.01, "motion")
+    sent.cancel()
+    assert sent.result()[0] == GoalStatus.STATUS_CANCELED
+    client.until(lambda: not any(states[-1].velocity), "the stop")
+    first = client.send_goal(FollowJointTrajectory, ACTION, slow)
+    second = client.send_goal(FollowJointTrajectory, ACTION, goal((0.5, [0.0, 0.0])))
+    status, result = first.result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
+    assert "preempted" in result.error_string
+    assert second.result()[0] == GoalStatus.STATUS_SUCCEEDED
+    third = client.send_goal(FollowJointTrajectory, ACTION, slow)
+    client.publisher(JointState, "/arm/joint_commands").publish(JointState(name=[J1], position=[0.2]))
+    assert third.result()[0] == GoalStatus.STATUS_ABORTED
+    client.until(lambda: position(states) == 0.2, "the command that took over")
