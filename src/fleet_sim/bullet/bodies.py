@@ -66,8 +66,8 @@ class BulletBodies:
         """Rows that have a body."""
         self.version = 0
         """Grows whenever a body is made or removed, or its mass changed."""
-        self.stepped_version = 0
-        """The version physics was stepped with last."""
+        self.met = False
+        """Whether the engine may have looked for contacts since it was made or emptied."""
         self.with_offset = 0
         """Bodies whose centre of mass is not their base frame."""
         self._row_of_body: Ints = np.full(64, -1, np.int64)
@@ -285,6 +285,7 @@ class BulletBodies:
 
     def forget_all(self) -> None:
         """Note that the client's world was emptied."""
+        self.met = False
         self._forget(np.flatnonzero(self.table.body != NO_BODY))
         self._gaps = 0
 

@@ -56,7 +56,7 @@ class BulletPhysics:
         client.set_timestep(dt / count)
         bodies.joints.send_commands(rows)
         self._run(count, bodies.joints.forced(rows))
-        bodies.stepped_version = bodies.version
+        bodies.met = True
         if len(movers):
             # Writing a pose also stops the body.
             bodies.write_poses(movers, self.world.position[movers], self.world.orientation[movers])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any
 
@@ -9,6 +10,12 @@ import numpy as np
 
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.schema import UNIT_QUATERNION
+
+FAR, APART = 1e6, 1e3
+"""Metres: where bodies meet nothing, and not each other."""
+PAIRS_PER_BODY = 8
+"""How many pairs of near bodies there are at most, per body."""
 
 
 class EngineState:
@@ -44,10 +51,9 @@ class BulletCheckpoints:
         mirror.ensure()
         mirror.bodies.refresh_masses(world.rows)
         mirror.bodies.refresh_materials(world.rows)
-        if mirror.bodies.stepped_version != mirror.bodies.version:
-            # Going back finds contacts before the first step; so does setting out, or the two would differ.
-            mirror.client.performCollisionDetection()
-        return EngineState(mirror.client, mirror.bodies.version)
+        state = EngineState(mirror.client, mirror.bodies.version)
+        self._go_to(state)
+        return state
 
     def restore(self, saved: Any) -> None:
         """Fit the engine to the columns, which are back already."""
@@ -56,7 +62,7 @@ class BulletCheckpoints:
         if saved is None:
             return
         if saved.epoch == mirror.client.epoch and saved.version == mirror.bodies.version:
-            mirror.client.restoreState(saved.number)
+            self._go_to(saved)
             mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
             rows = np.flatnonzero(world.dynamic & world.alive)
             world.bullet_behind[rows] = False
@@ -64,3 +70,31 @@ class BulletCheckpoints:
             world.joints.motor_behind[: world.joints.used] = True
         elif not (mirror.live or mirror.bodies.table.adopted.any()):
             mirror.reset()
+            self.save()
+
+    def _go_to(self, state: EngineState) -> None:
+        """Bring the engine to `state`, the same way whether it is there already or comes back to it.
+
+        Contacts are solved in the order in which bodies first met, which no saved state knows. So all bodies are taken
+        apart first: restored, they meet anew, in the order of their numbers.
+        """
+        bodies = self._mirror.bodies
+        if bodies.met:
+            self._take_apart()
+        self._mirror.client.restoreState(state.number)
+        bodies.met = True
+
+    def _take_apart(self) -> None:
+        """Make the engine forget which bodies are near each other.
+
+        It looks at a tenth of the pairs it knows, or at one, whenever something has moved.
+        """
+        mirror, world = self._mirror, self._mirror.world
+        client, table = mirror.client, mirror.bodies.table
+        rows = world.rows
+        bodies = table.body[rows[(table.mass[rows] > 0.0) | table.model[rows]]].tolist()
+        pairs = PAIRS_PER_BODY * len(bodies)
+        for turn in range(int(20.0 + 10.0 * math.log(1.0 + pairs))):
+            for index, body in enumerate(bodies):
+                client.resetBasePositionAndOrientation(body, (APART * index, FAR + APART * turn, FAR), UNIT_QUATERNION)
+            client.performCollisionDetection()
