@@ -53,6 +53,7 @@ def refresh_bounds(world: World) -> Rows:
     rows = np.flatnonzero(world.bounds_behind)
     if not len(rows):
         return rows
+    world.links.refresh_boxes(rows)
     # Where many changed, computing the rows between them as well is faster than picking rows; those come out the same.
     span = slice(int(rows[0]), int(rows[-1]) + 1)
     chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows

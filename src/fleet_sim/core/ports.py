@@ -63,6 +63,9 @@ class LinkBook(Protocol):
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Return linear velocities (N, 3) of world `points` fixed to one link per row, and angular ones (N, 3)."""
 
+    def refresh_boxes(self, rows: Rows) -> None:
+        """Bring the boxes of those of `rows` that have joints up to date with them."""
+
 
 class SensorBook(Protocol):
     """The sensors of all entities."""
@@ -161,6 +164,9 @@ class Unconnected:
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Raise StateError."""
         raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
+
+    def refresh_boxes(self, rows: Rows) -> None:
+        """Nobody knows more than the columns say."""
 
 
 def no_controllers(spec: Any) -> Any:

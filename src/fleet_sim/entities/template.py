@@ -19,6 +19,7 @@ from fleet_sim.entities.materials import MATERIAL, checked_material
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
@@ -68,7 +69,10 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
         "collision_mode": mode.code,
         "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
     }
-    body.update(_shape_columns(world, params, model))
+    robot = None
+    if model is not None and isinstance(params, AgentSpawnParams):
+        robot = plan_robot(params, model, motors=body["dynamic"])
+    body.update(_shape_columns(world, params, robot))
     given = {name: getattr(params, name) for name in MATERIAL}
     material = checked_material({name: value for name, value in given.items() if value is not None})
     if not isinstance(params, AgentSpawnParams):
@@ -77,7 +81,6 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     plan.make()  # what cannot be made is refused here, before anything is spawned
     plugins = _checked_plugins(params.plugins)
     sensors = world.sensors.plan(params.sensors)
-    robot = None if model is None else plan_robot(params, model, motors=body["dynamic"])
     motion = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
     return Template(
         body,
@@ -103,37 +106,36 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
     return as_float(params.mass, "mass in kg", low=0.0)
 
 
-def _shape_columns(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> dict[str, Any]:
+def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan | None) -> dict[str, Any]:
     visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
     collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
-    if model is not None:
-        return _model_columns(world, model, fixed_base=bool(getattr(params, "use_fixed_base", False)))
+    if robot is not None:
+        return _model_columns(world, robot, fixed_base=bool(getattr(params, "use_fixed_base", False)))
     shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
     columns: dict[str, Any] = {"shape_id": shape_id}
     if collision:
-        columns.update(_collision_columns(world, collision, shape_id))
+        columns.update(_collision_columns(collision))
     return columns
 
 
-def _model_columns(world: World, model: RobotModel, *, fixed_base: bool) -> dict[str, Any]:
-    shape_id = world.shapes.intern(BodyShape(model_path=model.path, fixed_base=fixed_base))
-    centre, half_extents = world.bodies.local_bounds(shape_id)
+def _model_columns(world: World, robot: RobotPlan, *, fixed_base: bool) -> dict[str, Any]:
+    shape_id = world.shapes.intern(BodyShape(model_path=robot.model.path, fixed_base=fixed_base))
+    centre, half_extents = model_box(robot.model, robot.positions)
     return {
         "shape_id": shape_id,
-        "shape_kind": int(ShapeKind.COMPOUND),
+        "shape_kind": int(ShapeKind.COMPOUND if robot.model.collisions else ShapeKind.NONE),
         "half_extents": half_extents,
         "shape_position": centre,
         "shape_centred": not np.any(centre),
     }
 
 
-def _collision_columns(world: World, shape: Geometry, shape_id: int) -> dict[str, Any]:
+def _collision_columns(shape: Geometry) -> dict[str, Any]:
     kind = ShapeKind(shape.kind)
     position: Any = shape.position
     orientation: Any = shape.orientation
     if kind is ShapeKind.MESH:
-        position, half_extents = world.bodies.local_bounds(shape_id)
-        orientation = (0.0, 0.0, 0.0, 1.0)
+        position, half_extents = mesh_box(shape)
     else:
         half_extents = _half_extents(kind, shape)
     return {

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.core.robot_model import BASE
+from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kinematics.bounds import body_boxes, robot_boxes
 from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
-from fleet_sim.kinematics.tree import Tree, tree_of
+from fleet_sim.kinematics.tree import tree_of
 from fleet_sim.spatial import poses, quaternions
 
 _NEVER = -(2**62)
@@ -61,6 +62,17 @@ class WorldLinks:
             angular[members] += quaternions.rotate(turn, spin)
         return linear, angular
 
+    def refresh_boxes(self, rows: Rows) -> None:
+        """Bring the boxes of those of `rows` that have joints up to date with them: half extents and shape positions.
+
+        Raises InvalidValueError for a mesh that cannot be read.
+        """
+        world = self._world
+        rows = rows[world.robots.joint_count[rows] > 0]
+        numbers = world.robots.model[rows]
+        for number in np.unique(numbers).tolist():
+            self._shelf(number).refresh_boxes(rows[numbers == number])
+
     def _by_model(self, rows: Rows, links: Ints) -> list[tuple[int, Ints]]:
         """Return (number of the model, which of `rows` have it) for all rows whose link is not the base."""
         moving_mask = links != BASE
@@ -80,21 +92,23 @@ class WorldLinks:
     def _shelf(self, number: int) -> _Shelf:
         shelf = self._shelves.get(number)
         if shelf is None:
-            shelf = self._shelves[number] = _Shelf(self._world, tree_of(self._world.models[number]))
+            shelf = self._shelves[number] = _Shelf(self._world, self._world.models[number])
         return shelf
 
 
 class _Shelf:
     """The body frames of the robots of one model that were ever asked for, by place."""
 
-    def __init__(self, world: World, tree: Tree) -> None:
-        self._world, self._tree = world, tree
+    def __init__(self, world: World, model: RobotModel) -> None:
+        self._world, self._model = world, model
+        tree = self._tree = tree_of(model)
         self._forward = Forward(tree)
         self._place_of_row: Ints = np.full(world.capacity, -1, np.int64)
         self._used = 0
         self._rows: Rows = np.empty(0, np.int64)
         self._asked: Ints = np.empty(0, np.int64)
         self._values: Floats = np.empty((0, len(tree.slots)))
+        self._boxes: Floats = np.empty((0, len(tree.slots) + 6))
         self._frames: Floats = np.empty((3, 4, len(tree.slots) + 1, 0))
 
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
@@ -125,6 +139,20 @@ class _Shelf:
             linear[:, on] += (axes - spins) + quaternions.cross(spins.T, arms.T).T
             angular[:, on] += spins
             bodies[on] = tree.parents[body]
+
+    def refresh_boxes(self, rows: Rows) -> None:
+        """Write the boxes of `rows`, unless the columns hold those of the present joint values."""
+        world, places = self._world, self._placed(rows)
+        values = self._joint_values(rows)
+        boxes = np.concatenate((values, world.shape_position[rows], world.half_extents[rows]), axis=1)
+        old = np.flatnonzero((boxes != self._boxes[places]).any(axis=1))
+        if not len(old):
+            return
+        rows, places = rows[old], self._fresh(rows[old])
+        centres, halves = robot_boxes(body_boxes(self._model), self._frames[..., places])
+        world.shape_position[rows], world.half_extents[rows] = centres, halves
+        world.shape_centred[rows] = False
+        self._boxes[places] = np.concatenate((values[old], centres, halves), axis=1)
 
     def _fresh(self, rows: Rows) -> Ints:
         """Return the places (N,) of `rows`, whose frames are those of their present joint values."""
@@ -177,6 +205,7 @@ class _Shelf:
         self._asked = np.concatenate((self._asked, np.full(more, _NEVER)))
         self._values = np.concatenate((self._values, np.full((more, self._values.shape[1]), np.nan)))
         bodies = self._values.shape[1]
+        self._boxes = np.concatenate((self._boxes, np.full((more, bodies + 6), np.nan)))
         frames = np.zeros((3, 4, bodies + 1, more))
         frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         self._frames = np.concatenate((self._frames, frames), axis=3)
