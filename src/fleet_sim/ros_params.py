@@ -33,6 +33,7 @@ class RateParams(Checked):
 
     clock: float | None = setting(100.0, low=0, unit=RATE, doc="/clock.")
     tf: float | None = setting(30.0, low=0, unit=RATE, doc="/tf.")
+    links: float | None = setting(30.0, low=0, unit=RATE, doc="/tf of links that joints move.")
     odom: float | None = setting(30.0, low=0, unit=RATE, doc="odom of each robot.")
     joint_states: float | None = setting(30.0, low=0, unit=RATE, doc="joint_states of each robot with joints.")
     plan: float | None = setting(2.0, low=0, unit=RATE, doc="plan of each robot: looked at, published when new.")

@@ -27,6 +27,10 @@ class Frames:
         """The body of a robot."""
         return f"{self._prefix}{robot}/base_link"
 
+    def link(self, robot: str, link: str) -> str:
+        """A link of a robot, by the name its description gives it."""
+        return f"{self._prefix}{robot}/{link}"
+
     def split(self, frame: str) -> tuple[str, str] | None:
         """Return (robot, "odom" or "base_link") of a robot's frame, else None."""
         robot, _, part = frame.removeprefix("/").removeprefix(self._prefix).rpartition("/")

@@ -27,6 +27,7 @@ from fleet_sim.ros.goal_pose import GoalPoseTopic, PathTopic
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.joint_commands import JointCommandsTopic, JointTrajectoryTopic
 from fleet_sim.ros.joint_states import JointStatesTopic
+from fleet_sim.ros.link_frames import LinkFramesTopic
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.markers import MarkersTopic
 from fleet_sim.ros.names import Frames
@@ -56,6 +57,7 @@ with contextlib.suppress(ModuleNotFoundError):
 INTERFACES: tuple[type[Interface], ...] = (
     ClockTopic,
     TfTopic,
+    LinkFramesTopic,
     CmdVelTopic,
     GoalPoseTopic,
     PathTopic,

@@ -11,6 +11,7 @@ from fleet_sim.arrays import NO_ROWS
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.link_transforms import base_frame, fixed_transforms, make_transform
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.templates import ORIENTATION, STAMP, MessageTemplate, Part, under
 
@@ -29,7 +30,7 @@ def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
 
 
 class TfTopic(Interface):
-    """Publishes <robot>/odom -> <robot>/base_link, and map -> <robot>/odom, which is fixed, for late joiners too."""
+    """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, for late joiners too."""
 
     rate = "tf"
 
@@ -42,8 +43,15 @@ class TfTopic(Interface):
     def follow(self, roster: Roster) -> None:
         frames = self.bridge.frames
         self._rows = roster.rows
-        self._template = tf_template([_transform(frames.odom(name), frames.base(name)) for name in roster.names])
-        static = [_transform(frames.map, frames.odom(name)) for name in roster.names]
+        world = self.bridge.sim.world
+        models = [world.model_of(row) for row in roster.rows.tolist()]
+        bases = [base_frame(frames, name, model) for name, model in zip(roster.names, models, strict=True)]
+        self._template = tf_template(
+            [make_transform(frames.odom(name), base) for name, base in zip(roster.names, bases, strict=True)]
+        )
+        static = [make_transform(frames.map, frames.odom(name)) for name in roster.names]
+        for name, model in zip(roster.names, models, strict=True):
+            static += [] if model is None else fixed_transforms(frames, name, model)
         now = time_to_msg(self.bridge.time.now())
         for transform in static:
             transform.header.stamp = now
@@ -60,9 +68,3 @@ class TfTopic(Interface):
         self._template.write("translation", world.position[self._rows])
         self._template.write("rotation", world.orientation[self._rows])
         self._publisher.publish(self._template.pieces()[0])
-
-
-def _transform(parent: str, child: str) -> TransformStamped:
-    transform = TransformStamped(child_frame_id=child)
-    transform.header.frame_id = parent
-    return transform

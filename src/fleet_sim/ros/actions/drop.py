@@ -6,6 +6,7 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drop import DropAction
+from fleet_sim.ros.actions.arm import arm_arguments
 from fleet_sim.ros.actions.kind import Place, own_kind, timeout_of
 from fleet_sim_msgs.action import Drop
 
@@ -20,6 +21,7 @@ def _build(goal: Any, place: Place) -> Action:
         drop_height=goal.drop_height,
         target_object_id=goal.object or None,
         timeout=timeout_of(goal),
+        **arm_arguments(goal, place),
     )
 
 

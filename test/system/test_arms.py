@@ -1,0 +1,139 @@
+"""Arms, as a user launches them: the printed commands take things and put them down, and TF has every link."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from node_program import LATCHED, PATIENCE, Client
+from tf2_msgs.msg import TFMessage
+
+from fleet_sim_msgs.action import Drop, Execute, Pick
+from fleet_sim_msgs.msg import Cause
+from fleet_sim_msgs.srv import List
+
+LAUNCH = Path(__file__).parents[2] / "launch"
+
+
+@contextmanager
+def launched(name: str, log: Path) -> Iterator[Client]:
+    """Launch `name`.launch.py, several times faster than real time, and end it."""
+    beside = Path(sys.executable).with_name("ros2")
+    ros2 = str(beside if beside.exists() else shutil.which("ros2"))
+    with log.open("w") as output:
+        command = [ros2, "launch", "fleet_sim", f"{name}.launch.py", "rtf:=8"]
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    client = Client()
+    try:
+        yield client
+    finally:
+        client.close()
+        process.send_signal(signal.SIGINT)
+        code = process.wait(PATIENCE)
+        print(log.read_text())
+    assert code == 0
+    assert "process has died" not in log.read_text()
+
+
+def commands_of(name: str) -> tuple[str, ...]:
+    """Return what a launch file tells its user to try."""
+    spec = spec_from_file_location(name, LAUNCH / f"{name}.launch.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    commands: tuple[str, ...] = module.COMMANDS
+    return commands
+
+
+def run(command: str) -> str:
+    """Run a command of a user's and return what it prints."""
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    where = {**os.environ, "PATH": folders}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=where, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def place(client: Client, name: str) -> list[float]:
+    """Return where an object is."""
+    answer = client.call(List, "/sim/list", List.Request(kind=List.Request.OBJECTS))
+    pose = answer.poses[answer.names.index(name)]
+    return [pose.position.x, pose.position.y, pose.position.z]
+
+
+def frames(messages: list[Any]) -> dict[str, str]:
+    """Return the parent of every frame in the messages heard so far."""
+    transforms = [transform for message in messages for transform in message.transforms]
+    return {transform.child_frame_id: transform.header.frame_id for transform in transforms}
+
+
+def test_three_goals_bring_a_parcel_from_the_shelf_to_the_station(tmp_path: Path) -> None:
+    goals = [command for command in commands_of("mobile_manipulator") if "send_goal" in command]
+    assert len(goals) == 3
+    with launched("mobile_manipulator", tmp_path / "launch.log") as client:
+        moving = client.listen(TFMessage, "/tf")
+        fixed = client.listen(TFMessage, "/tf_static", LATCHED)
+        client.until(lambda: "mm/wrist_3_link" in frames(moving) and "mm/tcp_link" in frames(fixed), "frames of links")
+        known = frames(moving) | frames(fixed)
+        chain = ["mm/tcp_link"]
+        while chain[-1] in known:
+            chain.append(known[chain[-1]])
+        assert chain[-4:] == ["mm/arm_base_link", "mm/base_link", "mm/odom", "map"]
+        assert place(client, "parcel_1") == pytest.approx([2.83, 0.0, 0.65])
+        for command in goals:
+            assert "SUCCEEDED" in run(command)
+        assert place(client, "parcel_1") == pytest.approx([0.0, 2.85, 0.752])
+
+
+def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) -> None:
+    with launched("arm", tmp_path / "launch.log") as client:
+        client.until(lambda: place(client, "cube_1"), "the cubes")
+        for command in commands_of("arm"):
+            if "send_goal" in command:
+                assert "SUCCEEDED" in run(command), command
+        assert place(client, "cube_1") == pytest.approx([0.2, 0.5, 0.03])
+
+
+def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> None:
+    with launched("arm", tmp_path / "launch.log") as client:
+        both = Pick.Goal(object="cube_0", use_approach=False, use_arm=True, joint_targets=[0.0])
+        assert not client.send_goal(Pick, "/arm/pick", both).handle.accepted
+        lengths = Pick.Goal(object="cube_0", use_approach=False, joint_names=["joint_1"], joint_targets=[0.0, 1.0])
+        assert not client.send_goal(Pick, "/arm/pick", lengths).handle.accepted
+
+        unknown = Pick.Goal(object="cube_0", use_approach=False, joint_names=["joint_0"], joint_targets=[0.0])
+        _, result = client.send_goal(Pick, "/arm/pick", unknown).result()
+        assert result.cause == Cause.INVALID_GOAL
+        assert "joint_0" in result.text
+
+        far = Pick.Goal(object="cube_0", use_approach=False, use_ee_target=True, continue_on_ik_failure=False)
+        far.ee_target.pose.position.x = 5.0
+        far.ee_target.pose.orientation.w = 1.0
+        _, result = client.send_goal(Pick, "/arm/pick", far).result()
+        assert (result.cause, result.text) == (Cause.UNREACHABLE, "IK target was not reachable")
+
+        pose = Execute.Goal(action="pose", parameters='{"target_position": [5.0, 0.0, 0.0]}')
+        _, result = client.send_goal(Execute, "/arm/execute", pose).result()
+        assert (result.cause, result.text) == (Cause.UNREACHABLE, "IK target was not reachable")
+
+        folded = Pick.Goal(object="cube_0", use_approach=False, attach_link="tcp_link", keep_pose=True)
+        folded.joint_names, folded.joint_targets = ["joint_1", "joint_3"], [0.3, 1.2]
+        _, result = client.send_goal(Pick, "/arm/pick", folded).result()
+        assert (result.cause, result.object) == (Cause.NONE, "cube_0")
+        drop = Drop.Goal(use_approach=False, use_ee_target=True, ee_link="tcp_link")
+        drop.pose.pose.position.x, drop.pose.pose.orientation.w = 0.4, 1.0
+        drop.ee_target.pose.position.x, drop.ee_target.pose.position.z = 0.4, 0.3
+        drop.ee_target.pose.orientation.w = 1.0
+        _, result = client.send_goal(Drop, "/arm/drop", drop).result()
+        assert result.cause == Cause.NONE, result.text
+        assert place(client, "cube_0") == pytest.approx([0.4, 0.0, 0.0])
