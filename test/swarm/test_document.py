@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "swarm.md"
@@ -27,6 +28,7 @@ def run(command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+@pytest.mark.slow
 def test_the_document_works(tmp_path: Path) -> None:
     written, commands = set(), []
     for language, text in BLOCKS:

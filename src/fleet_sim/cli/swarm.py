@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 STEPS = 1000
 """How many steps a world makes that has no end of its own and is not shown."""
 
-FRAMES = 30
-"""Pictures per second of simulated time in a recording."""
+FRAMES = 240
+"""Pictures in a recording of a run whose length is known, about."""
+
+STRIDE = 10
+"""Steps between the pictures of a recording otherwise."""
 
 
 def add(commands: Any) -> None:
@@ -31,6 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--speed", type=int, default=1, metavar="N", help="steps per picture in the window")
     parser.add_argument("--paused", action="store_true", help="begin paused, with --show")
     parser.add_argument("--record", metavar="FILE", help="write a GIF or a film (.gif, .mp4)")
+    parser.add_argument("--every", type=int, metavar="N", help=f"steps between its pictures (default: {FRAMES} in all)")
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
     parser.add_argument("--picture", metavar="FILE", help="draw the world as it is at the end (.png)")
@@ -61,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
         simulate.main(
             world,
             show_gui=args.show,
-            subscribers=subscribers(args, world),
+            subscribers=subscribers(args, world, steps),
             step_size=args.speed,
             start_paused=args.paused,
             steps=steps,
@@ -97,15 +101,17 @@ def _in_file(error: ConfigError, name: str) -> ConfigError:
     return ConfigError(str(error).removeprefix(f"{error.path}: "), source=name, path=error.path)
 
 
-def subscribers(args: argparse.Namespace, world: RectangularWorld) -> list[Any]:
-    """Return what the options ask for."""
+def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None) -> list[Any]:
+    """Return what the options ask for, in a run of so many `steps`."""
     from fleet_sim.swarm.plots import MetricPlot
     from fleet_sim.swarm.recorders import recorder_for
     from fleet_sim.swarm.tables import MetricTable
 
     made: list[Any] = []
     if args.record:
-        made.append(recorder_for(args.record, max(1, round(1.0 / (FRAMES * world.dt))), 1.0 / world.dt))
+        length = steps or (world.config.stop_at if isinstance(world.config.stop_at, int) else None)
+        every = args.every or (STRIDE if length is None else max(1, round(length / FRAMES)))
+        made.append(recorder_for(args.record, every))
     if args.metrics:
         made.append(MetricTable(args.metrics))
     if args.plot:

@@ -138,11 +138,11 @@ class VideoRecorder(Recorder):
             self._writer = None
 
 
-def recorder_for(path: str | Path, every_ith_frame: int, steps_per_second: float) -> Recorder:
-    """Return the recorder for the ending of `path`, showing `steps_per_second`; raises InvalidValueError."""
+def recorder_for(path: str | Path, every_ith_frame: int) -> Recorder:
+    """Return the recorder for the ending of `path`, without a limit of its length; raises InvalidValueError."""
     ending = Path(path).suffix.lower()
     if ending == ".gif":
-        return GifRecorder(path, None, every_ith_frame, max(20, round(1000.0 * every_ith_frame / steps_per_second)))
+        return GifRecorder(path, None, every_ith_frame)
     if ending in (".mp4", ".webm", ".mkv", ".mov"):
-        return VideoRecorder(path, None, every_ith_frame, steps_per_second / every_ith_frame)
+        return VideoRecorder(path, None, every_ith_frame)
     raise InvalidValueError(f"cannot record to {str(path)!r}: the ending must be .gif, .mp4, .webm, .mkv or .mov")
