@@ -383,6 +383,8 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.stop()
         with self._wake:
             self._wake.wait_for(lambda: not self._runs_elsewhere())
+        if not self._closed:
+            self.world.events.emit("closed")
         self._closed = True
         self.close_monitor()
         self._plugins.shutdown()

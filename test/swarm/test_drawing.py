@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow.parquet
 import pytest
@@ -12,9 +14,11 @@ from PIL import Image
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.base import Controller, Metric
 from fleet_sim.swarm.drawing import picture
 from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder, recorder_for
 from fleet_sim.swarm.tables import MetricTable
 from fleet_sim.swarm.world import RectangularWorld
@@ -23,6 +27,11 @@ from fleet_sim.swarm.world import RectangularWorld
 class Ahead(Controller):
     def act(self, group: Group) -> Floats:
         return np.tile((1.0, 0.0), (len(group), 1))
+
+
+class Constant(Metric):
+    def calculate(self) -> None:
+        self.set_value(1.0)
 
 
 class MeanX(Metric):
@@ -109,6 +118,44 @@ def test_metrics_are_plotted(tmp_path: Path) -> None:
     world.close()
     with Image.open(tmp_path / "a.png") as image:
         assert image.size[0] == 840
+
+
+def test_a_plot_can_follow_the_run() -> None:
+    matplotlib.use("Agg")
+    world = red_world(subscribers=[{"type": "plot", "live": True, "every": 5}])
+    world.evaluate(4)
+    assert not plt.get_fignums()
+    world.evaluate(6)
+    (number,) = plt.get_fignums()
+    line = plt.figure(number).axes[0].lines[0]
+    assert len(line.get_xdata()) == 10
+    plt.close("all")
+
+
+def test_a_long_run_is_plotted_with_fewer_points() -> None:
+    world, plot = RectangularWorld(), MetricPlot("unused.png")
+    world.add_metric(Constant())
+    for step in range(1, 10_001):
+        world.steps = step
+        plot.step(world)
+    assert len(plot.times) <= 4000
+    assert plot.times[-1] > 9_990 * world.dt
+    assert np.ptp(np.diff(plot.times)) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.gif", "a.png"])
+def test_closing_the_simulation_finishes_the_files(name: str, tmp_path: Path) -> None:
+    kind = {"csv": "table", "parquet": "table", "gif": "gif", "png": "plot"}[name[2:]]
+    section = {"time_step": 0.1, "agents": [RED], "metrics": [MeanX], "subscribers": [{"type": kind}]}
+    section["subscribers"][0]["path"] = str(tmp_path / name)  # type: ignore[index]
+    sim = MultiRobotSimulationCore.from_dict({"simulation": {"gui": False}, "swarm": section})
+    for _ in range(20):
+        sim.step_once()
+    sim.close()
+    size = (tmp_path / name).stat().st_size
+    assert size > 0
+    sim.close()
+    assert (tmp_path / name).stat().st_size == size
 
 
 def test_wrong_endings_and_folders_are_said(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def execute(args: argparse.Namespace) -> int:
         print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
+    sim.close()
     return 0
 
 

@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--every", type=int, metavar="N", help=f"steps between its pictures (default: {FRAMES} in all)")
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
+    parser.add_argument("--live", action="store_true", help="plot the metrics in a window while it runs")
     parser.add_argument("--picture", metavar="FILE", help="draw the world as it is at the end (.png)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="set one key, as in time_step=0.1"
@@ -114,8 +115,8 @@ def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | 
         made.append(recorder_for(args.record, every))
     if args.metrics:
         made.append(MetricTable(args.metrics))
-    if args.plot:
-        made.append(MetricPlot(args.plot))
+    if args.plot or args.live:
+        made.append(MetricPlot(args.plot, live=args.live))
     return made
 
 

@@ -65,8 +65,8 @@ class SimulationParts:
         pre_step, post_step (dt, sim_time); pre_update (dt, entity), post_update (dt, entity, moved); action_started
         (agent, action), action_completed (agent, action, status); arrived, blocked, joints_settled (agent);
         collision_started, collision_ended (obj_a, obj_b); object_spawned, object_removed (obj); agent_spawned,
-        agent_removed (agent); fleet_command (command); paused, resumed, reset, cleared. An entity's own `events` leave
-        out the entity itself.
+        agent_removed (agent); fleet_command (command); paused, resumed, reset, cleared, closed. An entity's own
+        `events` leave out the entity itself.
         """
         return self.world.events
 

@@ -41,6 +41,7 @@ class MetricPlot(Subscriber):
         self._figure: Any = None
         self._new_figure: Any = Figure
         self._stride = 1
+        self._written = -1
         self.times: list[float] = []
         self.values: dict[str, list[float]] = {}
 
@@ -80,8 +81,9 @@ class MetricPlot(Subscriber):
         axes[-1].set_xlabel("simulated time in s")
 
     def close(self) -> None:
-        """Write the plot; may be called again."""
-        if self.path is not None:
+        """Write the plot; may be called again, after further steps too."""
+        if self.path is not None and len(self.times) != self._written:
+            self._written = len(self.times)
             figure = self._new_figure(figsize=(7.0, 1.2 + 1.8 * max(1, len(self.values))), layout="constrained")
             self._draw(figure)
             figure.savefig(self.path, dpi=120)

@@ -55,9 +55,7 @@ def main(
     try:
         player.run(steps)
     finally:
-        for subscriber in world.subscribers:
-            if hasattr(subscriber, "close"):
-                subscriber.close()
+        world.close_subscribers()
         if window is not None and gui is None:
             window.close()
     return world

@@ -26,13 +26,14 @@ class MetricTable(Subscriber):
         """Raises InvalidValueError for another ending, MissingDependencyError where pyarrow is needed and not there."""
         self.path = Path(path)
         self.every = positive(every, "every")
+        self.closed = False
         self._sink = _sink_for(self.path)
         self._names: list[str] = []
         self._lines: list[list[Any]] = []
 
     def step(self, world: RectangularWorld) -> None:
         """Note the metrics of this step."""
-        if world.steps % self.every:
+        if self.closed or world.steps % self.every:
             return
         if not self._names:
             self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
@@ -49,8 +50,10 @@ class MetricTable(Subscriber):
 
     def close(self) -> None:
         """Write the last lines; may be called again."""
-        self._flush()
-        self._sink.close()
+        if not self.closed:
+            self.closed = True
+            self._flush()
+            self._sink.close()
 
 
 class _CsvSink:

@@ -75,6 +75,7 @@ class RectangularWorld(Roster):
         self._stepper.install()
         self.sim.checkpoints.register("swarm", SwarmMemory(self))
         self.sim.register_manager(self, "swarm")
+        self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
             population.spawn_border(self)
 
@@ -128,11 +129,14 @@ class RectangularWorld(Roster):
         self.sim.reset()
 
     def close(self) -> None:
-        """Close subscribers and the simulation; may be called again."""
+        """Close the simulation, and with it the subscribers; may be called again."""
+        self.sim.close()
+
+    def close_subscribers(self) -> None:
+        """Let subscribers finish what they began, such as files; done when the simulation is closed."""
         for subscriber in self.subscribers:
             if hasattr(subscriber, "close"):
-                subscriber.close()
-        self.sim.close()
+                self._stepper.call("subscriber", subscriber.close)
 
     def __enter__(self) -> RectangularWorld:
         return self
