@@ -18,12 +18,16 @@ from fleet_sim.swarm.config import RectangularWorldConfig
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("schema", help="print the JSON schema of scenarios, for editors")
+    parser.add_argument("--world", action="store_true", help="of swarm worlds instead")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Print the schema; return 0."""
-    print(json.dumps(scenario_schema(), indent=2))
+    # Loaded here: the schema of worlds lists all parts there are.
+    from fleet_sim.swarm.schema import world_schema
+
+    print(json.dumps(world_schema() if args.world else scenario_schema(), indent=2))
     return 0
 
 

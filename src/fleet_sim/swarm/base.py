@@ -17,7 +17,6 @@ from fleet_sim.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.agents import SwarmAgent
-    from fleet_sim.swarm.canvas import Canvas
     from fleet_sim.swarm.groups import Group
     from fleet_sim.swarm.world import RectangularWorld
 
@@ -202,14 +201,6 @@ class Subscriber:
 
     def close(self) -> None:
         """Finish what was begun, such as a file."""
-
-
-class Drawable:
-    """Draws itself on a canvas in world coordinates."""
-
-    def draw(self, canvas: Canvas) -> None:
-        """Draw on `canvas`, over what is there."""
-        raise NotImplementedError
 
 
 def positive(value: Any, what: str) -> int:

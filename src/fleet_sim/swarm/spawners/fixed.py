@@ -26,8 +26,6 @@ class PointAgentSpawner(AgentSpawner):
     With `avoid_overlap` they go around it, as close as there is room.
     """
 
-    chosen_freely = True
-
     def __init__(self, world: RectangularWorld, agent: Any, position: Any = None, **settings: Any) -> None:
         super().__init__(world, agent, **settings)
         place = position if position is not None else self.recipe.config.position or 0.5 * world.size

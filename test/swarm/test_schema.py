@@ -1,0 +1,66 @@
+"""The JSON schema of world files agrees with the reader."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from fleet_sim.errors import FleetSimError
+from fleet_sim.settings import load_mapping
+from fleet_sim.swarm.schema import world_schema
+from fleet_sim.swarm.world import World_from_config
+
+SHIPPED = sorted((Path(__file__).parents[2] / "config" / "swarm").glob("*.yaml"))
+AGENT = {"type": "MazeAgent", "agent_radius": 0.1, "controller": {"type": "static", "output": [0, 0]}}
+
+
+def allowed(world: dict[str, Any]) -> bool:
+    validator = jsonschema.Draft202012Validator(world_schema())
+    return not list(validator.iter_errors(world))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_shipped_worlds_are_allowed(path: Path) -> None:
+    assert allowed(load_mapping(path))
+
+
+@pytest.mark.parametrize(
+    ("world", "right"),
+    [
+        ({"agents": [AGENT, "MazeAgent"]}, True),
+        ({"agents": [{**AGENT, "colour": 3}]}, False),
+        ({"agents": [{"agent_radius": 1}]}, False),
+        ({"agents": [{**AGENT, "controller": {"type": "static", "outputs": [0, 0]}}]}, False),
+        ({"spawners": [{"type": "uniform", "n": 3, "agent": AGENT, "holes": []}]}, True),
+        ({"spawners": [{"type": "uniform", "n": 3, "agent": AGENT, "hole": []}]}, False),
+        ({"spawners": [{"type": "uniform", "world": 3, "agent": AGENT}]}, False),
+        ({"metrics": ["circliness", {"type": "circliness", "name": "c"}]}, True),
+        ({"metrics": [{"type": "circliness", "nam": "c"}]}, False),
+        ({"seed": "x"}, False),
+        ({"stop_at": "steps > 3"}, True),
+    ],
+)
+def test_schema_and_reader_agree(world: dict[str, Any], right: bool) -> None:
+    assert allowed(world) is right
+    try:
+        World_from_config(world).setup()
+    except FleetSimError:
+        assert not right
+    else:
+        assert right
+
+
+def test_types_of_the_users_own_pass() -> None:
+    assert allowed({"agents": [{"type": "MazeAgent", "controller": {"type": "mine:Mine", "anything": 1}}]})
+
+
+def test_the_command_prints_it() -> None:
+    command = [sys.executable, "-m", "fleet_sim.cli.main", "schema", "--world"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["title"] == "A fleet_sim swarm world"
