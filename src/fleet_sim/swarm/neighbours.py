@@ -19,7 +19,7 @@ def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
     """Return the pairs (first, second) of points (N, 2) at most `reach` apart: first < second, each once, sorted."""
     first, second = _near_boxes(positions, reach).own_pairs()
     first, second = _sorted(np.minimum(first, second), np.maximum(first, second))
-    return _within(positions, first, positions, second, reach)
+    return _within(positions, first, second, positions, reach)
 
 
 def both_ways(first: Rows, second: Rows) -> tuple[Rows, Rows]:
@@ -29,11 +29,17 @@ def both_ways(first: Rows, second: Rows) -> tuple[Rows, Rows]:
 
 def targets_within(origins: Floats, points: Floats, reach: float) -> tuple[Rows, Rows]:
     """Return (origin, point) for each of `points` (M, 2) at most `reach` from one of `origins` (N, 2), sorted."""
+    return _within(origins, *_sorted(*targets_about(origins, points, reach)), points, reach)
+
+
+def targets_about(origins: Floats, points: Floats, reach: float) -> tuple[Rows, Rows]:
+    """Return (origin, point) for each of `points` (M, 2) at most `reach` from one of `origins` (N, 2) on each axis.
+
+    They come in no special order.
+    """
     if not len(origins) or not len(points):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    index = _near_boxes(points, reach)
-    first, second = _sorted(*index.cross_pairs(_boxes(origins, 0.5 * reach)))
-    return _within(origins, first, points, second, reach)
+    return _near_boxes(points, reach).cross_pairs(_boxes(origins, 0.5 * reach))
 
 
 def is_limited(reach: float, positions: Floats) -> bool:
@@ -88,7 +94,7 @@ def _boxes(points: Floats, half: float) -> Boxes:
     return Boxes(plane, flat, flat)
 
 
-def _within(a: Floats, first: Rows, b: Floats, second: Rows, reach: float) -> tuple[Rows, Rows]:
+def _within(a: Floats, first: Rows, second: Rows, b: Floats, reach: float) -> tuple[Rows, Rows]:
     x = b[:, 0].take(second) - a[:, 0].take(first)
     y = b[:, 1].take(second) - a[:, 1].take(first)
     near = np.flatnonzero(x * x + y * y <= reach * reach)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.swarm.neighbours import is_limited, targets_within
+from fleet_sim.swarm.neighbours import is_limited, targets_about, targets_within
 from fleet_sim.swarm.vision import discs_hide, segments_hide
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Test = Callable[[Rows, Rows], Bools]
 _BLOCK = 1 << 15
 """Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
 _GROWTH = 3.0
-_NEIGHBOURS = 12.0
+_NEIGHBOURS = 8.0
 """How many candidates the first look takes in, about, where they are spread evenly."""
 
 
@@ -67,8 +67,8 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
 
 
 def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
-    """Note who of `left` has a hit within `radius`; return who has none."""
-    local, candidate = targets_within(origins.take(left, axis=0), candidates.positions, radius)
+    """Note who of `left` has a hit among those within `radius`, or a little more; return who has none."""
+    local, candidate = targets_about(origins.take(left, axis=0), candidates.positions, radius)
     agent, candidate = candidates.others(left.take(local), candidate)
     hit_mask[agent[test(agent, candidate)]] = True
     return left[~hit_mask[left]]
