@@ -48,6 +48,9 @@ class SimulationParams(Checked):
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the engine; off = kinematics only.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Acting on dynamic bodies, world frame.")
+    physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Longest step of the engine within a step.")
+    solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's solver of constraints.")
+    contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that the engine mends in a step.")
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."

@@ -143,12 +143,14 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
             gravity=params.gravity,
             floor=params.enable_floor,
             window=(params.window_width, params.window_height),
+            solver_iterations=params.solver_iterations,
+            contact_erp=params.contact_erp,
         )
         self._mirror = BulletMirror(self.world, self._client, params.pose_flush)
         self._queries = BulletQueries(self._mirror)
         self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)
-        self._physics = BulletPhysics(self._mirror)
+        self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
         self._highlight = Highlight(self._mirror, self._collision_colour)
         self._mirror.keeps_previous = params.physics
         self._visualizer = Visualizer(self._mirror)

@@ -40,7 +40,8 @@ def test_gymnasiums_checker_has_nothing_to_say(name: str) -> None:
     env = gymnasium.make(name).unwrapped
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(env)
+        # A window cannot be opened everywhere; the pictures are looked at below.
+        check_env(env, skip_render_check="human" in env.metadata["render_modes"])
     env.close()
 
 

@@ -12,7 +12,7 @@ import things
 FOLDER = Path(__file__).resolve().parents[1]
 MODELS = (
     robots.diff_base, robots.omni_base, robots.arm6, robots.rail_arm, robots.mobile_manipulator,
-    things.pallet, things.shelf, things.station, things.carton, things.cube,
+    things.pallet, things.shelf, things.station, things.carton, things.cube, things.small_bin,
 )  # fmt: skip
 
 

@@ -67,3 +67,16 @@ def cube() -> Robot:
     robot = Robot("cube", "A cube of 0.05 m, 0.1 kg, that a gripper can hold.")
     robot.link("base_link", 0.1, box(0.05, 0.05, 0.05, (0.0, 0.0, 0.025), "red"), friction=0.8)
     return robot
+
+
+def small_bin() -> Robot:
+    """A bin for small things, open at the top."""
+    robot = Robot("bin", "A bin of 0.16 x 0.16 x 0.04 m inside, with walls of 4 mm; its frame is under its middle.")
+    wall, inside, height = 0.004, 0.16, 0.04
+    reach = 0.5 * (inside + wall)
+    floor = box(inside + 2 * wall, inside + 2 * wall, wall, (0.0, 0.0, 0.5 * wall), "graphite")
+    upright = wall + 0.5 * height
+    ends = [box(wall, inside + 2 * wall, height, (x, 0.0, upright), "graphite") for x in (-reach, reach)]
+    sides = [box(inside, wall, height, (0.0, y, upright), "graphite") for y in (-reach, reach)]
+    robot.link("base_link", 0.6, floor, *ends, *sides, friction=0.6)
+    return robot

@@ -54,11 +54,16 @@ class BulletClient:
         floor: bool = False,
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         window: tuple[int, int] = (1024, 768),
+        solver_iterations: int = 50,
+        contact_erp: float = 0.2,
     ) -> None:
         """Describe the world: a window or none, the plane of plane.urdf at z = 0 or none, gravity in m/s2.
 
-        `window` is the size of the window in pixels. Raises InvalidValueError.
+        `window` is the size of the window in pixels; `solver_iterations` and `contact_erp` are the engine's. Raises
+        InvalidValueError.
         """
+        self.solver_iterations = solver_iterations
+        self.contact_erp = contact_erp
         self.gui = gui
         self.floor = floor
         self.window = window
@@ -202,7 +207,12 @@ class BulletClient:
         self.module.setGravity(*self.gravity, physicsClientId=self._id)
         self.module.setTimeStep(self.timestep, physicsClientId=self._id)
         # Otherwise contacts are solved in the order in which they began, which a restored state does not know.
-        self.module.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=self._id)
+        self.module.setPhysicsEngineParameter(
+            deterministicOverlappingPairs=1,
+            numSolverIterations=self.solver_iterations,
+            contactERP=self.contact_erp,
+            physicsClientId=self._id,
+        )
         self.floor_id = NO_BODY
         if self.floor:
             self.floor_id = self.module.loadURDF(data_path("plane.urdf"), physicsClientId=self._id)

@@ -25,10 +25,10 @@ class BulletPhysics:
     bodies as a driving robot does, and end exactly at their columns' pose.
     """
 
-    def __init__(self, mirror: BulletMirror) -> None:
+    def __init__(self, mirror: BulletMirror, *, substep: float = SUBSTEP) -> None:
         self.mirror = mirror
         self.world = mirror.world
-        self.substep = SUBSTEP
+        self.substep = substep
         mirror.keeps_previous = True
 
     @property

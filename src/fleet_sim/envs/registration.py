@@ -27,6 +27,9 @@ ENVIRONMENTS: dict[str, Entry] = {
         "fleet_sim.envs.single:NavigationEnv", "fleet_sim.envs.vector:NavigationVectorEnv"
     ),
     f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.envs.single:WarehouseEnv"),
+    f"{NAMESPACE}/FrankaPosition-v0": Entry("fleet_sim.envs.franka:Franka0Env"),
+    f"{NAMESPACE}/FrankaVelocity-v0": Entry("fleet_sim.envs.franka:Franka1Env"),
+    f"{NAMESPACE}/FrankaDelta-v0": Entry("fleet_sim.envs.franka:Franka2Env"),
 }
 """Every environment by id."""
 

@@ -68,6 +68,15 @@ class StateFacade(SimulationParts):
         self._plugins.reset()
         self.world.events.emit("cleared")
 
+    def rebuild_engine(self) -> None:
+        """Empty PyBullet's world and make it anew from the columns, as at the start of a run.
+
+        What the engine remembers of contacts is forgotten, so that equal columns go on equally whatever came before.
+        Raises StateError inside a step.
+        """
+        self._require_between_steps("rebuild_engine")
+        self._mirror.reset()
+
     def state_hash(self) -> str:
         """Return a hash of all state, equal for equal runs whatever the order of rows."""
         return state_hash(self.world)

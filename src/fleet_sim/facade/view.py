@@ -35,6 +35,11 @@ class ViewFacade(SimulationParts):
         self._client.connect()
         return self._mirror.hand_out() if self.params.gui else self._client.id
 
+    @property
+    def floor_id(self) -> int:
+        """The PyBullet body of the floor; -1 without a floor, or before PyBullet is first needed."""
+        return self._client.floor_id
+
     def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
         """Point the window's camera as `camera_config` says (None: `params.camera_config`) and return the view.
 

@@ -75,6 +75,7 @@ KNOWN_MODELS: dict[str, ModelEntry] = {
     "station": _local("station.urdf"),
     "box": _local("box.urdf"),
     "cube": _local("cube.urdf"),
+    "bin": _local("bin.urdf"),
     "mobile_robot": _local("diff_base.urdf"),
     "arm_robot": _local("arm6.urdf"),
     "rail_arm_robot": _local("rail_arm.urdf"),

@@ -1,0 +1,160 @@
+"""BaseGymEnv: an environment around a scene with robots and a camera."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from fleet_sim.envs.single import check_render_mode
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation.camera import Camera
+from fleet_sim.manipulation.config import BinPickingConfig, load_bin_picking
+from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.scenes import BinScene, picking_params
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+Config = str | Path | Mapping[str, Any] | BinPickingConfig | None
+
+
+class BaseGymEnv(gym.Env[Any, Any]):
+    """The base of environments with a scene.
+
+    A subclass defines `set_space_attributes`, `get_state`, `get_reward`, `check_termination` and `step`. Robots are in
+    `robots`. Nothing is loaded before the first `reset`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # as the base class has it
+        "render_modes": ["human", "rgb_array", "rgb_and_depth"],
+        "render_fps": 10,
+    }
+    scene_modes = ("bin-scene",)
+
+    def __init__(self, config_file: Config = None, render_mode: str | None = None) -> None:
+        """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError."""
+        check_render_mode(render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        self.config = self.configure(config_file)
+        if render_mode == "human":
+            self.config.simulation.sim_mode = "gpu-gui"
+        self.reward_range = (-float("inf"), float("inf"))
+        self.robots: list[FrankaArm] = []
+        self.sim: MultiRobotSimulationCore | None = None
+        self.scene: BinScene | None = None
+        self.camera: Camera | None = None
+        self.set_space_attributes()
+
+    # ---- to override -------------------------------------------------------------------------------------------------
+
+    def set_space_attributes(self) -> None:
+        """Set `observation_space`, `action_space` and `reward_range`."""
+        raise NotImplementedError
+
+    def get_state(self) -> Any:
+        """Return the observation of the present state."""
+        raise NotImplementedError
+
+    def get_reward(self, info: dict[str, Any]) -> float:
+        """Return the reward of the step just made, of which `info` tells."""
+        raise NotImplementedError
+
+    def check_termination(self) -> tuple[bool, dict[str, Any]]:
+        """Return whether the episode has ended, and what there is to know about it."""
+        raise NotImplementedError
+
+    # ---- the scene ---------------------------------------------------------------------------------------------------
+
+    def configure(self, config_file: Config) -> BinPickingConfig:
+        """Return the settings in `config_file`; raises ConfigError."""
+        return load_bin_picking(config_file)
+
+    def initialize_client(self) -> tuple[MultiRobotSimulationCore, None]:
+        """Make the simulation the scene is in. No renderer needs a plugin, so the second value is None."""
+        self.sim = MultiRobotSimulationCore(picking_params(self.config))
+        return self.sim, None
+
+    def load_egl_plugin(self) -> tuple[MultiRobotSimulationCore, None]:
+        """Make the simulation; pictures are drawn with OpenGL wherever that is possible without a plugin."""
+        return self.initialize_client()
+
+    def load_scene(self, mode: str = "bin-scene") -> BinScene:
+        """Set the scene `mode`; raises InvalidValueError for an unknown one."""
+        if mode not in self.scene_modes:
+            raise InvalidValueError(f"mode: expected one of {', '.join(self.scene_modes)}, got {mode!r}")
+        if self.sim is None:
+            self.initialize_client()
+        self.scene = BinScene(self.sim, self.config)
+        return self.scene
+
+    def loaded_scene(self) -> BinScene:
+        """Return the scene; raises InvalidValueError before the first reset."""
+        if self.scene is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        return self.scene
+
+    def configure_renderer(self, disable_rendering: bool) -> None:
+        """Let the window stop drawing, or draw again."""
+        self.loaded_scene().configure_renderer(disable_rendering)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of things in the bin."""
+        super().reset(seed=seed)
+        scene = self.scene or self.load_scene(self.config.scene.mode)
+        scene.reset(bool((options or {}).get("keep_object_type", False)), self.np_random)
+        self.robots = scene.arms
+        if self.camera is None:
+            self.camera = Camera(self.config.camera, scene.sim, self.config.simulation.sim_mode)
+        return self.get_state(), {}
+
+    # ---- the camera --------------------------------------------------------------------------------------------------
+
+    def recompute_view_and_projection_matrix(
+        self,
+        eye_position: Sequence[float],
+        target_position: Sequence[float],
+        fov: float,
+        near_plane: float,
+        far_plane: float,
+        up_vector: Sequence[float] | None = None,
+        render_width: int | None = None,
+        render_height: int | None = None,
+    ) -> None:
+        """Put the camera elsewhere; for environments whose observations have no picture of another size."""
+        self._camera().set_view(
+            eye_position, target_position, fov, near_plane, far_plane, up_vector, render_width, render_height
+        )
+
+    def _camera(self) -> Camera:
+        if self.camera is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        return self.camera
+
+    def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
+        """Return what the camera sees, as the render mode (or `mode`) says: colours, or colours and depth in m.
+
+        None in the mode "human", where the window shows the scene, and without a render mode.
+        """
+        wanted = mode or self.render_mode
+        if wanted in (None, "human"):
+            return None
+        depth = get_depth_data or wanted in ("rgb_and_depth", "rgb_and_depth_arrays")
+        return self._camera().get_image(get_depth_data=depth)
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self.sim is not None:
+            self.sim.close()
+        self.sim = self.scene = self.camera = None
+        self.robots = []
+
+
+def picture_spaces(config: BinPickingConfig) -> tuple[Any, Any]:
+    """Return the spaces of colours and of depth as the camera gives them."""
+    camera = config.camera
+    size = (camera.height_resolution, camera.width_resolution)
+    most = 255.0 if camera.scale_depth_data else camera.projection_matrix.far_plane
+    rgb = gym.spaces.Box(0, 255, (*size, 3), np.uint8)
+    return rgb, gym.spaces.Box(0.0, most, size, np.float32)

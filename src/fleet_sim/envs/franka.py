@@ -1,0 +1,136 @@
+"""Franka0Env, Franka1Env, Franka2Env: one arm moved by joint positions, joint velocities, or steps of its gripper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bytes
+from fleet_sim.envs.base_env import Config, picture_spaces
+from fleet_sim.envs.franka_base import FrankaBaseEnv
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.models import load_robot_model, resolve_urdf
+
+VELOCITY_LIMIT = 2.0
+
+
+class Franka0Env(FrankaBaseEnv):
+    """Actions are joint positions: seven of the arm in rad, two of the fingers in m.
+
+    Observations are colours (H, W, 3) and depth (H, W) in m. Each step lets the arm move until it is there.
+    """
+
+    def set_space_attributes(self) -> None:
+        """Set the spaces."""
+        model = load_robot_model(resolve_urdf("panda"))
+        low, high = model.lower[model.movable], model.upper[model.movable]
+        self.action_space = gym.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Move all joints to positions."""
+        self.arm().apply_action_pos(np.asarray(action, np.float64).tolist())
+        return self.finish_step()
+
+
+class Franka1Env(FrankaBaseEnv):
+    """Actions are joint velocities: seven of the arm in rad/s, two of the fingers in m/s.
+
+    Observations are as in Franka0Env. Each step is one step of the simulation.
+    """
+
+    def set_space_attributes(self) -> None:
+        """Set the spaces."""
+        model = load_robot_model(resolve_urdf("panda"))
+        limits = np.minimum(model.max_velocities[model.movable], VELOCITY_LIMIT).astype(np.float32)
+        self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
+        self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Move all joints at velocities."""
+        self.arm().apply_action_vel(np.asarray(action, np.float64).tolist())
+        return self.finish_step()
+
+
+class Franka2Env(FrankaBaseEnv):
+    """Actions are steps of the gripper: dx, dy, dz up to `dv` m, a turn up to `da` rad, and open (> 0) or close.
+
+    Observations are a dictionary: `gripper_position` (3,) in m, world frame; `image`, colours of `downsample_height` x
+    `downsample_width`; `gripper_open`, 1 or 0.
+    """
+
+    def __init__(
+        self,
+        config_file: Config = None,
+        da: float = 0.25,
+        dv: float = 0.016,
+        downsample_height: int = 64,
+        downsample_width: int = 64,
+        render_mode: str | None = None,
+        max_steps: int = 200,
+    ) -> None:
+        if min(da, dv) <= 0.0 or min(downsample_height, downsample_width) < 1:
+            raise InvalidValueError(
+                f"da, dv and the size of the image must be positive, got {da}, {dv}, "
+                f"{downsample_height} x {downsample_width}"
+            )
+        self.da, self.dv = da, dv
+        self.downsample_height, self.downsample_width = downsample_height, downsample_width
+        super().__init__(config_file, render_mode, max_steps)
+
+    def set_space_attributes(self) -> None:
+        """Set the spaces."""
+        limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0], np.float32)
+        self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
+        size = (self.downsample_height, self.downsample_width, 3)
+        self.observation_space = gym.spaces.Dict(
+            {
+                "gripper_position": gym.spaces.Box(-2.0, 2.0, (3,), np.float32),
+                "image": gym.spaces.Box(0, 255, size, np.uint8),
+                "gripper_open": gym.spaces.Discrete(2),
+            }
+        )
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Move the gripper by a step, then open or close it."""
+        self.arm().apply_action_delta(np.asarray(action, np.float64).tolist())
+        return self.finish_step()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return position of the gripper, picture, and whether the gripper is open."""
+        scene = self.loaded_scene()
+        arm = scene.arms[0]
+        position, _ = arm.get_gripper_state()
+        return {
+            "gripper_position": np.clip(position, -2.0, 2.0).astype(np.float32),
+            "image": self.get_image_observation(),
+            "gripper_open": np.int64(arm.gripper_is_open),
+        }
+
+    def get_image_observation(self) -> Bytes:
+        """Return the picture, brought down to its size by taking means."""
+        rgb = self._camera().get_image()
+        assert isinstance(rgb, np.ndarray)
+        return downsampled(rgb, self.downsample_height, self.downsample_width)
+
+
+def downsampled(image: Bytes, height: int, width: int) -> Bytes:
+    """Return `image` (H, W, 3) at another size: each pixel is the mean of those it covers."""
+    rows = _bands(image.shape[0], height)
+    columns = _bands(image.shape[1], width)
+    sums: npt.NDArray[np.float64] = np.add.reduceat(image.astype(np.float64), rows, axis=0)
+    sums = np.add.reduceat(sums, columns, axis=1)
+    heights = np.diff([*rows.tolist(), image.shape[0]])
+    widths = np.diff([*columns.tolist(), image.shape[1]])
+    mean: Bytes = (sums / (heights[:, None, None] * widths[None, :, None]) + 0.5).astype(np.uint8)
+    return mean
+
+
+def _bands(size: int, count: int) -> npt.NDArray[np.int64]:
+    """Return where `count` bands of about equal width begin in `size` pixels."""
+    if count > size:
+        raise InvalidValueError(f"the camera's picture has {size} pixels; it cannot be brought down to {count}")
+    return np.arange(count) * size // count

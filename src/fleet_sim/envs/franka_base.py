@@ -1,0 +1,185 @@
+"""FrankaBaseEnv: arms that pick things out of a bin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.envs.base_env import BaseGymEnv, Config
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation.bins import BaseBin
+from fleet_sim.manipulation.camera import look_at
+from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.spatial import quaternions
+
+COLLISION_REWARD, GRAB_REWARD, STEP_REWARD = -1.0, 1.0, -0.1
+
+
+class FrankaBaseEnv(BaseGymEnv):
+    """The base of environments in which panda arms pick from a bin.
+
+    An episode ends when an arm touches a bin and after so many grabs, each where the settings say so, and is cut after
+    `max_steps`. A subclass defines `set_space_attributes` and `step`.
+    """
+
+    collision_threshold = -0.0005
+    """Contacts nearer than this (m, negative: penetration) count as collisions with a bin."""
+
+    def __init__(self, config_file: Config = None, render_mode: str | None = None, max_steps: int = 200) -> None:
+        self.max_steps = max_steps
+        self.steps = 0
+        self.completed_grabs = 0
+        self.grabs_before_termination = 1
+        super().__init__(config_file, render_mode)
+        self.set_default_arm_configs()
+
+    def set_default_arm_configs(self) -> None:
+        """Check the arms of the settings: their number, places and orientations. The scene makes them."""
+        self.number_of_arms = len(self.config.arms)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; never more grabs are asked for than there are things."""
+        observation, _ = super().reset(seed=seed, options=options)
+        self.steps = self.completed_grabs = 0
+        wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
+        self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
+        return observation, self.get_info()
+
+    def get_info(self) -> dict[str, Any]:
+        """Return what there is to know besides the observation."""
+        return {"grabs": self.completed_grabs, "objects": self.get_current_number_of_objects()}
+
+    def get_state(self) -> Any:
+        """Return what the camera sees: colours (H, W, 3) and depth (H, W) in m."""
+        return self._camera().get_image(get_depth_data=True)
+
+    def get_reward(self, info: dict[str, Any]) -> float:
+        """Return -1 for touching a bin, +1 for a grab, and -0.1 for the step."""
+        reward = STEP_REWARD
+        if info.get("collision_with_bin"):
+            reward += COLLISION_REWARD
+        if info.get("successful_grab"):
+            reward += GRAB_REWARD
+        return reward
+
+    def get_current_number_of_objects(self) -> int:
+        """Return how many things there are."""
+        return self.loaded_scene().current_number_of_objects
+
+    # ---- the end of an episode ---------------------------------------------------------------------------------------
+
+    def check_termination(self) -> tuple[bool, dict[str, Any]]:
+        """Return whether the episode has ended, and why.
+
+        The second value holds `collision_with_bin`, `successful_grab`, `grab_limit_reached`, `grabs` and `objects`.
+        """
+        ends = self.config.termination
+        hit = any(
+            self.check_for_collision_with_bin(arm.arm_id, ends.terminate_on_collision_with_bin.enable)
+            for arm in self.robots
+        )
+        limit_reached, grabbed = self.check_for_successful_grab()
+        info = {"collision_with_bin": hit, "grab_limit_reached": limit_reached, "successful_grab": grabbed}
+        ended = hit or (ends.terminate_after_successful_grabs.enable and limit_reached)
+        return ended, {**info, **self.get_info()}
+
+    def check_for_collision_with_bin(self, arm_id: int, enable: bool = True) -> bool:
+        """Return whether the arm with this PyBullet body touches a bin; never, where it is not enabled."""
+        if not enable:
+            return False
+        ask = self.loaded_scene().sim.bullet.getContactPoints
+        return any(self.check_collision_threshold(ask(arm_id, made.bin_id)) for made in self.loaded_scene().bins)
+
+    def check_collision_threshold(self, contact_points: Sequence[Any] | None) -> bool:
+        """Return whether any contact of PyBullet is deep enough to be a collision."""
+        return any(point[8] < self.collision_threshold for point in contact_points or ())
+
+    def check_for_successful_grab(self) -> tuple[bool, bool]:
+        """Return whether enough things have been grabbed, and whether one was grabbed now.
+
+        A thing counts when a finger holds it a bin's height above the bins, and, where the settings ask for it, still
+        does after a shake. It is removed then.
+        """
+        scene = self.loaded_scene()
+        assert scene.pick_bin is not None
+        tops = [made.pose.z + made.dimensions[2] for made in scene.bins]
+        height = max(tops) + scene.pick_bin.dimensions[2]
+        high = [thing for thing in scene.pick_bin.objects if thing.get_pose().z >= height]
+        grabbed = False
+        for thing in high:
+            if self.check_arm_obj_collision(scene.pick_bin, thing):
+                self.completed_grabs += 1
+                grabbed = True
+        return self.completed_grabs >= self.grabs_before_termination, grabbed
+
+    def check_arm_obj_collision(self, b: BaseBin, obj: int | SimObject) -> bool:
+        """Return whether an arm holds `obj`, a thing of bin `b`; one that is held firmly is removed."""
+        stable = self.config.termination.terminate_after_successful_grabs.ensure_grab_is_stable
+        for arm in self.robots:
+            if not arm.check_grab(obj):
+                continue
+            if stable:
+                arm.shake()
+                if not arm.check_grab(obj):
+                    continue
+            self.remove_single_object_from_bin(obj)
+            return True
+        return False
+
+    def remove_objects_not_in_bins(self) -> None:
+        """Remove the things that are in no bin."""
+        self.loaded_scene().remove_objects_not_in_bins()
+
+    def remove_single_object_from_bin(self, obj: int | SimObject) -> None:
+        """Remove one thing, given as a handle or by its object id."""
+        self.loaded_scene().remove_single_object_from_bin(obj)
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+
+    def finish_step(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Return what `step` returns, after the arm has moved."""
+        self.steps += 1
+        terminated, info = self.check_termination()
+        truncated = not terminated and self.steps >= self.max_steps
+        return self.get_state(), self.get_reward(info), terminated, truncated, info
+
+    def arm(self) -> FrankaArm:
+        """Return the first arm; raises InvalidValueError before the first reset."""
+        if not self.robots:
+            raise InvalidValueError("step() needs a running episode; call reset() first")
+        return self.robots[0]
+
+    # ---- the camera --------------------------------------------------------------------------------------------------
+
+    def mount_camera_on_robot(
+        self,
+        robot_id: int,
+        mount_joint_index: int,
+        grasp_target_index: int,
+        mount_position_offset: float = 0.02,
+        target_position_offset: float = 0.02,
+        fov: float = 40.0,
+        near_plane: float = 0.001,
+        far_plane: float = 1.0,
+    ) -> None:
+        """Let a link of an arm carry the camera, looking at its grasp target. Offsets are along the world's z axis.
+
+        `robot_id` is the arm's PyBullet body (`arm.arm_id`) or its number in `robots`.
+        """
+        arm = next((arm for number, arm in enumerate(self.robots) if robot_id in (arm.arm_id, number)), None)
+        if arm is None:
+            raise InvalidValueError(f"robot_id: there is no arm {robot_id!r}; there are {len(self.robots)}")
+        mount = arm.agent.get_link_pose(mount_joint_index)
+        target = arm.agent.get_link_pose(grasp_target_index)
+        eye = np.array(mount.position) + [0.0, 0.0, mount_position_offset]
+        aim = np.array(target.position) + [0.0, 0.0, target_position_offset]
+        forward_is_vertical = np.hypot(*(aim - eye)[:2]) < 1e-6
+        up = np.array([1.0, 0.0, 0.0] if forward_is_vertical else [0.0, 0.0, 1.0])
+        turn = look_at(eye, aim, up)
+        back = quaternions.conjugate(np.array([mount.orientation]))
+        position = quaternions.rotate(back, (eye - np.array(mount.position))[None])[0]
+        orientation = quaternions.multiply(back, turn[None])[0]
+        self._camera().mount_on(arm.agent, mount_joint_index, position, orientation, fov, near_plane, far_plane)

@@ -1,0 +1,284 @@
+"""Bins, and what lies in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawning import remove, spawn_many
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.geometry import Pose
+from fleet_sim.manipulation.config import BinSettings, PickBinSettings
+from fleet_sim.manipulation.layouts import Layout, LayoutLibrary
+from fleet_sim.manipulation.objects import LARGEST, ObjectKind, object_kind, object_kinds
+from fleet_sim.modes import CollisionMode
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+
+GAP = 0.005
+"""Metres between things that are let fall."""
+
+
+class BaseBin:
+    """An empty bin that stands fixed: 160 x 160 x 40 mm inside."""
+
+    default_bin_file_name = "bin"
+    default_dimensions = (0.16, 0.16, 0.04)
+
+    def __init__(
+        self, bin_config: BinSettings, bullet_client: MultiRobotSimulationCore, name: str | None = None
+    ) -> None:
+        """Put a bin into a simulation (`bullet_client`)."""
+        self.config = bin_config
+        self.sim = bullet_client
+        self.name = name
+        self.dimensions = np.array(self.default_dimensions)
+        angles = np.radians([bin_config.orientation])
+        self.pose = Pose(bin_config.position, quaternions.from_eulers(angles)[0].tolist())
+        self.handle: SimObject | None = None
+        self.load_bin()
+
+    def load_bin(self) -> int:
+        """Put the bin where it belongs, unless it is there; return its object id."""
+        if self.handle is None:
+            params = AgentSpawnParams(
+                name=self.name,
+                urdf_path=self.default_bin_file_name,
+                initial_pose=self.pose,
+                use_fixed_base=True,
+                pickable=False,
+                collision_mode=CollisionMode.STATIC,
+            )
+            self.handle = self.sim.spawn(params)
+        assert self.handle is not None
+        return self.handle.object_id
+
+    @property
+    def bin_id(self) -> int:
+        """The PyBullet body of the bin."""
+        assert self.handle is not None
+        return self.sim.world.bodies.body_id(self.handle.row)
+
+    def create_collision_and_visual_shape(
+        self,
+        file_name: str,
+        mesh_scale: Sequence[float],
+        frame_offset: Sequence[float],
+        rgba_color: Sequence[float] | None = None,
+        load_bin: bool = False,
+    ) -> tuple[int, int]:
+        """Make PyBullet's shapes of a mesh file (OBJ), for bodies of the user's own; returns both shape ids.
+
+        With `load_bin` the collision shape is hollow, which is stable for bodies that do not move only.
+        """
+        bullet = self.sim.bullet
+        flags = bullet.GEOM_FORCE_CONCAVE_TRIMESH if load_bin else 0
+        collision = bullet.createCollisionShape(
+            bullet.GEOM_MESH,
+            fileName=file_name,
+            meshScale=list(mesh_scale),
+            collisionFramePosition=list(frame_offset),
+            flags=flags,
+        )
+        visual = bullet.createVisualShape(
+            bullet.GEOM_MESH,
+            fileName=file_name,
+            meshScale=list(mesh_scale),
+            visualFramePosition=list(frame_offset),
+            rgbaColor=list(rgba_color or (0.35, 0.35, 0.38, 1.0)),
+        )
+        return int(collision), int(visual)
+
+    def create_constraint(self) -> int:
+        """Tie the bin to where it stands with a constraint of the engine, which can then move it; returns its id."""
+        position, orientation = list(self.pose.position), list(self.pose.orientation)
+        bullet = self.sim.bullet
+        return int(
+            bullet.createConstraint(
+                self.bin_id, -1, -1, -1, bullet.JOINT_FIXED, [0, 0, 0], [0, 0, 0], position, [0, 0, 0, 1], orientation
+            )
+        )
+
+    def reset(self, keep_object_type: bool = False) -> None:
+        """Put the bin back where it belongs."""
+        self.load_bin()
+        assert self.handle is not None
+        self.handle.set_pose(self.pose)
+
+    def to_bin(self, positions: Floats) -> Floats:
+        """Return world positions (N, 3) in the frame of the bin."""
+        back = quaternions.conjugate(np.array([self.pose.orientation]))
+        offsets = positions - np.array(self.pose.position)
+        return quaternions.rotate(np.repeat(back, len(offsets), axis=0), offsets)
+
+    def contains(self, obj_position: Sequence[float]) -> bool:
+        """Return whether a position is in the bin or no more than its height above it: L x W x 2 H."""
+        return bool(self.contains_mask(np.array([obj_position], np.float64))[0])
+
+    def contains_mask(self, positions: Floats) -> Any:
+        """Return which of the positions (N, 3) are in L x W x 2 H."""
+        inside = self.to_bin(positions)
+        length, width, height = self.dimensions
+        mask = (np.abs(inside[:, 0]) <= 0.5 * length) & (np.abs(inside[:, 1]) <= 0.5 * width)
+        return mask & (inside[:, 2] >= 0.0) & (inside[:, 2] <= 2.0 * height)
+
+
+class PickBin(BaseBin):
+    """A bin with things in it, all of one kind.
+
+    Kind, number and places are drawn from the `rng` given to `reset`. How things come to lie is worked out once per
+    kind, by letting them fall, and remembered.
+    """
+
+    def __init__(
+        self,
+        bin_config: PickBinSettings,
+        bullet_client: MultiRobotSimulationCore,
+        ml_mode: str,
+        steps_for_objects_to_fall: int = 500,
+        name: str | None = None,
+    ) -> None:
+        """Put a bin into a simulation; it is filled by `reset`."""
+        super().__init__(bin_config, bullet_client, name)
+        self.objects_config = bin_config.objects
+        self.ml_mode = ml_mode
+        self.steps_for_objects_to_fall = steps_for_objects_to_fall
+        self.rng = np.random.default_rng(0)
+        self.kind: ObjectKind | None = None
+        self.objects: list[SimObject] = []
+        """What is in the bin, or was taken from it and not removed."""
+        self._layouts = LayoutLibrary()
+
+    # ---- filling -----------------------------------------------------------------------------------------------------
+
+    def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
+        """Fill the bin anew, with the same kind of thing or a random one."""
+        super().reset(keep_object_type)
+        if rng is not None:
+            self.rng = rng
+        self.load_objects(keep_object_type)
+
+    def load_objects(self, keep_object_type: bool = False) -> None:
+        """Fill the bin with a random number of things, which lie as they fell."""
+        settings = self.objects_config
+        number = int(self.rng.integers(settings.min_number_of_objects, settings.max_number_of_objects + 1))
+        if not (keep_object_type and self.kind is not None):
+            self.kind = object_kind(self.get_random_object_file(), self.ml_mode)
+        assert self.kind is not None
+        self._remove(self.objects)
+        self.objects = []
+        layout = self._layout(self.kind, number).turned(int(self.rng.integers(4)))
+        # Of a heap that was too high some things fell beside the bin.
+        number = min(number, len(layout.positions))
+        self.objects = self._spawn(self.kind, layout.positions[:number], layout.orientations[:number])
+
+    def get_random_object_file(self, path: str = "") -> str:
+        """Return the kind of thing to load: the configured one, or a random one of the set in use.
+
+        Things are made, not loaded from the folder `path`: the name of a kind is returned, or a mesh file's.
+        """
+        if self.objects_config.load_specific_object:
+            return self.objects_config.relative_path_to_object
+        names = sorted(object_kinds(self.ml_mode))
+        return names[int(self.rng.integers(len(names)))]
+
+    def get_list_object_coords(self, number_of_objs: int) -> list[list[float]]:
+        """Return where things begin to fall: x at random, y in steps of 3.5 cm, then layer upon layer, bin frame."""
+        return fall_coordinates(self.rng, number_of_objs, self.dimensions)
+
+    def allow_objects_to_fall(self) -> None:
+        """Step the simulation as long as things need to come to rest."""
+        for _ in range(self.steps_for_objects_to_fall):
+            self.sim.step_once()
+
+    def _layout(self, kind: ObjectKind, number: int) -> Layout:
+        """Return how at least `number` things of `kind` lie, worked out when first needed."""
+        known = self._layouts.find(kind.name, number)
+        if known is None:
+            most = max(number, self.objects_config.max_number_of_objects)
+            known = self._layouts.add(kind.name, most, self._settle(kind, most))
+        return known
+
+    def _settle(self, kind: ObjectKind, number: int) -> Layout:
+        """Let things fall into the bin, and return how they lie, those that fell first first."""
+        coordinates = fall_coordinates(np.random.default_rng(number), number, self.dimensions)
+        turns = quaternions.normalized(np.random.default_rng(number + 1).normal(size=(number, 4)))
+        things = self._spawn(kind, np.array(coordinates), turns)
+        # What the engine remembers must not matter to how they fall.
+        self.sim.rebuild_engine()
+        self.allow_objects_to_fall()
+        world, rows = self.sim.world, _rows(things)
+        inside = self.contains_mask(world.position[rows])
+        back = np.repeat(quaternions.conjugate(np.array([self.pose.orientation])), number, axis=0)
+        places, turns = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
+        self._remove(things)
+        return Layout(places[inside], turns[inside])
+
+    def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
+        """Put things into the bin at poses in its frame, at rest."""
+        frame = np.repeat(np.array([self.pose.orientation]), len(positions), axis=0)
+        places = np.array(self.pose.position) + quaternions.rotate(frame, positions)
+        turns = quaternions.multiply(frame, orientations)
+        names = [f"{self.name or 'bin'}/{kind.name}/{index}" for index in range(len(places))]
+        return spawn_many(self.sim.world, SimObject, _params(kind), places, turns, names)
+
+    def _remove(self, things: Sequence[SimObject]) -> None:
+        remove(self.sim.world, _rows(things))
+
+    # ---- taking out --------------------------------------------------------------------------------------------------
+
+    @property
+    def number_of_objects(self) -> int:
+        """How many things there are."""
+        return len(self.objects)
+
+    def remove_objs_not_in_bin(self) -> int:
+        """Remove the things that are not in the bin (L x W x 2 H); returns how many."""
+        if not self.objects:
+            return 0
+        inside = self.contains_mask(self.sim.world.position[_rows(self.objects)])
+        gone = [thing for thing, kept in zip(self.objects, inside.tolist(), strict=True) if not kept]
+        for thing in gone:
+            self.remove_single_object(thing)
+        return len(gone)
+
+    def remove_single_object(self, obj: int | SimObject) -> None:
+        """Remove one thing, given as a handle or by its object id; raises InvalidValueError for any other."""
+        for thing in self.objects:
+            if obj in (thing, thing.object_id):
+                self.objects = [other for other in self.objects if other is not thing]
+                self._remove([thing])
+                return
+        raise InvalidValueError(f"object {obj!r} is not one of this bin's")
+
+
+def fall_coordinates(rng: np.random.Generator, count: int, dimensions: Floats) -> list[list[float]]:
+    """Return `count` places above a bin, in its frame: x at random, y and z in steps of 5 mm more than the largest."""
+    pitch = LARGEST + GAP
+    reach = 0.5 * (dimensions[:2] - LARGEST) - 0.002
+    lines = int(2.0 * reach[1] // pitch) + 1
+    return [
+        [
+            float(rng.uniform(-reach[0], reach[0])),
+            float(-reach[1] + pitch * (index % lines)),
+            float(dimensions[2] + pitch * (index // lines)),
+        ]
+        for index in range(count)
+    ]
+
+
+def _params(kind: ObjectKind) -> SimObjectSpawnParams:
+    shape: ShapeParams = kind.shape
+    return SimObjectSpawnParams(
+        visual_shape=shape, collision_shape=shape, mass=kind.mass, friction=0.8, rolling_friction=0.0005
+    )
+
+
+def _rows(things: Sequence[SimObject]) -> Rows:
+    return np.array([thing.row for thing in things], np.int64)

@@ -1,0 +1,180 @@
+"""The camera of a bin picking scene: fixed above the bin, or carried by an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bytes, Floats, as_floats
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.geometry import Pose
+from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
+from fleet_sim.sensors.base import Sensor
+from fleet_sim.sensors.camera import CameraSensorParams
+from fleet_sim.sensors.render.optics import Intrinsics
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+
+Depth = npt.NDArray[np.float32]
+
+
+class Camera:
+    """Colours and depth. Depth is in metres along the viewing axis, at most the far plane's distance."""
+
+    render_modes = RENDER_MODES
+
+    def __init__(
+        self, camera_config: PictureSettings, bullet_client: MultiRobotSimulationCore, sim_mode: str = "gpu-headless"
+    ) -> None:
+        """Put a camera into a simulation (`bullet_client`), where its settings say."""
+        self.sim = bullet_client
+        self.config = camera_config
+        self.sim_mode = sim_mode
+        self._sensor: Sensor | None = None
+        view, projection = camera_config.view_matrix, camera_config.projection_matrix
+        self.fov, self.near, self.far = projection.fov, projection.near_plane, projection.far_plane
+        self.width, self.height = camera_config.width_resolution, camera_config.height_resolution
+        self.eye = np.array(view.eye_position)
+        self.target = np.array(view.target_position)
+        self.up = np.array(view.up_vector)
+        self.compute_view_and_projection_matrix()
+
+    def compute_view_and_projection_matrix(self) -> None:
+        """Take the camera's place and lens anew from its attributes.
+
+        Sets `view_matrix` and `projection_matrix`, lists of 16 numbers as PyBullet has them.
+        """
+        bullet = self.sim.bullet
+        self.view_matrix = bullet.computeViewMatrix(self.eye.tolist(), self.target.tolist(), self.up.tolist())
+        self.projection_matrix = bullet.computeProjectionMatrixFOV(
+            self.fov, self.width / self.height, self.near, self.far
+        )
+        self._mount(None, -1, self.eye, look_at(self.eye, self.target, self.up))
+
+    def set_view(
+        self,
+        eye_position: Sequence[float],
+        target_position: Sequence[float],
+        fov: float,
+        near_plane: float,
+        far_plane: float,
+        up_vector: Sequence[float] | None = None,
+        render_width: int | None = None,
+        render_height: int | None = None,
+    ) -> None:
+        """Put the camera elsewhere; what is not given stays."""
+        self.eye = as_floats(eye_position, (3,), "eye_position")
+        self.target = as_floats(target_position, (3,), "target_position")
+        self.up = self.up if up_vector is None else as_floats(up_vector, (3,), "up_vector")
+        self.fov, self.near, self.far = fov, near_plane, far_plane
+        self.width, self.height = render_width or self.width, render_height or self.height
+        self.compute_view_and_projection_matrix()
+
+    def mount_on(
+        self, agent: Agent, link: int | str, position: Floats, orientation: Floats, fov: float, near: float, far: float
+    ) -> None:
+        """Let a link of a robot carry the camera; its pose (3,), (4,) is of the optical frame, in the link frame."""
+        self.fov, self.near, self.far = fov, near, far
+        self._mount(agent, link, position, orientation)
+
+    def _mount(self, agent: Agent | None, link: int | str, position: Floats, orientation: Floats) -> None:
+        if self._sensor is not None:
+            self.sim.remove_sensor(self._sensor)
+        lens = Intrinsics.from_vertical_fov(self.width, self.height, float(np.radians(self.fov)))
+        params = CameraSensorParams(
+            name="picking_camera",
+            rate=None,
+            width=self.width,
+            height=self.height,
+            intrinsics=(lens.fx, lens.fy, lens.cx, lens.cy),
+            near=self.near,
+            far=self.far,
+            frame="optical",
+            renderer="tiny" if self.sim_mode == "cpu-headless" else "auto",
+            link=link,
+            pose=Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist()),
+        )
+        self._sensor = self.sim.add_sensor(params, agent)
+
+    @property
+    def intrinsics(self) -> Floats:
+        """The matrix K (3, 3) of its pictures."""
+        return Intrinsics.from_vertical_fov(self.width, self.height, float(np.radians(self.fov))).matrix
+
+    @property
+    def sensor(self) -> Sensor:
+        """The camera as a sensor of the simulation, for interfaces such as ROS."""
+        assert self._sensor is not None
+        return self._sensor
+
+    def read(self) -> Any:
+        """Take a picture now; a CameraReading."""
+        return self.sensor.read()
+
+    def get_image(self, sim_mode: str | None = None, get_depth_data: bool = False) -> Bytes | tuple[Bytes, Depth]:
+        """Return colours (H, W, 3), and with `get_depth_data` also depth (H, W) in m.
+
+        With the setting `scale_depth_data` depth is a grey picture instead: 0 at the near plane, 255 at the far one.
+        """
+        if sim_mode is not None and sim_mode not in SIM_MODES:
+            raise InvalidValueError(f"sim_mode: expected one of {', '.join(SIM_MODES)}, got {sim_mode!r}")
+        reading = self.read()
+        if not get_depth_data:
+            return reading.rgb
+        depth = np.minimum(reading.depth, np.float32(self.far))
+        if self.config.scale_depth_data:
+            depth = (255.0 * (depth - self.near) / (self.far - self.near)).astype(np.float32)
+        return reading.rgb, depth
+
+    def render(
+        self, sim_mode: str | None = None, mode: str = "rgb_array", get_depth_data: bool = False
+    ) -> Bytes | tuple[Bytes, Depth] | None:
+        """Return a picture as `get_image` does, or None in mode "human", where the window shows the scene."""
+        if mode not in self.render_modes:
+            raise InvalidValueError(f"mode: expected one of {', '.join(self.render_modes)}, got {mode!r}")
+        if mode == "human":
+            return None
+        return self.get_image(sim_mode, get_depth_data or mode == "rgb_and_depth_arrays")
+
+
+def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:
+    """Return the orientation (4,) of an optical frame (x right, y down, z forward) that looks from `eye` to `target`.
+
+    Raises InvalidValueError where that has no direction, or `up` lies along it.
+    """
+    forward = np.asarray(target, np.float64) - np.asarray(eye, np.float64)
+    right = np.cross(forward, up)
+    if not forward.any() or not np.linalg.norm(right) > 1e-9 * np.linalg.norm(forward):
+        raise InvalidValueError(f"a camera at {eye} cannot look at {target} with {up} up; change one of them")
+    forward /= np.linalg.norm(forward)
+    right /= np.linalg.norm(right)
+    down = np.cross(forward, right)
+    return from_axes(right, down, forward)
+
+
+def from_axes(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Return the rotation (4,) that takes the axes to the orthonormal `x`, `y`, `z` (3,)."""
+    matrix = np.stack([x, y, z], axis=1)
+    # The largest of the four squares keeps the division well conditioned.
+    squares = np.array(
+        [
+            1.0 + matrix[0, 0] - matrix[1, 1] - matrix[2, 2],
+            1.0 - matrix[0, 0] + matrix[1, 1] - matrix[2, 2],
+            1.0 - matrix[0, 0] - matrix[1, 1] + matrix[2, 2],
+            1.0 + matrix[0, 0] + matrix[1, 1] + matrix[2, 2],
+        ]
+    )
+    table = np.array(
+        [
+            [squares[0], matrix[1, 0] + matrix[0, 1], matrix[0, 2] + matrix[2, 0], matrix[2, 1] - matrix[1, 2]],
+            [matrix[1, 0] + matrix[0, 1], squares[1], matrix[2, 1] + matrix[1, 2], matrix[0, 2] - matrix[2, 0]],
+            [matrix[0, 2] + matrix[2, 0], matrix[2, 1] + matrix[1, 2], squares[2], matrix[1, 0] - matrix[0, 1]],
+            [matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1], squares[3]],
+        ]
+    )
+    row = table[int(np.argmax(squares))]
+    return quaternions.normalized(row[None])[0]

@@ -1,0 +1,159 @@
+"""Scenes: ground, bins and arms in one simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.manipulation.bins import BaseBin, PickBin
+from fleet_sim.manipulation.config import BinPickingConfig, arm_number, load_bin_picking
+from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.params import SimulationParams
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+
+
+def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParams:
+    """Return the settings of a simulation for bin picking; `settings` are put over them."""
+    engine = config.simulation
+    own: dict[str, Any] = {
+        "gui": engine.sim_mode == "gpu-gui",
+        "monitor": False,
+        "enable_gui_panel": engine.enable_windows,
+        "physics": True,
+        "gravity": engine.gravity,
+        "timestep": engine.timestep,
+        "physics_substep": engine.timestep / engine.number_of_sub_steps,
+        "solver_iterations": engine.number_of_solver_iterations,
+        "contact_erp": engine.contact_erp,
+        "target_rtf": 0.0,
+        "collision_check_frequency": 0.0,
+        "keep_initial_state": False,
+    }
+    return SimulationParams(**{**own, **settings})
+
+
+class BaseScene:
+    """A scene with nothing in it. A subclass loads things and then sets `loaded`."""
+
+    def __init__(
+        self,
+        bullet_client: MultiRobotSimulationCore | None = None,
+        config: BinPickingConfig | Mapping[str, Any] | str | None = None,
+    ) -> None:
+        """Set the scene in a simulation (`bullet_client`, made where none is given) with physics."""
+        self.config = load_bin_picking(config)
+        self.sim = bullet_client or MultiRobotSimulationCore(picking_params(self.config))
+        self.loaded = False
+
+    def configure_renderer(self, disable_rendering: bool = True) -> None:
+        """Let the window stop drawing while things are loaded, or draw again; nothing happens without a window."""
+        self.sim.bullet.set_rendering(not disable_rendering)
+
+    def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
+        """Begin anew."""
+        self.configure_renderer(False)
+
+
+class BinScene(BaseScene):
+    """A bin to pick from, a bin to drop into, and the arms around them, on the ground."""
+
+    plane_urdf = "plane.urdf"
+    settle_steps = 2
+    """Steps after a reset in which things find their places again."""
+
+    def __init__(
+        self,
+        bullet_client: MultiRobotSimulationCore | None = None,
+        config: BinPickingConfig | Mapping[str, Any] | str | None = None,
+    ) -> None:
+        """Describe the scene; it is loaded by the first `reset`."""
+        super().__init__(bullet_client, config)
+        self.ground = -1
+        self.pick_bin: PickBin | None = None
+        self.drop_bin: BaseBin | None = None
+        self.arms: list[FrankaArm] = []
+        self.current_number_of_objects = 0
+
+    @property
+    def bins(self) -> list[BaseBin]:
+        """The bins there are."""
+        return [made for made in (self.pick_bin, self.drop_bin) if made is not None]
+
+    def load_ground(self) -> None:
+        """Note the ground, which the simulation brings along (`plane_urdf`): its PyBullet body."""
+        self.sim.setup_pybullet()
+        self.ground = self.sim.floor_id
+
+    def load_bins(self) -> None:
+        """Make the bins."""
+        scene, engine = self.config.scene, self.config.simulation
+        self.pick_bin = PickBin(scene.bin, self.sim, engine.ml_mode, scene.steps_for_objects_to_fall, "pick_bin")
+        if scene.drop_bin_enable:
+            self.drop_bin = BaseBin(scene.drop_bin, self.sim, "drop_bin")
+
+    def load_arms(self) -> None:
+        """Make the arms, in the order of their numbers; each works in the bin to pick from."""
+        assert self.pick_bin is not None
+        for name in sorted(self.config.arms, key=lambda name: (arm_number(name), name)):
+            arm = self.config.arms[name]
+            turn = quaternions.from_eulers(np.radians([arm.orientation]))[0]
+            self.arms.append(
+                FrankaArm(
+                    arm.position,
+                    turn.tolist(),
+                    self.sim,
+                    arm.joints,
+                    arm.get_end_effector_force_sensor_readings,
+                    arm.clip_delta_actions_to_workspace,
+                    self.pick_bin.pose.position,
+                    self.pick_bin.dimensions.tolist(),
+                    name=name,
+                )
+            )
+
+    def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
+        """Put everything back and fill the bin anew; the first time everything is made."""
+        self.configure_renderer(True)
+        if not self.loaded:
+            self.load_bins()
+            self.load_arms()
+            self.load_ground()
+            self.loaded = True
+        assert self.pick_bin is not None
+        for arm in self.arms:
+            arm.reset()
+        if self.drop_bin is not None:
+            self.drop_bin.reset(keep_object_type)
+        self.pick_bin.reset(keep_object_type, rng)
+        for arm in self.arms:
+            # Things may have fallen for a while.
+            arm.reset()
+        self.sim.rebuild_engine()
+        for _ in range(self.settle_steps):
+            self.sim.step_once()
+        self.remove_objects_not_in_bins()
+        super().reset(keep_object_type, rng)
+
+    def remove_objects_not_in_bins(self) -> int:
+        """Remove the things that are in no bin (L x W x 2 H); returns how many."""
+        assert self.pick_bin is not None
+        objects = self.pick_bin.objects
+        positions = np.array([thing.get_pose().position for thing in objects]).reshape(-1, 3)
+        kept = np.zeros(len(objects), np.bool_)
+        for made in self.bins:
+            kept |= made.contains_mask(positions)
+        gone = [thing for thing, stays in zip(objects, kept.tolist(), strict=True) if not stays]
+        for thing in gone:
+            self.pick_bin.remove_single_object(thing)
+        self.current_number_of_objects = self.pick_bin.number_of_objects
+        return len(gone)
+
+    def remove_single_object_from_bin(self, obj: int | SimObject) -> None:
+        """Remove one thing, given as a handle or by its object id."""
+        assert self.pick_bin is not None
+        self.pick_bin.remove_single_object(obj)
+        self.current_number_of_objects = self.pick_bin.number_of_objects
