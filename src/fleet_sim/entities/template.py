@@ -20,7 +20,7 @@ from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.kinematics.bounds import mesh_box, model_box
-from fleet_sim.models import load_robot_model, resolve_urdf
+from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
 from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
@@ -57,7 +57,7 @@ class Template:
 
 def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
-    model = _model(params)
+    model = _model(world, params)
     mass = _mass(params, model)
     mode = CollisionMode.parse(params.collision_mode)
     blocking = params.block_on_collision
@@ -94,10 +94,13 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     )
 
 
-def _model(params: SimObjectSpawnParams) -> RobotModel | None:
+def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the robot description an agent is spawned from, None for anything else."""
     path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
-    return None if path is None else load_robot_model(resolve_urdf(path))
+    if path is None:
+        return None
+    folders = world.model_paths
+    return load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
 
 
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
@@ -119,7 +122,8 @@ def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan 
 
 
 def _model_columns(world: World, robot: RobotPlan, *, fixed_base: bool) -> dict[str, Any]:
-    shape_id = world.shapes.intern(BodyShape(model_path=robot.model.path, fixed_base=fixed_base))
+    file = bullet_file(robot.model.path, search_paths=world.model_paths)
+    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base))
     centre, half_extents = model_box(robot.model, robot.positions)
     return {
         "shape_id": shape_id,

@@ -9,6 +9,7 @@ import numpy as np
 from std_msgs.msg import String
 
 from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.models import published_text
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import publishers
@@ -20,7 +21,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 def describe(name: str, shape: BodyShape) -> str:
     """Return the robot's own description file, or a URDF with its shapes in the link base_link."""
     if shape.model_path:
-        return Path(shape.model_path).read_text(encoding="utf-8")
+        return published_text(shape.model_path)
     robot = Element("robot", name=name)
     link = SubElement(robot, "link", name="base_link")
     for kind, geometry in (("visual", shape.visual), ("collision", shape.collision)):
