@@ -57,7 +57,7 @@ _HOMES = {
     "runner": "RunReport",
     "sensors": (
         "Batch ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid OdometryParams RangeParams Reading "
-        "Sensor SensorKind SensorParams list_sensors occupancy_grid register_sensor"
+        "Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
 }

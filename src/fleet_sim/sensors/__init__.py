@@ -8,6 +8,7 @@ from __future__ import annotations
 from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.camera import Camera, CameraReading, CameraSensorParams
 from fleet_sim.sensors.contact import Contact, ContactParams
+from fleet_sim.sensors.drawing import draw_scans
 from fleet_sim.sensors.imu import Imu, ImuParams
 from fleet_sim.sensors.lidar import Lidar, LidarParams
 from fleet_sim.sensors.lidar_3d import Lidar3d, Lidar3dParams
@@ -54,6 +55,7 @@ __all__ = [
     "SensorKind",
     "SensorParams",
     "SensorSystem",
+    "draw_scans",
     "list_sensors",
     "occupancy_grid",
     "plan_sensor",

@@ -15,6 +15,7 @@ from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.modes import CollisionMode
+from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls, outlines_of
 from fleet_sim.sensors.solids import solids_of
 
@@ -22,6 +23,8 @@ FREE, OCCUPIED = 0, 100
 MOST_CELLS = 100_000_000
 _STATIC = CollisionMode.STATIC.code
 _EMPTY_SIZE = 10.0
+_CORE = 0.499
+"""Half the side of a cell without its rim, in cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +68,10 @@ def occupancy_grid(
 ) -> OccupancyGrid:
     """Return the map of what never moves, cut at height `z`.
 
-    A cell is OCCUPIED when anything, surface or inside, is in its square. The grid covers `bounds`, (least x, least y,
-    largest x, largest y), or everything there is, with a `margin` around it. Raises InvalidValueError for a resolution
-    that is not above 0, for bounds in the wrong order, and for grids of more than 100 million cells.
+    A cell is OCCUPIED when anything, surface or inside, is in its square; what only touches its rim is not. The grid
+    covers `bounds`, (least x, least y, largest x, largest y), or everything there is, with a `margin` around it. Raises
+    InvalidValueError for a resolution that is not above 0, for bounds in the wrong order, and for grids of more than
+    100 million cells.
     """
     step = as_float(resolution, "resolution in m", low=1e-6)
     outlines = outlines_of(solids_of(world, immovable_rows(world)), np.array([as_float(z, "z in m")]))
@@ -103,18 +107,8 @@ def _empty_grid(
     outlines: Outlines, step: float, z: float, margin: float, bounds: tuple[float, float, float, float] | None
 ) -> OccupancyGrid:
     if bounds is None:
-        x = np.concatenate((outlines.discs.x, outlines.polygons.x))
-        y = np.concatenate((outlines.discs.y, outlines.polygons.y))
-        radii = np.concatenate((outlines.discs.radii, outlines.polygons.radii)) + margin
         half = 0.5 * _EMPTY_SIZE
-        box = (-half, -half, half, half)
-        if len(x):
-            box = (
-                float((x - radii).min()),
-                float((y - radii).min()),
-                float((x + radii).max()),
-                float((y + radii).max()),
-            )
+        box = _extent(outlines, margin) or (-half, -half, half, half)
     else:
         left, lowest, right, highest = as_floats(bounds, (4,), "bounds").tolist()
         box = (left, lowest, right, highest)
@@ -129,6 +123,18 @@ def _empty_grid(
             f"{step:g} m, or bounds"
         )
     return OccupancyGrid(np.zeros((height, width), np.int8), (first_x * step, first_y * step), step, z)
+
+
+def _extent(outlines: Outlines, margin: float) -> tuple[float, float, float, float] | None:
+    """Return the box around all discs and polygons with a margin, None where there are none."""
+    discs, polygons = outlines.discs, outlines.polygons
+    if not len(discs.rows) and not len(polygons.rows):
+        return None
+    corners = polygons.corners[:, ragged_range(polygons.first, polygons.sizes)]
+    centres = np.stack((discs.x, discs.y))
+    low = np.concatenate((centres - discs.radii, corners), axis=1).min(axis=1) - margin
+    high = np.concatenate((centres + discs.radii, corners), axis=1).max(axis=1) + margin
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
 
 def _window(grid: OccupancyGrid, low: Floats, high: Floats) -> tuple[tuple[slice, slice], Floats, Floats] | None:
@@ -150,7 +156,7 @@ def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
     if window is None or radius <= 0.0:
         return
     part, cells_x, cells_y = window
-    half = 0.5 * grid.resolution
+    half = _CORE * grid.resolution
     across = np.maximum(np.abs(cells_x - x) - half, 0.0)
     along = np.maximum(np.abs(cells_y - y) - half, 0.0)
     grid.cells[part][across * across + along * along <= radius * radius] = OCCUPIED
@@ -162,11 +168,11 @@ def _fill_polygon(grid: OccupancyGrid, corners: Floats) -> None:
     if window is None:
         return
     part, x, y = window
-    half = 0.5 * grid.resolution
+    half = _CORE * grid.resolution
     mask = np.ones((y.shape[0], x.shape[1]), np.bool_)
     for (ax, ay), (bx, by) in zip(corners.T, np.roll(corners, -1, axis=1).T, strict=True):
         out_x, out_y = by - ay, ax - bx
-        mask &= (x - ax) * out_x + (y - ay) * out_y <= half * (abs(out_x) + abs(out_y)) + 1e-12
+        mask &= (x - ax) * out_x + (y - ay) * out_y <= half * (abs(out_x) + abs(out_y))
     grid.cells[part][mask] = OCCUPIED
 
 
