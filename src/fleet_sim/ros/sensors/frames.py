@@ -10,6 +10,7 @@ from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.sensors.camera import optical_transform
 from fleet_sim.ros.sensors.names import frame_of, is_published, parent_of
 from fleet_sim.sensors import Sensor
 
@@ -41,7 +42,9 @@ class SensorFramesTopic(Interface):
             return
         self._version = sensors.version
         frames, now = self.bridge.frames, time_to_msg(self.bridge.time.now())
-        transforms = [sensor_transform(frames, one) for one in sensors.all if is_published(self.bridge, one)]
+        published = [sensor for sensor in sensors.all if is_published(self.bridge, sensor)]
+        transforms = [sensor_transform(frames, sensor) for sensor in published]
+        transforms += [optical_transform(frames, sensor) for sensor in published if sensor.type == "camera"]
         for transform in transforms:
             transform.header.stamp = now
         if transforms:

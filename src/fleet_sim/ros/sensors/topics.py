@@ -43,6 +43,8 @@ class SensorTopics(Interface):
 
     sensor_type: ClassVar[str] = ""
     message_type: ClassVar[Any] = None
+    suffix: ClassVar[str] = ""
+    """What follows the sensor's name in the topic, for sensors that have several."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -74,6 +76,10 @@ class SensorTopics(Interface):
     def prepare(self) -> None:
         """Hear that `channels` changed."""
 
+    def concerns(self, sensor: Sensor) -> bool:
+        """Return whether a sensor of the kind has this topic."""
+        return True
+
     def heard(self, readings: Readings) -> Iterator[tuple[int, Channel]]:
         """Yield the place in `readings` and the channel of each sensor that has one."""
         for index, sensor in enumerate(readings.sensors):
@@ -84,7 +90,7 @@ class SensorTopics(Interface):
     def _refresh(self) -> None:
         bridge = self.bridge
         self._version = bridge.sim.sensors.version
-        own = [sensor for sensor in bridge.sim.sensors.all if sensor.type == self.sensor_type]
+        own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.concerns(one)]
         wanted = [sensor for sensor in own if is_published(bridge, sensor)]
         gone = self._by_sensor.keys() - set(wanted)
         if not gone and len(wanted) == len(self._by_sensor):
@@ -95,7 +101,8 @@ class SensorTopics(Interface):
             bridge.robots.destroy_publisher(channel.publisher)
         for sensor in wanted:
             if sensor not in self._by_sensor:
-                publisher = bridge.robots.create_publisher(self.message_type, topic_of(sensor), qos.SENSOR)
+                topic = f"{topic_of(sensor)}/{self.suffix}" if self.suffix else topic_of(sensor)
+                publisher = bridge.robots.create_publisher(self.message_type, topic, qos.SENSOR)
                 self._by_sensor[sensor] = Channel(sensor, publisher)
         self.channels = [self._by_sensor[sensor] for sensor in wanted]
         for slot, channel in enumerate(self.channels):

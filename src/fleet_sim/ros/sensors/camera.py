@@ -1,0 +1,61 @@
+"""What the topics of cameras share: <robot>/<camera>/..., stamped with the state shown, in the optical frame."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from geometry_msgs.msg import TransformStamped
+
+from fleet_sim.ros.names import Frames
+from fleet_sim.ros.sensors.bulk import BulkMessage
+from fleet_sim.ros.sensors.names import frame_of
+from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.sensors import Readings, Sensor
+from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
+from fleet_sim.sensors.render.optics import OPTICAL_TURN
+
+
+def optical_frame_of(frames: Frames, sensor: Sensor) -> str:
+    """Return the frame of a camera's pictures: x right, y down, z forward."""
+    return f"{frame_of(frames, sensor)}_optical_frame"
+
+
+def optical_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
+    """Return where a camera's optical frame is in the frame that its pose places."""
+    transform = TransformStamped(child_frame_id=optical_frame_of(frames, sensor))
+    transform.header.frame_id = frame_of(frames, sensor)
+    turn = transform.transform.rotation
+    if sensor.params.frame == "body":
+        turn.x, turn.y, turn.z, turn.w = OPTICAL_TURN
+    return transform
+
+
+class CameraTopics(SensorTopics):
+    """Publishes one of the things a camera's pictures are made of, for cameras that have the channel it needs.
+
+    A camera is rendered at its own rate while one of its topics has subscribers.
+    """
+
+    sensor_type = "camera"
+    channel: ClassVar[str] = ""
+
+    def concerns(self, sensor: Sensor) -> bool:
+        return not self.channel or self.channel in sensor.params.channels
+
+    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
+        """Return the message of a camera, whose pictures are in `frame`."""
+        raise NotImplementedError
+
+    def arrays(self, reading: CameraReading) -> dict[str, Any]:
+        """Return what changes in the message with each picture."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        frames = self.bridge.frames
+        self._messages = [self.message(c.sensor.params, optical_frame_of(frames, c.sensor)) for c in self.channels]
+
+    def send(self, readings: Readings, now: int) -> None:
+        for index, channel in self.heard(readings):
+            if channel.publisher.get_subscription_count():
+                message = self._messages[channel.slot]
+                channel.publisher.publish(message.fill(now, **self.arrays(readings[index])))
