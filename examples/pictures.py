@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 import fleet_sim as fs
 from fleet_sim.images import write_png
-from fleet_sim.models import discover_models
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
@@ -121,7 +120,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs" / "pictures")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = {name: portrait(path, (240, 200)) for name, path in sorted(discover_models("local").items())}
+    pictures = {name: portrait(path, (240, 200)) for name, path in sorted(fs.discover_models("local").items())}
     pictures["camera"] = camera_strip((280, 210))
     pictures["warehouse"] = overview((640, 360))
     for name, rgb in pictures.items():

@@ -17,9 +17,7 @@ def test_the_renderers_agree_on_robots(sim: fs.MultiRobotSimulationCore, path: P
     robot = sim.spawn(fs.AgentSpawnParams(urdf_path=str(path), initial_pose=fs.Pose.from_yaw(0.0, 0.0, 0.0, 0.7)))
     pose = fs.Pose.from_euler(-2.2, -0.1, 1.2, 0.0, 0.35, 0.0)
     settings = {"pose": pose, "channels": ["rgb", "depth", "ids", "links"]}
-    ours, theirs = (
-        sim.add_sensor("camera", name=name, renderer=name, **settings).read() for name in ("auto", "tiny")
-    )
+    ours, theirs = (sim.add_sensor("camera", name=name, renderer=name, **settings).read() for name in ("auto", "tiny"))
     seen = int((theirs.ids == robot.object_id).sum())
     assert seen > 40
     assert (ours.ids != theirs.ids).sum() < 5 + 0.02 * seen
