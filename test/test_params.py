@@ -41,6 +41,7 @@ DEFAULTS: dict[str, Any] = {
     "multi_cell_threshold": 1.5,
     "enable_floor": True,
     "camera_config": CameraParams(),
+    "camera_budget": None,
     "model_paths": [],
     "window_width": 1024,
     "window_height": 768,

@@ -81,6 +81,11 @@ class SimulationParams(Checked):
         1.5, above=0, doc="Bodies larger than this many cells are kept in several cells."
     )
 
+    # Sensors
+    camera_budget: int | None = setting(
+        None, low=1, doc="Most camera pictures in one step; cameras that are due wait their turn. null = no limit."
+    )
+
     # Window
     gui: bool = setting(True, doc="Open a window.")
     gui_min_fps: float = setting(30, above=0, unit="Hz", doc="Least rate of updates of the window.")

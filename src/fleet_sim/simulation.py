@@ -178,7 +178,9 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
-        context = SensorContext(world, self._mirror, lambda: self.collisions.pairs, params.gravity)
+        context = SensorContext(
+            world, self._mirror, lambda: self.collisions.pairs, params.gravity, params.camera_budget
+        )
         self.sensors = world.sensors = SensorSystem(context)
         self.snapshots = SnapshotBoard(world)
         self._callbacks = CallbackList(self.clock, self.guard)

@@ -107,13 +107,14 @@ class SensorContext:
     """What kinds of sensors may look at.
 
     `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `gravity` is that of the world frame, in m/s2.
+    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is how many pictures a step may take.
     """
 
     world: World
     mirror: BulletMirror
     contacts: Callable[[], Ints]
     gravity: tuple[float, float, float]
+    camera_budget: int | None = None
 
 
 class SensorKind(ABC):
@@ -126,6 +127,8 @@ class SensorKind(ABC):
     params_class: ClassVar[type[SensorParams]] = SensorParams
     reading_class: ClassVar[type[Reading]] = Reading
     spread: ClassVar[bool] = False
+    budget: int | None = None
+    """How many of its sensors are read in one step; those that are due wait for their turn. None: all that are due."""
 
     def __init__(self, context: SensorContext) -> None:
         self.context = context

@@ -101,6 +101,7 @@ class Camera(SensorKind):
 
     def __init__(self, context: SensorContext) -> None:
         super().__init__(context)
+        self.budget = context.camera_budget
         self._renderers: dict[str, Renderer] = {}
 
     def renderer(self, choice: str = "auto") -> Renderer:

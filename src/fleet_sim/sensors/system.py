@@ -17,6 +17,7 @@ from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.noise import stream_key
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
+from fleet_sim.sensors.turns import Turns
 
 GroupKey = tuple[str, SensorParams, int]
 
@@ -38,6 +39,7 @@ class SensorSystem:
         self._groups: dict[GroupKey, SensorGroup] = {}
         self._of_row: dict[int, dict[str, Sensor]] = {}
         self._busy: list[SensorGroup] | None = []
+        self._turns = Turns()
         context.world.on_remove.append(self._owners_removed)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
@@ -53,15 +55,19 @@ class SensorSystem:
         clock, guard = self._world.clock, self._world.guard
         tick = clock.tick + 1
         time = clock.seconds(tick)
-        fresh: list[Readings] = []
+        fresh: list[Readings | None] = []
         for group in self._busy:
             if group.due():
-                what = f"{type(group.kind).__name__} sensors"
-                readings: Readings | None = guard.call(what, group.compute_wanted, time, tick)
-                if readings is not None:
-                    fresh.append(readings)
-        self.fresh = fresh
-        for readings in fresh:
+                if group.kind.budget is None:
+                    fresh.append(guard.call(_title(group), group.compute_wanted, time, tick))
+                else:
+                    self._turns.join(group)
+        if self._turns:
+            for group, members in _by_group(self._turns.take()):
+                chosen = np.array([sensor.index for sensor in members], np.int64)
+                fresh.append(guard.call(_title(group), group.compute, chosen, time, tick))
+        self.fresh = [readings for readings in fresh if readings is not None]
+        for readings in self.fresh:
             self._tell(readings)
 
     def _tell(self, readings: Readings) -> None:
@@ -235,8 +241,9 @@ class SensorSystem:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return who is there and what each remembers."""
-        return [(key, group, group.save()) for key, group in self._groups.items()]
+        """Return who is there, what each remembers, and who waits for a turn."""
+        groups = [(key, group, group.save()) for key, group in self._groups.items()]
+        return {"groups": groups, "turns": self._turns.save()}
 
     def restore(self, saved: Any) -> None:
         """Go back to what `save` returned: removed sensors are there again, those added since stay and begin anew.
@@ -245,15 +252,17 @@ class SensorSystem:
         """
         self.fresh = []
         self._busy = None
-        known = {id(group) for _, group, _ in saved}
+        groups = saved["groups"]
+        known = {id(group) for _, group, _ in groups}
         for group in self._groups.values():
             if id(group) not in known:
                 group.restart()
-        for key, group, content in saved:
+        for key, group, content in groups:
             group = self._groups.setdefault(key, group)
             self._revive(group, content)
             group.begin(np.arange(len(group.sensors)))
             group.restore(content)
+        self._turns.restore(saved["turns"])
 
     def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
         """Add those sensors that are gone, unless their owner, or another sensor with the name, is in the way."""
@@ -271,6 +280,10 @@ class SensorSystem:
         if back:
             self.version += 1
             group.add(back, keys)
+
+
+def _title(group: SensorGroup) -> str:
+    return f"{type(group.kind).__name__} sensors"
 
 
 def _by_group(sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
