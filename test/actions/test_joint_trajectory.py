@@ -15,6 +15,7 @@ from fleet_sim import (
     InvalidValueError,
     JointTrajectoryAction,
     MultiRobotSimulationCore,
+    Until,
 )
 
 Finish = Callable[[Action], Action]
@@ -161,3 +162,50 @@ def test_motors_follow_closely(make_sim: Callable[..., MultiRobotSimulationCore]
     for _ in range(100):
         sim.step_once()
     assert action.status is ActionStatus.COMPLETED, action.error_message
+
+
+class Counted(JointTrajectoryAction):
+    """Counts how often it is updated."""
+
+    updates = 0
+
+    def update(self, agent: Agent, dt: float) -> Until | None:
+        self.updates += 1
+        return super().update(agent, dt)
+
+
+def test_it_costs_nothing_between_points(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = Counted([J1], [2.0, 4.0], [[1.0], [0.0]], velocities=[[0.0], [0.0]], path_tolerance=0.001)
+    track = run(sim, arm, action)
+    assert action.status is ActionStatus.COMPLETED
+    assert action.updates <= 4
+    share = 0.05 * np.arange(1, 21)
+    assert track[:20, 0] == pytest.approx(3 * share**2 - 2 * share**3)
+    assert track[9, 1] == pytest.approx(0.75, rel=0.01)
+
+
+def test_points_may_lie_between_steps(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    times, places = [0.0, 0.13, 0.41, 0.77, 1.25], [0.0, 0.1, 0.3, 0.0, 0.4]
+    action = JointTrajectoryAction([J1], times[1:], [[place] for place in places[1:]])
+    track = run(sim, arm, action)
+    at = 0.1 * np.arange(1, 13)
+    assert track[:12, 0] == pytest.approx(np.interp(at, times, places))
+    assert arm.get_joint_state(J1) == (0.4, 0.0)
+    assert action.get_duration() == pytest.approx(1.3)
+
+
+def test_it_goes_on_from_a_checkpoint(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    action = JointTrajectoryAction([J1, J2], [0.5, 1.5], [[0.5, -0.4], [0.0, 0.1]])
+    arm.add_action(action)
+    for _ in range(3):
+        sim.step_once()
+    saved = sim.save_state()
+    first = []
+    for _ in range(20):
+        sim.step_once()
+        first.append(sim.state_hash())
+    assert action.status is ActionStatus.COMPLETED
+    sim.restore_state(saved)
+    for expected in first:
+        sim.step_once()
+        assert sim.state_hash() == expected

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.curves import JointCurves
 from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
 from fleet_sim.core import joint_steering
@@ -82,9 +83,8 @@ class JointTrajectoryAction(Action):
         self._places: Ints = NO_ROWS
         self._nearest = Nearest()
         self._first = 0.0
-        self._times = self.times
-        self._positions = self.positions
-        self._velocities = self.velocities
+        self._curves: JointCurves | None = None
+        self._keeps_up = False
 
     def moves_joints(self, places: Ints) -> bool:
         """Return whether some of `places` are among the joints of the trajectory."""
@@ -107,8 +107,7 @@ class JointTrajectoryAction(Action):
         self._begin_here(agent, now - self._first)
         if self._first > now:
             return Until(time=self._first)
-        self._lead(agent, now)
-        return None
+        return self._lead(agent, now)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Compare with where the joints should be, and lead them on."""
@@ -116,13 +115,10 @@ class JointTrajectoryAction(Action):
         if now < self._first - 1e-9:
             return Until(time=self._first)
         if self.end_reached(now):
-            self._settle(agent, now)
-            return None
-        if not np.isnan(self._path_tolerances).all():
+            return self._settle(agent, now)
+        if not (self._keeps_up or np.isnan(self._path_tolerances).all()):
             self._compare(agent, now)
-        if not self.is_complete():
-            self._lead(agent, now)
-        return None
+        return None if self.is_complete() else self._lead(agent, now)
 
     def stop(self, agent: Agent) -> None:
         """Hold the joints where they are, unless they are where they should be."""
@@ -135,7 +131,8 @@ class JointTrajectoryAction(Action):
 
     def desired(self, now: float) -> tuple[Floats, Floats]:
         """Return where the joints (K,) should be at simulation time `now`, and how fast."""
-        return _sample(self._times, self._positions, self._velocities, now - self._first)
+        assert self._curves is not None
+        return self._curves.sample(now - self._first)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase and duration, and of the joints: names, and positions and velocities desired and actual."""
@@ -183,27 +180,42 @@ class JointTrajectoryAction(Action):
             ahead[-1] = True
         here = max(late, 0.0)
         joints = agent.world.joints
-        self._times = np.concatenate([[here], self.times[ahead]])
-        self._positions = np.concatenate([joints.position[slots][None], self.positions[ahead]])
-        if self.velocities is not None:
-            self._velocities = np.concatenate([joints.velocity[slots][None], self.velocities[ahead]])
+        times = np.concatenate([[here], self.times[ahead]])
+        positions = np.concatenate([joints.position[slots][None], self.positions[ahead]])
+        velocities = self.velocities
+        if velocities is not None:
+            velocities = np.concatenate([joints.velocity[slots][None], velocities[ahead]])
+        self._curves = JointCurves(times, positions, velocities)
+        speeds = self._curves.top_speeds()
+        self._keeps_up = not agent.uses_motors and bool((speeds <= joints.max_velocity[slots]).all())
 
-    def _lead(self, agent: Agent, now: float) -> None:
-        """Send the joints to where they should be at the end of this step, at the speed that leads there."""
-        world, slots = agent.world, self._slots(agent)
+    def _lead(self, agent: Agent, now: float) -> Until | None:
+        """Send the joints to where they should be at the end of this step.
+
+        Those that can keep up follow their curves by themselves from one point to the next; the others are corrected
+        at each step.
+        """
+        assert self._curves is not None
+        world, slots, curves = agent.world, self._slots(agent), self._curves
         dt = world.clock.dt
         if self.end_reached(now + dt):
             joint_steering.give_joint_targets(world, slots, self.positions[-1], self.max_force)
-            return
+            return Until(time=self._first + float(self.times[-1]))
+        if self._keeps_up:
+            piece = curves.piece(now + dt - self._first)
+            begin, span = self._first + float(curves.times[piece]), float(curves.spans[piece])
+            joint_steering.give_joint_curves(world, slots, curves.coefficients[piece], begin, span)
+            return Until(time=max(begin + span - dt, now + dt))
         wanted, _ = self.desired(now + dt)
         joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
+        return None
 
     def _compare(self, agent: Agent, now: float) -> None:
         error = np.abs(agent.world.joints.position[self._slots(agent)] - self.desired(now)[0])
         # Comparing with NaN, which stands for no tolerance, is false.
         self._fail_beyond(error, self._path_tolerances, TrajectoryCause.PATH_TOLERANCE, "on the way")
 
-    def _settle(self, agent: Agent, now: float) -> None:
+    def _settle(self, agent: Agent, now: float) -> Until | None:
         """See whether the joints have come to the last point."""
         joints, slots = agent.world.joints, self._slots(agent)
         error = np.abs(joints.position[slots] - self.positions[-1])
@@ -211,16 +223,20 @@ class JointTrajectoryAction(Action):
         allowed = np.where(np.isnan(given), joints.tolerance[slots], given)
         if bool((error <= allowed).all()):
             self.complete()
-            return
+            return None
         joint_steering.give_joint_targets(agent.world, slots, self.positions[-1], self.max_force)
-        late = now - self._first - float(self.times[-1])
+        end = self._first + float(self.times[-1])
         if self.goal_time_tolerance is None:
             self._nearest = self._nearest.after(float(error.sum()), now)
-            over = self._nearest.stalled(now)
+            over = agent.uses_motors and self._nearest.stalled(now)
         else:
-            over = late >= self.goal_time_tolerance - 1e-9
+            over = now >= end + self.goal_time_tolerance - 1e-9
         if over:
             self._fail_beyond(error, allowed, TrajectoryCause.GOAL_TOLERANCE, "at the end")
+        if agent.uses_motors:
+            return None
+        there = now + float(np.max((error - allowed) / joints.max_velocity[slots]))
+        return Until(time=there if self.goal_time_tolerance is None else min(there, end + self.goal_time_tolerance))
 
     def _fail_beyond(self, error: Floats, allowed: Floats, cause: TrajectoryCause, where: str) -> None:
         beyond = np.flatnonzero(error > allowed)
@@ -252,24 +268,3 @@ def _tolerances(value: Tolerance, names: tuple[str, ...], what: str) -> Floats:
     if not all(number >= 0.0 for number in given):
         raise InvalidValueError(f"{what} in rad or m: expected numbers of at least 0, got {value!r}")
     return tolerances
-
-
-def _sample(times: Floats, positions: Floats, velocities: Floats | None, at: float) -> tuple[Floats, Floats]:
-    """Return position and velocity (K,) at time `at`, those of the first and the last point outside."""
-    if at <= times[0] or len(times) == 1:
-        return positions[0], np.zeros(positions.shape[1])
-    if at >= times[-1]:
-        return positions[-1], np.zeros(positions.shape[1])
-    index = int(np.searchsorted(times, at, side="right")) - 1
-    span = float(times[index + 1] - times[index])
-    share = (at - float(times[index])) / span
-    begin, end = positions[index], positions[index + 1]
-    if velocities is None:
-        return begin + (end - begin) * share, (end - begin) / span
-    # The cubic with these positions and velocities at its ends.
-    first, last = velocities[index] * span, velocities[index + 1] * span
-    rise = end - begin
-    bend, twist = 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise
-    position = begin + share * (first + share * (bend + share * twist))
-    velocity = (first + share * (2.0 * bend + share * 3.0 * twist)) / span
-    return position, velocity

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints
-from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY, HOLD, TO_POSITION
+from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.core.world import World
 
 
@@ -37,6 +37,21 @@ def give_joint_velocities(
 def give_joint_forces(world: World, slots: Ints, forces: Floats) -> None:
     """Let motors push with `forces` (K,) in N or N m, whatever comes of it. Only robots with motors have any."""
     _command(world, slots, AT_FORCE, forces, None)
+
+
+def give_joint_curves(world: World, slots: Ints, coefficients: Floats, begin: float, span: float) -> None:
+    """Let joints without motors be at c0 + c1 u + c2 u^2 + c3 u^3 at simulation time `begin` + u `span`, as fast as
+    they can; at the end of the curve they stay there. `coefficients` are (4, K).
+    """
+    joints = world.joints
+    joints.curve_begin[slots], joints.curve_span[slots] = begin, span
+    for column, values in zip(
+        (joints.curve_0, joints.curve_1, joints.curve_2, joints.curve_3), coefficients, strict=True
+    ):
+        column[slots] = values
+    end = coefficients[0] + coefficients[1] + coefficients[2] + coefficients[3]
+    joints.target[slots] = np.clip(end, joints.lower[slots], joints.upper[slots])
+    _command(world, slots, ON_CURVE, 0.0, None)
 
 
 def hold_joints(world: World, slots: Ints) -> None:

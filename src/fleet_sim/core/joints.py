@@ -20,8 +20,9 @@ DEFAULT_TOLERANCE = 0.01
 DEFAULT_FORCE = 500.0
 """Largest force (N) or torque (N m) of a joint's motor, unless told otherwise."""
 
-HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE = range(4)
-"""What a joint does: stay where it is, go to `target`, keep `command` as velocity, or as force (motors only)."""
+HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE, ON_CURVE = range(5)
+"""What a joint does: stay where it is, go to `target`, keep `command` as velocity, or as force (motors only), or follow
+a curve in time (without motors only)."""
 
 
 class RobotColumns(ColumnTable):
@@ -41,7 +42,7 @@ class JointColumns(ColumnTable):
     robot: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="row it belongs to", hashed=False)
     position: Floats = column(float, unit="rad or m", writer="joint motion, physics")
     velocity: Floats = column(float, unit="rad/s or m/s", writer="joint motion, physics", doc="true velocity")
-    control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY or AT_FORCE")
+    control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY, ...")
     target: Floats = column(float, unit="rad or m", writer="joint commands", doc="goes or went there")
     command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
     max_velocity: Floats = column(float, unit="rad/s or m/s", writer="spawning", doc="never 0")
@@ -49,6 +50,12 @@ class JointColumns(ColumnTable):
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
+    curve_begin: Floats = column(float, unit="s", writer="joint commands", doc="simulation time at u = 0")
+    curve_span: Floats = column(float, default=1.0, unit="s", writer="joint commands", doc="from u = 0 to u = 1")
+    curve_0: Floats = column(float, unit="rad or m", writer="joint commands", doc="of 1")
+    curve_1: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u")
+    curve_2: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^2")
+    curve_3: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^3")
     wheel_rate: Floats = column(float, unit="rad/m", writer="spawning", doc="turned per m rolled ahead, 0: no wheel")
     wheel_offset: Floats = column(float, unit="m", frame="body", writer="spawning", doc="of a wheel, to the left")
     moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")

@@ -1,15 +1,16 @@
 """Joint motion: all joints under way, of all robots, advanced in one call.
 
 A joint goes straight to its target at its greatest speed and ends exactly there, or it keeps a velocity until a limit
-of its range stops it. Joints that motors move are left to the physics engine.
+of its range stops it, or it follows a curve in time as fast as it can. Joints that motors move are left to the physics
+engine.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Ints, Rows
-from fleet_sim.core.joints import AT_VELOCITY, HOLD, TO_POSITION
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.core.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.core.world import World
 
 CHUNK = 16384
@@ -39,18 +40,22 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     """Move the joints in `slots`; return those that reached their targets."""
     joints = world.joints
     position, limit = joints.position[slots], joints.max_velocity[slots]
-    velocity_mask = joints.control[slots] == AT_VELOCITY
+    control = joints.control[slots]
+    velocity_mask, curve_mask = control == AT_VELOCITY, control == ON_CURVE
     goal, speed = joints.target[slots], limit
     if velocity_mask.any():
         command = joints.command[slots]
         bounds = np.where(command > 0.0, joints.upper[slots], joints.lower[slots])
         goal = np.where(velocity_mask, bounds, goal)
         speed = np.where(velocity_mask, np.abs(command), limit)
+    if curve_mask.any():
+        goal = np.where(curve_mask, _on_curve(world, slots, world.clock.time + dt), goal)
     left, reach = goal - position, speed * dt
     # The last step may be an ulp too short where targets are whole steps away.
     there_mask = np.abs(left) <= reach * (1.0 + 1e-9)
     joints.position[slots] = np.where(there_mask, goal, position + np.copysign(reach, left))
-    joints.velocity[slots] = np.where(there_mask, 0.0, np.copysign(speed, left))
+    joints.velocity[slots] = np.where(there_mask, np.where(curve_mask, left / dt, 0.0), np.copysign(speed, left))
+    there_mask &= ~curve_mask
     ended = slots[there_mask]
     joints.moving[ended] = False
     if not velocity_mask.any():
@@ -59,6 +64,15 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     joints.control[stopped] = HOLD
     joints.target[stopped] = joints.position[stopped]
     return slots[there_mask & ~velocity_mask]
+
+
+def _on_curve(world: World, slots: Ints, time: float) -> Floats:
+    """Return where the curves of the joints in `slots` are at a simulation time, within the limits of the joints."""
+    joints = world.joints
+    u = np.clip((time - joints.curve_begin[slots]) / joints.curve_span[slots], 0.0, 1.0)
+    value = joints.curve_2[slots] + u * joints.curve_3[slots]
+    value = joints.curve_0[slots] + u * (joints.curve_1[slots] + u * value)
+    return np.clip(value, joints.lower[slots], joints.upper[slots])
 
 
 def _settled(world: World, ended: Ints) -> Rows:
