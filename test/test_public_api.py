@@ -32,7 +32,11 @@ EXPECTED = {
         "is_action_queue_empty is_goal_reached is_moving pick drop velocity angular_velocity goal_pose path "
         "current_waypoint_index max_linear_vel max_linear_accel max_angular_vel max_angular_accel set_velocity "
         "set_cmd_vel set_controller add_controller remove_controller get_controller_by_type controllers controller "
-        "add_plugin remove_plugin get_plugin plugins"
+        "add_plugin remove_plugin get_plugin plugins get_num_joints get_joint_state get_joint_state_by_name "
+        "get_all_joints_state get_all_joints_state_by_name get_joints_state_by_name set_joint_target "
+        "set_joint_target_by_name set_all_joints_targets set_joints_targets_by_name set_joints_targets "
+        "is_joint_at_target is_joint_at_target_by_name are_all_joints_at_targets are_joints_at_targets_by_name "
+        "are_joints_at_targets last_joint_targets joint_tolerance is_urdf_robot update_attached_objects_kinematics"
     ),
     "SimObjectManager": (
         "spawn_objects_grid spawn_grid_mixed spawn_grid_counts spawn_objects_batch spawn_from_config spawn_from_yaml "
@@ -40,7 +44,7 @@ EXPECTED = {
     ),
     "AgentManager": (
         "spawn_agents_grid spawn_agents_grid_mixed spawn_agent_grid_counts register_callback set_goal_pose "
-        "set_goal_pose_by_body_id set_goal_pose_by_object_id set_goal_pose_all add_action_all add_action_sequence_all "
+        "set_goal_pose_by_body_id set_goal_pose_by_object_id set_goal_pose_all set_joints_targets_all add_action_all add_action_sequence_all "
         "stop_all get_moving_count"
     ),
     "Action": "start update is_complete stop execute reset cancel get_duration",
@@ -61,6 +65,7 @@ PARAMETERS = {
     "MoveTo": {"target_pose", "tolerance"},
     "MoveAction": {"path", "auto_approach", "final_orientation_align", "direction"},
     "Wait": {"duration", "action_type"},
+    "JointAction": {"target_joint_positions", "max_force", "tolerance"},
     "Pick": {
         *("target_object_id", "target_position", "search_radius", "use_2d_search", "use_approach", "approach_pose"),
         *("approach_offset", "pick_offset", "move_skip_threshold", "attach_link", "attach_relative_pose"),
@@ -76,7 +81,7 @@ PARAMETERS = {
     },
     "AgentSpawnParams": {
         *("urdf_path", "motion_mode", "use_fixed_base", "controller", "plugins", "max_linear_vel"),
-        *("max_linear_accel", "max_angular_vel", "max_angular_accel"),
+        *("max_linear_accel", "max_angular_vel", "max_angular_accel", "ik_params", "joint_tolerance"),
     },
     "ControllerParams": {
         *("max_linear_vel", "max_linear_accel", "max_angular_vel", "max_angular_accel", "cmd_vel_timeout"),

@@ -218,6 +218,29 @@ def test_13_clearing_the_actions_stops_the_robot(sim: Sim) -> None:
     assert not agent.is_moving
 
 
+def test_14_joint_targets_that_make_no_sense_fail(sim: Sim) -> None:
+    arm = fs.Agent.from_urdf("panda", at(0, 0, 0), use_fixed_base=True, sim_core=sim)
+    for targets in ({"panda_joint1": 10.0}, [0.0, 0.0], {"elbow": 0.0}):
+        action = fs.JointAction(targets)
+        arm.add_action(action)
+        steps(sim, 2)
+        assert action.status is fs.ActionStatus.FAILED
+        assert action.error_message
+    arm.set_joint_target(0, 10.0)
+    steps(sim, 100)
+    assert arm.get_joint_state(0)[0] == arm.get_joint_limits(0)[1]
+
+
+def test_15_velocities_of_joints_are_true(sim: Sim) -> None:
+    arm = fs.Agent.from_urdf("panda", at(0, 0, 0), use_fixed_base=True, sim_core=sim)
+    arm.set_joint_target(0, 1.0)
+    before = arm.get_joint_state(0)[0]
+    steps(sim, 1)
+    position, velocity = arm.get_joint_state(0)
+    assert velocity == pytest.approx((position - before) / sim.params.timestep)
+    assert velocity > 1.0
+
+
 def test_16_pick_looks_around_the_robot_by_default(sim: Sim) -> None:
     agent, box = robot(sim), thing(sim, "box", 0.8)
     pick = fs.parse_action_goal("pick", '{"search_radius": 1.0, "use_approach": false}')
