@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,20 @@ def test_a_running_simulation_ends_where_its_world_stops() -> None:
 def test_what_is_wrong_is_said_with_its_place(config: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         World_from_config(config).setup()
+
+
+def test_what_is_wrong_in_a_file_is_said_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("sizes: [1, 1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"w.yaml: sizes: unknown key. Did you mean 'size'"):
+        World_from_config(path)
+    path.write_text("agents: [MazeAgents]\n", encoding="utf-8")
+    world = World_from_config(path)
+    with pytest.raises(ConfigError, match=r"w.yaml: agents\[0\]: unknown agent 'MazeAgents'"):
+        world.setup()
+    path.write_text("swarm: 3\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"w.yaml: swarm: must be a mapping"):
+        World_from_config(path)
 
 
 def test_actions_that_are_not_numbers_for_all_are_refused() -> None:

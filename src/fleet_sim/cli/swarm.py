@@ -50,14 +50,13 @@ def execute(args: argparse.Namespace) -> int:
     config = world_config(args.config, args.set, args.seed)
     # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.swarm import simulate
-    from fleet_sim.swarm.drawing import save_picture
+    from fleet_sim.swarm.drawing import check_picture_path, save_picture
     from fleet_sim.swarm.world import World_from_config
 
-    try:
-        world = World_from_config(config)
-        world.setup()
-    except ConfigError as error:
-        raise _in_file(error, args.config) from error
+    if args.picture:
+        check_picture_path(args.picture)
+    world = World_from_config(config, source=args.config)
+    world.setup()
     with world:
         steps = args.steps
         if steps is None and not args.show and world.config.stop_at is None:
@@ -82,12 +81,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
     """Return the world in the file `name` with settings KEY=VALUE put in; raises ConfigError."""
-    from fleet_sim.swarm.world import world_in
+    from fleet_sim.swarm.world import naming, world_in
 
-    try:
+    with naming(name):
         config = world_in(load_mapping(resolve_config(name)))
-    except ConfigError as error:
-        raise error if error.source else _in_file(error, name) from error
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals:
@@ -96,10 +93,6 @@ def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, 
     if seed is not None:
         config["seed"] = seed
     return config
-
-
-def _in_file(error: ConfigError, name: str) -> ConfigError:
-    return ConfigError(str(error).removeprefix(f"{error.path}: "), source=name, path=error.path)
 
 
 def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 WALL_COLOUR: Colour = (60, 60, 60)
 SENSOR_COLOUR: Colour = (205, 205, 205)
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+"""Endings of files of pictures."""
+
 SMOOTH = 2
 """Pictures are drawn so many times as large, and made smaller, for smooth lines."""
 
@@ -131,5 +135,20 @@ def picture(world: RectangularWorld, width: int = 500, height: int | None = None
 
 
 def save_picture(world: RectangularWorld, path: str | Path, width: int = 500) -> None:
-    """Write a picture of `world` as it is now; the ending of `path` says the format."""
+    """Write a picture of `world` as it is now; the ending of `path` says the format, see `check_picture_path`."""
+    check_picture_path(path)
     picture(world, width).image.save(path)
+
+
+def check_picture_path(path: str | Path) -> None:
+    """Raise InvalidValueError unless a picture can be written to `path`: its folder is there, its ending is known."""
+    check_path(path, PICTURES)
+
+
+def check_path(path: str | Path, endings: Sequence[str]) -> None:
+    """Raise InvalidValueError unless the folder of `path` is there and its ending is one of `endings`."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise InvalidValueError(f"path: there is no folder {str(file.parent)!r}")
+    if file.suffix.lower() not in endings:
+        raise InvalidValueError(f"cannot write to {str(path)!r}: the ending must be one of {', '.join(endings)}")

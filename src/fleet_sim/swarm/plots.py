@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.swarm.base import Subscriber, positive
+from fleet_sim.swarm.drawing import check_path
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.world import RectangularWorld
+
+ENDINGS = (".png", ".svg", ".pdf", ".jpg")
+"""Of the files a plot is written to."""
 
 MOST_POINTS = 4000
 """Beyond these, every other point is dropped and points are taken half as often."""
@@ -33,8 +37,8 @@ class MetricPlot(Subscriber):
         if path is None and not live:
             raise InvalidValueError("a plot needs a path, or live: true")
         self.path = None if path is None else Path(path)
-        if self.path is not None and not self.path.parent.is_dir():
-            raise InvalidValueError(f"path: there is no folder {str(self.path.parent)!r}")
+        if self.path is not None:
+            check_path(self.path, ENDINGS)
         self.metrics = metrics
         self.every = positive(every, "every")
         self.live = live

@@ -7,7 +7,8 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,6 +69,8 @@ class RectangularWorld(Roster):
         self.traces = Traces(self)
         self.is_set_up = False
         """Whether `setup` was called."""
+        self.source = ""
+        """The file it comes from, for messages."""
         self._conditions: list[Condition] = []
         if self.config.stop_at is not None:
             _at("stop_at", self.stop_when, self.config.stop_at)
@@ -90,6 +93,10 @@ class RectangularWorld(Roster):
         if self.is_set_up:
             raise StateError("setup() was called already; reset() goes back to the start")
         self.is_set_up = True
+        with naming(self.source):
+            self._fill(step_spawners)
+
+    def _fill(self, step_spawners: bool) -> None:
         config = self.config
         for key, entry in _each("goals", config.goals):
             self.goals.append(_at(key, registry.make, "goal", entry, Goal))
@@ -104,9 +111,8 @@ class RectangularWorld(Roster):
         if step_spawners:
             self._stepper.run_spawners()
         for key, entry in _each("subscribers", config.subscribers):
-            self.subscribers.append(
-                entry if callable(entry) else _at(key, registry.make, "subscriber", entry, Subscriber)
-            )
+            function = callable(entry) and not isinstance(entry, type)
+            self.subscribers.append(entry if function else _at(key, registry.make, "subscriber", entry, Subscriber))
         for condition in self._conditions:
             _at("stop_at", condition.check)
 
@@ -249,21 +255,41 @@ class RectangularWorld(Roster):
 
 
 def World_from_config(
-    config: WorldConfig | Mapping[str, Any] | str | Path, sim: MultiRobotSimulationCore | None = None
+    config: WorldConfig | Mapping[str, Any] | str | Path,
+    sim: MultiRobotSimulationCore | None = None,
+    *,
+    source: str = "",
 ) -> RectangularWorld:
     """Return the world that a configuration describes, not set up yet: a mapping, a WorldConfig, or a YAML file.
 
     Its `type` names the world's class; without one it is a RectangularWorld. A file may also be a scenario with a
-    section `swarm`. Raises ConfigError.
+    section `swarm`. `source` is the file that a mapping comes from, for messages. Raises ConfigError.
     """
     if isinstance(config, (str, Path)):
-        config = world_in(load_mapping(config))
+        source = str(config)
+        config = load_mapping(config)
+        with naming(source):
+            config = world_in(config)
     if isinstance(config, WorldConfig):
         return RectangularWorld(config, sim)
-    cls, params = registry.split("world", {"type": "RectangularWorld", **config})
-    if not issubclass(cls, RectangularWorld):
-        raise InvalidValueError(f"world: {cls.__name__} does not derive from RectangularWorld")
-    return cls(params, sim)
+    with naming(source):
+        cls, params = registry.split("world", {"type": "RectangularWorld", **config})
+        if not issubclass(cls, RectangularWorld):
+            raise ConfigError(f"{cls.__name__} does not derive from RectangularWorld", path="type")
+        world = cls(params, sim)
+    world.source = source
+    return world
+
+
+@contextmanager
+def naming(source: str) -> Iterator[None]:
+    """Let errors name the file `source`, where they do not name one themselves."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.source or not source:
+            raise
+        raise ConfigError(str(error).removeprefix(f"{error.path}: "), source=source, path=error.path) from error
 
 
 def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
