@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import Floats
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, Group, Metric, RectangularWorld, Sensor, SwarmAgent
 
@@ -67,6 +68,40 @@ def test_a_fault_is_raised_in_a_world_of_its_own_and_counted_in_a_simulation() -
     # It stands still in the step in which it had no idea.
     assert world.population[0].x_pos == pytest.approx(1.5)
     assert sim.guard.counts == {"controller (Wild.act)": 1}
+
+
+def test_a_fault_of_one_agent_is_its_own() -> None:
+    class Half(Controller):
+        def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
+            if agent.name == "bad":
+                raise RuntimeError("no idea")
+            return 1.0, 0.0
+
+    for update in ("together", "in_turn"):
+        sim, world = simulation(agent(Half, name="good"), agent(Half, name="bad", position=[1, 3]), update=update)
+        sim.step_once()
+        assert world.everyone.linear.tolist() == [1.0, 0.0]
+        assert sim.guard.total == 1
+
+
+def test_a_controller_that_returns_nothing_is_told_so() -> None:
+    class Forgetful(Controller):
+        def get_actions(self, agent: SwarmAgent) -> Any:
+            pass
+
+    world = RectangularWorld({"agents": [agent(Forgetful, name="a")]})
+    with pytest.raises(InvalidValueError, match=r"Forgetful.get_actions: expected two numbers for <MazeAgent a>, got"):
+        world.evaluate(1)
+
+
+def test_an_array_of_two_is_an_action() -> None:
+    class Numpy(Controller):
+        def get_actions(self, agent: SwarmAgent) -> Any:
+            return np.array([0.0, 0.0])
+
+    world = RectangularWorld({"agents": [agent(Numpy)]})
+    world.evaluate(2)
+    assert world.steps == 2
 
 
 def test_removing_from_the_simulation_removes_from_the_world() -> None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
     from fleet_sim.swarm.world import RectangularWorld
 
-_NOTHING = (float("nan"), float("nan"))
+_STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
+"""Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
 HISTORY_SIZE = 100
 """How many values a metric remembers where it is not told."""
@@ -73,14 +74,24 @@ class Controller(Component):
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2) of the agents of `group`; a row of NaN leaves an agent to other commands."""
-        # An agent that another one has removed meanwhile decides nothing.
-        actions = [agent.controller.get_actions(agent) if agent.is_alive else _NOTHING for agent in group.agents]
+        actions = [_decision(agent, group) if agent.is_alive else _NOTHING for agent in group.agents]
         return np.array(actions, np.float64).reshape(len(group), 2)
 
     def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
         """Return the action of one agent."""
         first, second = self.act(agent.alone())[0].tolist()
         return first, second
+
+
+def _decision(agent: SwarmAgent, group: Group) -> Any:
+    """Return the action of one agent: it stands still where its controller fails and that is survived."""
+    guard = group.world.sim.guard
+    faults = guard.total
+    action = guard.call("controller", agent.controller.get_actions, agent)
+    if action is None and guard.total == faults:
+        name = type(agent.controller).__name__
+        raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
+    return _STILL if action is None else action
 
 
 class Sensor(Component):
@@ -101,11 +112,11 @@ class Sensor(Component):
 
     def sense(self, group: Group) -> AnyArray:
         """Return the readings (N, ...) of the agents of `group`, in their order."""
-        index = group.sensors.index(self)
+        index, guard = group.sensors.index(self), group.world.sim.guard
         readings = []
         for agent in group.agents:
             sensor = agent.sensors[index]
-            reading = sensor.step(agent) if agent.is_alive else None
+            reading = guard.call("sensor", sensor.step, agent) if agent.is_alive else None
             if reading is not None:
                 sensor.current_state = reading
             readings.append(sensor.current_state)
