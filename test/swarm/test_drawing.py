@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -16,6 +17,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.base import Controller, Metric
+from fleet_sim.swarm.canvas import Colour
 from fleet_sim.swarm.drawing import picture
 from fleet_sim.swarm.groups import Group
 from fleet_sim.swarm.plots import MetricPlot
@@ -62,6 +64,42 @@ def test_a_picture_shows_the_world_where_it_is() -> None:
     assert x == pytest.approx(200 + (1 - 5) * 37.6, abs=2)
     assert y == pytest.approx(100 - (2 - 2.5) * 37.6, abs=2)
     assert rgb[3, 3].tolist() == [0, 0, 60]
+
+
+class Notes:
+    """A canvas of the user's own that notes what is drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Any] = []
+
+    def clear(self, colour: Colour) -> None:
+        self.drawn = ["clear"]
+
+    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+        self.drawn.append(("polygon", len(points), outline))
+
+    def circle(
+        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
+    ) -> None:
+        self.drawn.append(("circle", radius))
+
+    def line(self, points: Floats, colour: Colour) -> None:
+        self.drawn.append("line")
+
+    def text(self, lines: list[str], colour: Colour) -> None:
+        self.drawn.append("text")
+
+
+def test_objects_are_drawn_before_agents() -> None:
+    world = red_world(
+        objects=[{"type": "StaticObject", "points": [[0, 0], [1, 0], [0, 1]], "body_color": [1, 2, 3]}],
+        goals=[{"type": "circle", "position": [2, 2], "radius": 0.7}],
+    )
+    canvas = Notes()
+    world.draw(canvas)
+    world.draw(canvas)
+    goal, agent = ("circle", 0.7), ("circle", 0.5)
+    assert canvas.drawn == ["clear", goal, ("polygon", 4, (60, 60, 60)), ("polygon", 3, (1, 2, 3)), agent, "line"]
 
 
 def test_a_gif_shows_it_moving(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def picture(world: RectangularWorld, width: int = 500, height: int | None = None
         raise InvalidValueError(f"width: a picture has 16 pixels or more, got {width!r}")
     tall = round(width * world.config.size[1] / world.config.size[0]) if height is None else height
     canvas = PictureCanvas(Frame(world, width, max(tall, 16)))
-    draw_world(world, canvas)
+    world.draw(canvas)
     return canvas
 
 

@@ -11,6 +11,7 @@ import copy
 import json
 import multiprocessing
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +25,7 @@ import yaml
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, missing_extra, unknown_name
+from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
 from fleet_sim.swarm.world import World_from_config, world_in
 
@@ -114,7 +116,7 @@ class Outcome:
 def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     """Return a search from a YAML file or a mapping; raises ConfigError naming what is wrong.
 
-    The file of the world is relative to the search's.
+    The file of the world is beside the search's, or a shipped one.
     """
     source, folder = "", Path()
     if isinstance(config, (str, Path)):
@@ -122,7 +124,8 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     settings = read(EvolveConfig, config, source=source)
     world = settings.world
     if isinstance(world, str):
-        world = load_mapping(folder / world)
+        beside = folder / world
+        world = load_mapping(beside if beside.is_file() else resolve_config(world))
     if not isinstance(world, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {world!r}", source=source, path="world")
     if not settings.parameters:
@@ -269,13 +272,18 @@ def _mapper(processes: int) -> Iterator[Callable[[list[tuple[Any, ...]]], list[f
         return
     # Fresh processes: what a parent holds, such as threads of ROS, does not come along.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_begin_worker, initargs=(list(sys.path),)) as pool:
+    pool = ProcessPoolExecutor(processes, context, initializer=_begin_worker, initargs=(list(sys.path),))
+    try:
         yield lambda jobs: list(pool.map(trial, *zip(*jobs, strict=True)))
+    finally:
+        # Ctrl-C waits for the trials that are running, not for those that were to come.
+        pool.shutdown(cancel_futures=True)
 
 
 def _begin_worker(path: list[str]) -> None:
-    """Let a worker find the modules its parent finds."""
+    """Let a worker find the modules its parent finds, and leave Ctrl-C to the parent."""
     sys.path[:] = path
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 # ---- the log and the result ------------------------------------------------------------------------------------------

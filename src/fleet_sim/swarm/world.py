@@ -25,7 +25,9 @@ from fleet_sim.swarm import population, registry
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.base import Metric, Spawner, Subscriber
+from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.drawing import draw_world
 from fleet_sim.swarm.memory import SwarmMemory
 from fleet_sim.swarm.regions import Goal
 from fleet_sim.swarm.roster import Roster, rows_of
@@ -129,6 +131,10 @@ class RectangularWorld(Roster):
                 break
             self.step()
         return dict(metric.out_average() for metric in self.metrics)
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw the world as it is now: see `draw_world`. A world of another kind may draw more."""
+        draw_world(self, canvas)
 
     def reset(self) -> None:
         """Go back to the moment before the first step, with the same random streams."""

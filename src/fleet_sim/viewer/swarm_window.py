@@ -11,7 +11,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.errors import StateError
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.canvas import Colour
-from fleet_sim.swarm.drawing import Frame, draw_world
+from fleet_sim.swarm.drawing import Frame
 from fleet_sim.swarm.player import HELP, Event
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -85,7 +85,7 @@ class SwarmWindow:
 
     def show(self, world: RectangularWorld, lines: list[str], selected: list[SwarmAgent]) -> None:
         """Draw the world, with lines of text and the selected agents marked."""
-        draw_world(world, self._canvas)
+        world.draw(self._canvas)
         for agent in selected:
             self._canvas.circle(agent.position, 1.3 * agent.radius, outline=MARK)
         self._canvas.text(lines, (20, 20, 20) if sum(world.config.background_color) > 380 else (235, 235, 235))
