@@ -1,4 +1,4 @@
-"""Make the pictures of the documents: every bundled robot, and what a camera sees, in docs/pictures.
+"""Make the pictures of the documents: every bundled robot, and what a camera sees, in docs/images.
 
 Run: python examples/pictures.py [FOLDER]
 """
@@ -117,7 +117,7 @@ def overview(size: tuple[int, int]) -> Image:
 def main() -> None:
     """Write all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs" / "pictures")
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs" / "images")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {name: portrait(path, (240, 200)) for name, path in sorted(fs.discover_models("local").items())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -239,3 +240,22 @@ def test_two_renderers_do_not_disturb_each_other(make_scene: MakeScene, make: Ma
 def test_impossible_shots_are_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidValueError, match=words):
         Shot.checked(LENS, *look((0.0, 0.0, 0.0)), **settings)  # type: ignore[arg-type]
+
+
+def test_any_thread_may_take_pictures(make_scene: MakeScene, make: Make) -> None:
+    scene = make_scene()
+    scene.spawn([3.0, 0.0, 0.0], CUBE)
+    renderer = make(scene, "opengl")
+    depths = []
+
+    def take() -> None:
+        depth = renderer.render(shot((0.0, 0.0, 0.0))).depth
+        assert depth is not None
+        depths.append(float(depth[120, 160]))
+
+    for _ in range(2):
+        take()
+        thread = Thread(target=take)
+        thread.start()
+        thread.join()
+    assert depths == pytest.approx([2.5] * 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,6 +39,9 @@ class GlRenderer:
         self.floor = floor
         self._scene = Scene(world)
         self._context = make_context()
+        # Whoever made the renderer may forget to close it: a simulation that is dropped does.
+        self._release = weakref.finalize(self, self._context.release)
+        self._release.atexit = False
         self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
         self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
         self._templates_of: InstanceTable | None = None
@@ -67,7 +71,7 @@ class GlRenderer:
         """Free what the pictures needed; may be called again."""
         self._targets.clear()
         self._meshes.clear()
-        self._context.release()
+        self._release()
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 
