@@ -44,7 +44,8 @@ EXPECTED = {
     ),
     "AgentManager": (
         "spawn_agents_grid spawn_agents_grid_mixed spawn_agent_grid_counts register_callback set_goal_pose "
-        "set_goal_pose_by_body_id set_goal_pose_by_object_id set_goal_pose_all set_joints_targets_all add_action_all add_action_sequence_all "
+        "set_goal_pose_by_body_id set_goal_pose_by_object_id set_goal_pose_all set_joints_targets_all add_action_all "
+        "add_action_sequence_all "
         "stop_all get_moving_count"
     ),
     "Action": "start update is_complete stop execute reset cancel get_duration",
