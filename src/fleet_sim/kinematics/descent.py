@@ -10,13 +10,13 @@ from fleet_sim.kinematics.params import IKParams
 
 ARM = 0.3
 """Metres that count as much as one radian."""
-STRIDE = 0.7
+STRIDE = 1.0
 """The most a joint is moved by one step, in rad or m."""
 DAMPING, LEAST_DAMPING = 0.2, 1e-5
 """Damping per squared error, and the least there is, in m2."""
 PATIENCE = 8
 """Steps that may go by without getting nearer."""
-PROGRESS = 0.01
+PROGRESS = 1e-3
 """The part of the error that must go for a step to have got nearer."""
 
 
@@ -37,26 +37,39 @@ class Descent:
         best, reached = q.copy(), np.full((2, count), np.inf)
         under_way, squares, waits = np.arange(count), np.full(count, np.inf), np.zeros(count, np.int64)
         for step in range(self._steps + 1):
-            position, turned = self._end.move(q)
-            errors = targets - position
+            position = self._end.move(q)
+            errors, sizes = self._errors(position, targets, axes)
+            now = sizes[0] * sizes[0]
             if axes is not None:
-                errors = np.concatenate((errors, ARM * turn_between(turned, axes)))
-            sizes = np.stack((norm(errors[:3]), norm(errors[3:]) / ARM if axes is not None else np.zeros(len(waits))))
-            now = (sizes[0] * sizes[0]) + (ARM * ARM) * (sizes[1] * sizes[1])
+                now += (ARM * ARM) * (sizes[1] * sizes[1])
             better = np.flatnonzero(now < squares)
             best[:, under_way[better]], reached[:, under_way[better]] = q[:, better], sizes[:, better]
-            waits = np.where(now < (1.0 - PROGRESS) * squares, 0, waits + 1)
-            squares = np.minimum(now, squares)
-            on_mask = (sizes > self._residual).any(axis=0) & (waits < PATIENCE)
-            if step == self._steps or not len(self._free) or not on_mask.any():
+            waits += 1
+            waits[now < (1.0 - PROGRESS) * squares] = 0
+            np.minimum(now, squares, out=squares)
+            on_mask = (sizes[0] > self._residual) | (sizes[1] > self._residual)
+            on_mask &= waits < PATIENCE
+            on = np.flatnonzero(on_mask)
+            if step == self._steps or not len(self._free) or not len(on):
                 break
             jacobian = self._end.jacobian(position, turns=axes is not None)
-            if not on_mask.all():
-                q, jacobian, errors, now = q[:, on_mask], jacobian[..., on_mask], errors[:, on_mask], now[on_mask]
-                under_way, squares, waits = under_way[on_mask], squares[on_mask], waits[on_mask]
-                targets, axes = targets[:, on_mask], None if axes is None else axes[..., on_mask]
+            if len(on) < len(on_mask):
+                q, jacobian, errors, now = q[:, on], jacobian[..., on], errors[:, on], now[on]
+                under_way, squares, waits = under_way[on], squares[on], waits[on]
+                targets, axes = targets[:, on], None if axes is None else axes[..., on]
             q = self._moved(q, jacobian, errors, now)
         return best, reached
+
+    def _errors(self, position: Floats, targets: Floats, axes: Floats | None) -> tuple[Floats, Floats]:
+        """Return what is missing, in m (3 or 6, N), and how much that is in m and rad, (2, N)."""
+        errors = targets - position
+        sizes = np.zeros((2, errors.shape[1]))
+        sizes[0] = norm(errors)
+        if axes is None:
+            return errors, sizes
+        turns = turn_between(self._end.axes(), axes)
+        sizes[1] = norm(turns)
+        return np.concatenate((errors, ARM * turns)), sizes
 
     def _moved(self, q: Floats, jacobian: Floats, errors: Floats, squares: Floats) -> Floats:
         """Return the joint values (K, N) after one step against `errors` (3 or 6, N)."""
@@ -64,9 +77,10 @@ class Descent:
         if len(errors) > 3:
             jacobian[3:] *= ARM
         values = q[free]
-        pull = _pulled(jacobian, errors)
-        stuck_mask: Bools = ((values <= lower) & (pull < 0.0)) | ((values >= upper) & (pull > 0.0))
-        if stuck_mask.any():
+        low_mask, high_mask = values <= lower, values >= upper
+        if low_mask.any() or high_mask.any():
+            pull = _pulled(jacobian, errors)
+            stuck_mask: Bools = (low_mask & (pull < 0.0)) | (high_mask & (pull > 0.0))
             jacobian *= ~stuck_mask
         damped = _products(jacobian)
         damping = DAMPING * squares + LEAST_DAMPING
@@ -75,8 +89,13 @@ class Descent:
         change = _pulled(jacobian, solve_definite(damped, errors.copy()))
         largest = np.abs(change).max(axis=0)
         change *= STRIDE / np.maximum(largest, STRIDE)
+        change += values
+        np.maximum(change, lower, out=change)
+        np.minimum(change, upper, out=change)
+        if len(free) == len(q):
+            return change
         moved = q.copy()
-        moved[free] = np.clip(values + change, lower, upper)
+        moved[free] = change
         return moved
 
 

@@ -6,26 +6,46 @@ alone, in the same order: the bits of a robot do not depend on how many are comp
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kinematics.tree import Tree
 
 ORIGIN = 3
 """The column of a frame that holds its origin; those before are its axes."""
-CHUNK = 256
+CHUNK = 1024
 """Robots computed at once: what is worked on stays in the processor's cache."""
+
+
+class _Level(NamedTuple):
+    """Bodies of one depth: views of their frames, of those of their parents, and of how they follow from these.
+
+    `gathered` is where the frames of several parents are copied to, None where there is one: that is a view. The
+    frames of the others are columns and origins.
+    """
+
+    parents: Ints
+    gathered: Floats | None
+    above: tuple[Floats, ...]
+    steps: tuple[Floats, ...]
+    frames: Floats
+    origins: Floats
+    work: Floats
 
 
 class Forward:
     """The forward kinematics of one tree.
 
-    It keeps its working memory: with a thousand robots, getting new memory takes longer than the arithmetic.
+    It keeps its working memory, and views of it: with a thousand robots getting new memory takes longer than the
+    arithmetic, with one robot getting views does.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._capacity = 0
+        self._capacity = self._viewed = 0
+        self._levels: list[_Level] = []
 
     def frames(self, q: Floats) -> Floats:
         """Return the frames (3, 4, B + 1, N) of all bodies in the base, for joint values `q` (N, B).
@@ -38,46 +58,81 @@ class Forward:
         values = q.T
         for start in range(0, robots, CHUNK):
             stop = min(start + CHUNK, robots)
-            self._compute(values[:, start:stop], self._frames[:, :, :, start:stop])
-        return self._frames[:, :, :, :robots]
+            self._compute(values[:, start:stop])
+            if robots > CHUNK:
+                self._frames[:, :, :, start:stop] = self._part_frames[..., : stop - start]
+        return (self._frames if robots > CHUNK else self._part_frames)[..., :robots]
 
-    def _compute(self, values: Floats, frames: Floats) -> None:
-        tree, robots = self.tree, values.shape[1]
-        turned = np.take(values, tree.slots, axis=0, out=self._turned[:, :robots])
-        wave, part, steps = self._wave[:, :robots], self._part[..., :robots], self._steps[..., :robots]
-        joint_frames(tree, turned, wave, part, steps)
-        for depth, level in enumerate(tree.levels):
-            here, step, more = frames[:, :, level], steps[:, :, level], part[:, :, level]
+    def _compute(self, values: Floats) -> None:
+        """Compute the frames of up to CHUNK robots."""
+        robots = values.shape[1]
+        if robots != self._viewed:
+            self._view(robots)
+        np.take(values, self.tree.slots, axis=0, out=self._turned)
+        self._step()
+        for depth, (parents, gathered, above, steps, frames, origins, work) in enumerate(self._levels):
             if depth == 0:
-                here[:] = step
+                frames[:] = steps[3]
                 continue
-            parents = tree.parents[level]
-            # One body is a view, several are copied.
-            above = frames[:, :, parents[0], None] if len(parents) == 1 else frames[:, :, parents]
-            np.multiply(above[:, 0, None], step[0], out=here)
-            here += np.multiply(above[:, 1, None], step[1], out=more)
-            here += np.multiply(above[:, 2, None], step[2], out=more)
-            here[:, ORIGIN] += above[:, ORIGIN]
+            if gathered is not None:
+                np.take(self._placed, parents, axis=2, out=gathered, mode="wrap")
+            x, y, z, origin = above
+            along_x, along_y, along_z, _ = steps
+            np.multiply(x, along_x, out=frames)
+            np.multiply(y, along_y, out=work)
+            np.add(frames, work, out=frames)
+            np.multiply(z, along_z, out=work)
+            np.add(frames, work, out=frames)
+            np.add(origins, origin, out=origins)
+
+    def _step(self) -> None:
+        """Compute the frame of each body in its parent body."""
+        tree, axes, work = self.tree, self._steps[:, :ORIGIN], self._work[:, :ORIGIN]
+        np.multiply(tree.sine[:, :ORIGIN], np.sin(self._turned, out=self._wave), out=axes)
+        np.multiply(tree.cosine[:, :ORIGIN], np.cos(self._turned, out=self._wave), out=work)
+        np.add(axes, work, out=axes)
+        np.add(axes, tree.still[:, :ORIGIN], out=axes)
+        # Where nothing slides origins stay as they were put in `_view`.
+        if tree.slides:
+            origins = self._steps[:, ORIGIN]
+            np.multiply(tree.slide[:, ORIGIN], self._turned, out=origins)
+            np.add(origins, tree.still[:, ORIGIN], out=origins)
+
+    def _view(self, robots: int) -> None:
+        """Prepare for that many robots in a chunk."""
+        self._viewed = robots
+        self._turned, self._wave = self._all_values[:, :, :robots]
+        self._work, self._steps = self._all_work[..., :robots]
+        self._placed = self._part_frames[..., :robots]
+        self._steps[:, ORIGIN] = self.tree.still[:, ORIGIN]
+        self._levels = []
+        for level in self.tree.levels:
+            parents = self.tree.parents[level]
+            several = len(parents) > 1
+            gathered = np.empty((3, 4, len(parents), robots)) if several else None
+            above = gathered if gathered is not None else self._placed[:, :, parents[0], None]
+            step, here = self._steps[:, :, level], self._placed[:, :, level]
+            self._levels.append(
+                _Level(
+                    parents,
+                    gathered,
+                    (above[:, 0, None], above[:, 1, None], above[:, 2, None], above[:, ORIGIN]),
+                    (step[0], step[1], step[2], step),
+                    here,
+                    here[:, ORIGIN],
+                    self._work[:, :, level],
+                )
+            )
 
     def _reserve(self, robots: int) -> None:
         bodies, chunk = len(self.tree.parents), min(robots, CHUNK)
-        self._capacity = robots
-        self._frames = np.zeros((3, 4, bodies + 1, robots))
-        self._frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
-        self._turned, self._wave = np.empty((bodies, chunk)), np.empty((bodies, chunk))
-        self._part, self._steps = np.empty((3, 4, bodies, chunk)), np.empty((3, 4, bodies, chunk))
-
-
-def joint_frames(tree: Tree, values: Floats, wave: Floats, part: Floats, out: Floats) -> None:
-    """Write the frame of each body in its parent body (3, 4, B, N) to `out`, for joint values (B, N) in body order.
-
-    `wave` (B, N) and `part` (3, 4, B, N) are for intermediate results.
-    """
-    np.multiply(tree.sine, np.sin(values, out=wave), out=out)
-    out += np.multiply(tree.cosine, np.cos(values, out=wave), out=part)
-    out += tree.still
-    if tree.slides:
-        out[:, ORIGIN] += np.multiply(tree.slide[:, ORIGIN], values, out=part[:, ORIGIN])
+        self._capacity, self._viewed = robots, 0
+        self._part_frames = np.zeros((3, 4, bodies + 1, chunk))
+        self._part_frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
+        if robots > CHUNK:
+            self._frames = np.zeros((3, 4, bodies + 1, robots))
+        self._all_values = np.empty((2, bodies, chunk))
+        self._all_work = np.empty((2, 3, 4, bodies, chunk))
 
 
 def orientations(frames: Floats) -> Floats:

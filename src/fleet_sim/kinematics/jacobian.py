@@ -19,25 +19,32 @@ class EndEffector:
     def __init__(self, tree: Tree, link: int, free: Ints) -> None:
         self._forward = Forward(tree)
         self._body = int(tree.link_body[link])
-        self._offset = tree.link_position[link]
+        self._offset = [(axis, part) for axis, part in enumerate(tree.link_position[link].tolist()) if part]
         self._turn = quaternions.to_matrices(tree.link_orientation[[link]])[0]
-        self._free = free
+        # A span of bodies is a view, others are copied.
+        span = len(free) > 0 and int(free[-1]) - int(free[0]) == len(free) - 1
+        self._free: Ints | slice = slice(int(free[0]), int(free[-1]) + 1) if span else free
         self._axis = tree.axis[:, free]
         self._turning = tree.turning[free]
         self._slides = bool((self._turning == 0.0).any())
         self._frames: Floats = np.empty((3, 4, 0, 0))
 
-    def move(self, q: Floats) -> tuple[Floats, Floats]:
-        """Take joint values (K, N); return where the link is then (3, N), and its axes (3, 3, N)."""
+    def move(self, q: Floats) -> Floats:
+        """Take joint values (K, N); return where the link is then, (3, N)."""
         frames = self._frames = self._forward.frames(q.T)
-        frame, offset = frames[:, :, self._body], self._offset
-        position = frame[:, ORIGIN] + frame[:, 0] * offset[0]
-        position += frame[:, 1] * offset[1]
-        position += frame[:, 2] * offset[2]
+        frame = frames[:, :, self._body]
+        position = frame[:, ORIGIN].copy()
+        for axis, offset in self._offset:
+            position += frame[:, axis] * offset
+        return position
+
+    def axes(self) -> Floats:
+        """Return the axes (3, 3, N) of the link moved last."""
+        frame = self._frames[:, :, self._body]
         axes = frame[:, 0, None] * self._turn[0, :, None]
         axes += frame[:, 1, None] * self._turn[1, :, None]
         axes += frame[:, 2, None] * self._turn[2, :, None]
-        return position, axes
+        return axes
 
     def jacobian(self, position: Floats, *, turns: bool) -> Floats:
         """Return how the link moved last goes with each free joint: (3, F, N), with `turns` also turns, (6, F, N)."""

@@ -28,7 +28,8 @@ class Tree(NamedTuple):
     `bodies` (B,) the body of each joint value.
 
     A body's frame in its parent's is the matrix `still + sine * sin(q) + cosine * cos(q) + slide * q`: three columns of
-    axes and one for the origin, so (3, 4). `axis` (3) is the joint's axis in the body's own frame, `turning` 1 for
+    axes and one for the origin, so (3, 4). `slides` says whether
+    some joint is prismatic. `axis` (3) is the joint's axis in the body's own frame, `turning` 1 for
     joints that turn, else 0. These arrays are laid out by component, body and (one) robot, to broadcast over robots.
 
     `link_body` (J + 1,) says which body each link is part of, `link_position` (J + 1, 3) and `link_orientation`
@@ -43,16 +44,12 @@ class Tree(NamedTuple):
     sine: Floats
     cosine: Floats
     slide: Floats
+    slides: bool
     axis: Floats
     turning: Floats
     link_body: Ints
     link_position: Floats
     link_orientation: Floats
-
-    @property
-    def slides(self) -> bool:
-        """Whether some joint is prismatic."""
-        return bool(self.slide.any())
 
 
 @lru_cache(maxsize=256)
@@ -104,6 +101,7 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
         sine=_by_component(_framed(_product(matrices, _cross_matrices(axes)) * spun)),
         cosine=_by_component(_framed(_product(matrices, np.eye(3) - along) * spun)),
         slide=_by_component(slide),
+        slides=bool(sliding.any()),
         axis=_by_component(axes),
         turning=turning[:, None],
         link_body=link_body,
