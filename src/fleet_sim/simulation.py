@@ -25,7 +25,7 @@ from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.blocking_system import BlockingSystem
-from fleet_sim.collision.broad import BroadPhase
+from fleet_sim.collision.broad import BroadPhase, candidate_pairs
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
@@ -51,6 +51,7 @@ from fleet_sim.facade.view import ViewFacade
 from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.modes import CollisionDetectionMethod
+from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.laws import install_laws
@@ -178,6 +179,7 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
+        self.avoidance = AvoidanceSystem(world, candidate_pairs)
         context = SensorContext(
             world, self._mirror, lambda: self.collisions.pairs, params.gravity, params.camera_budget
         )
@@ -284,8 +286,11 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.world.hooks.run_controllers(self.world.handles, dt)
 
     def _move(self, dt: float) -> None:
+        self.avoidance.before(dt)
         self.blocking.before()
-        done, blocked = self.blocking.after(self.motion.advance(self.world, dt))
+        ended = self.motion.advance(self.world, dt)
+        self.avoidance.after()
+        done, blocked = self.blocking.after(ended)
         arrived = self.motion.settle(self.world, done)
         if self._watched:
             # Whoever looks from here on sees what is carried where its carrier is.

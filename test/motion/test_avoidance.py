@@ -64,6 +64,21 @@ def test_discs_that_overlap_part() -> None:
     assert nearest_gap(x, y) >= 0.6 - 1e-6
 
 
+def test_discs_that_overlap_need_not_part() -> None:
+    x, y, still = np.array([0.0, 0.4]), np.zeros(2), np.zeros(2)
+    for wanted, expected in (([1.0, -1.0], [0.0, 0.0]), ([-0.5, 0.3], [-0.5, 0.3])):
+        vx, _ = avoiding_velocities(
+            discs(x, y, still, still),
+            every_pair(2),
+            (np.array(wanted), still),
+            np.ones(2),
+            horizon=2.0,
+            dt=DT,
+            push_apart=False,
+        )
+        assert vx.tolist() == pytest.approx(expected, abs=0.01)
+
+
 def test_who_does_not_yield_goes_on_and_the_other_makes_all_of_the_way() -> None:
     x, y = np.array([0.0, 3.0]), np.zeros(2)
     vx, vy = np.array([1.0, -1.0]), np.zeros(2)
@@ -84,9 +99,10 @@ def test_without_anything_in_the_way_wishes_are_kept_to_the_bit() -> None:
     assert (vx.tolist(), vy.tolist()) == (wanted[0].tolist(), wanted[1].tolist())
 
 
-def test_walls_are_not_reached_within_the_horizon() -> None:
+@pytest.mark.parametrize(("allowed", "speed"), [(-np.inf, 0.35), (0.2, 0.35), (0.6, 0.6)])
+def test_walls_are_not_reached_within_the_horizon(allowed: float, speed: float) -> None:
     x, still = np.zeros(1), np.zeros(1)
-    wall = Obstacles(np.array([0]), np.array([1.0]), np.array([0.0]))
+    wall = Obstacles(np.array([0]), np.array([1.0]), np.array([0.0]), np.array([allowed]))
     nobody = np.empty(0, np.int64)
     vx, vy = avoiding_velocities(
         discs(x, still, still, still),
@@ -97,7 +113,7 @@ def test_walls_are_not_reached_within_the_horizon() -> None:
         dt=DT,
         obstacles=wall,
     )
-    assert vx[0] == pytest.approx((1.0 - 0.3) / 2.0)
+    assert vx[0] == pytest.approx(speed)
     assert vy[0] == pytest.approx(0.2)
 
 

@@ -109,6 +109,7 @@ class MotionColumns(ColumnTable):
 
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")
     command_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="set_velocity")
+    avoidance: Floats = column(float, unit="s", writer="spawning", doc="how far ahead it avoids others; 0: not at all")
     command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: a command holds for ever")
     command_expiry: Ints = column(np.int64, default=-1, unit="tick", writer="set_velocity", doc="-1: never")
     body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")

@@ -60,6 +60,9 @@ class ControllerParams(Checked):
         None, above=0, unit="rad/s^2", doc="Turning acceleration limit; null: 10."
     )
     cmd_vel_timeout: float | None = setting(None, low=0, unit="s", doc="After which a velocity command ends; 0: never.")
+    avoidance: float | None = setting(
+        None, low=0, unit="s", doc="How far ahead it gets out of the way of others on its way to goals; 0: not at all."
+    )
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
     default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")
 

@@ -193,6 +193,7 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
         "law": 0 if params.use_fixed_base else laws.index(mode),
         "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
         "planar": bool(settings.navigation_2d),
+        "avoidance": as_float(settings.avoidance or 0.0, "avoidance in s", low=0.0),
         "command_timeout": as_float(settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0),
     }
     for name, axes, norm in _LIMITS:

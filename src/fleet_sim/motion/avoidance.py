@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.motion.half_planes import HalfPlanes, nearest_allowed
 
-_TILT = 0.1
-_SLACK = 0.5
+_TILT, _SLACK = 0.1, 0.5
 """Where somebody is in the way, wishes are turned right by `_TILT` rad: who meets head on, or in a ring, gets past.
-In the way is what leaves less than `_SLACK` of the speed limit free. All turn alike and in good time, since what one
+In the way is what leaves less than `_SLACK` of the wanted speed free. All turn alike and in good time, since what one
 robot changes from step to step disappoints the others, who expect it to go on as it does."""
+_STUCK, _ASIDE = 0.3, 1.3
+"""Who gets on by less than a share of `_STUCK` of what it wants tries `_ASIDE` rad to the right, else to the left."""
 
 
 class Discs(NamedTuple):
@@ -34,11 +35,15 @@ class Discs(NamedTuple):
 
 
 class Obstacles(NamedTuple):
-    """What stands near: for row `owner[m]`, its nearest point is offset by (`x[m]`, `y[m]`)."""
+    """What stands near: for row `owner[m]`, its nearest point is offset by (`x[m]`, `y[m]`).
+
+    `allowed` (M,) are speeds towards it that are granted in any case; -inf for none.
+    """
 
     owner: Rows
     x: Floats
     y: Floats
+    allowed: Floats
 
 
 def avoiding_velocities(
@@ -52,13 +57,15 @@ def avoiding_velocities(
     max_neighbours: int = 10,
     obstacles: Obstacles | None = None,
     obstacle_horizon: float | None = None,
+    push_apart: bool = True,
 ) -> tuple[Floats, Floats]:
     """Return velocities (vx, vy), each (N,), near `wanted` and no faster than `speeds` (N,).
 
     Two that both yield do not touch for `horizon` s if both take what is returned. `pairs` (first, second) are the rows
     that may meet, each pair once; each row heeds its `max_neighbours` nearest. Who does not yield keeps its velocity in
     the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be touched in
-    `obstacle_horizon` s (None: `horizon`), whatever the neighbours.
+    `obstacle_horizon` s (None: `horizon`), whatever the neighbours. Discs that overlap part at once; without
+    `push_apart` they only come no nearer.
     """
     count = len(discs.x)
     first, second = pairs
@@ -66,19 +73,38 @@ def avoiding_velocities(
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
-    soft = _reciprocal(discs, owner, other, horizons.take(owner), dt)
+    soft = _reciprocal(discs, owner, other, horizons.take(owner), dt if push_apart else None)
     if obstacle_horizon is not None:
         horizons = np.full(count, obstacle_horizon)
     wall = _walls(discs, obstacles, horizons) if obstacles is not None else None
-    planes = _table(count, owner, ranks, soft, wall, None if obstacles is None else obstacles.owner)
-    cosine, sine = np.cos(_TILT), np.sin(_TILT)
+    planes = _table(count, owner, ranks, soft, wall, NO_ROWS if obstacles is None else obstacles.owner)
     beset = planes.counts > planes.hard
-    aim_x = np.where(beset, wanted[0] * cosine + wanted[1] * sine, wanted[0])
-    aim_y = np.where(beset, wanted[1] * cosine - wanted[0] * sine, wanted[1])
-    x, y = nearest_allowed(planes, aim_x, aim_y, speeds)
+    x, y = nearest_allowed(planes, *_turned(wanted, np.where(beset, _TILT, 0.0)), speeds)
+    stuck = np.flatnonzero(beset & (x * wanted[0] + y * wanted[1] < _STUCK * (wanted[0] ** 2 + wanted[1] ** 2)))
+    if len(stuck):
+        x[stuck], y[stuck] = _sidestep(planes.take(stuck), (wanted[0][stuck], wanted[1][stuck]), speeds[stuck])
     # Nothing in the way: what is wanted stays what it was, to the bit.
     free_mask = (planes.counts == 0) | ~discs.yields | _is_free(planes, wanted, speeds)
     return np.where(free_mask, wanted[0], x), np.where(free_mask, wanted[1], y)
+
+
+def _sidestep(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) -> tuple[Floats, Floats]:
+    """Return velocities (N,), (N,) to the right of what is wanted, or to the left where that goes much better."""
+    ways = []
+    for angle in (_ASIDE, -_ASIDE):
+        aim = _turned(wanted, np.full(len(speeds), angle))
+        x, y = nearest_allowed(planes, *aim, speeds)
+        ways.append((x, y, x * aim[0] + y * aim[1]))
+    (right_x, right_y, right), (left_x, left_y, left) = ways
+    left_mask = left > 2.0 * np.maximum(right, 0.0)
+    return np.where(left_mask, left_x, right_x), np.where(left_mask, left_y, right_y)
+
+
+def _turned(velocities: tuple[Floats, Floats], angles: Floats) -> tuple[Floats, Floats]:
+    """Return velocities turned to the right by `angles` (N,)."""
+    cosines, sines = np.cos(angles), np.sin(angles)
+    x, y = velocities
+    return x * cosines + y * sines, y * cosines - x * sines
 
 
 def nearest_ranks(owner: Rows, distances: Floats, other: Rows) -> tuple[Rows, Ints]:
@@ -103,14 +129,20 @@ def _nearest(discs: Discs, owner: Rows, other: Rows, limit: int) -> tuple[Rows, 
 _Edges = tuple[Floats, Floats, Floats, Floats]
 
 
-def _reciprocal(discs: Discs, owner: Rows, other: Rows, horizon: Floats, dt: float) -> _Edges:
-    """Return the edges (x, y, along_x, along_y) of what each owner may do about each other: (M,) each."""
+def _reciprocal(discs: Discs, owner: Rows, other: Rows, horizon: Floats, dt: float | None) -> _Edges:
+    """Return the edges (x, y, along_x, along_y) of what each owner may do about each other: (M,) each.
+
+    Discs that overlap are to part within `dt`; with None they are taken as small as they need to be not to overlap.
+    """
     x, y = discs.x.take(other) - discs.x.take(owner), discs.y.take(other) - discs.y.take(owner)
     vx, vy = discs.vx.take(owner) - discs.vx.take(other), discs.vy.take(owner) - discs.vy.take(other)
     radii = discs.radii.take(owner) + discs.radii.take(other)
     square = x * x + y * y
     touching_mask = square <= radii * radii
-    rate = 1.0 / np.where(touching_mask, dt, horizon)
+    rate = 1.0 / np.where(touching_mask, horizon if dt is None else dt, horizon)
+    if dt is None:
+        radii = np.minimum(radii, np.sqrt(square) * (1.0 - 1e-9))
+        touching_mask &= square == 0.0
     # From the middle of the cone's blunt end to the relative velocity.
     wx, wy = vx - x * rate, vy - y * rate
     size_square = wx * wx + wy * wy
@@ -148,33 +180,29 @@ def _walls(discs: Discs, obstacles: Obstacles, horizons: Floats) -> _Edges:
     safe = np.where(size > 0.0, size, 1.0)
     to_x, to_y = obstacles.x / safe, obstacles.y / safe
     speed = (size - discs.radii.take(obstacles.owner)) / horizons.take(obstacles.owner)
+    speed = np.maximum(speed, obstacles.allowed)
     return to_x * speed, to_y * speed, to_y * -1.0, to_x
 
 
-def _table(
-    count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | None, wall_owner: Rows | None
-) -> HalfPlanes:
+def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | None, wall_owner: Rows) -> HalfPlanes:
     """Return the edges by row: first the walls', then the neighbours', nearest first."""
-    hard = np.zeros(count, np.int64)
-    parts = [(owner, ranks, soft)]
-    if wall is not None and wall_owner is not None:
-        hard = np.bincount(wall_owner, minlength=count)
-        places = np.zeros(len(wall_owner))
-        order, wall_ranks = nearest_ranks(wall_owner, places, np.arange(len(wall_owner)))
-        parts = [(wall_owner.take(order), wall_ranks, tuple(edge.take(order) for edge in wall))]  # type: ignore[list-item]
-        parts.append((owner, ranks + hard.take(owner), soft))
+    hard = np.bincount(wall_owner, minlength=count)
     counts = hard + np.bincount(owner, minlength=count)
     depth = int(counts.max()) if count else 0
     tables = [np.zeros((depth, count)) for _ in range(4)]
-    for rows, levels, edges in parts:
-        for table, values in zip(tables, edges, strict=True):
-            table[levels, rows] = values
+    if wall is not None:
+        order, wall_ranks = nearest_ranks(wall_owner, np.zeros(len(wall_owner)), np.arange(len(wall_owner)))
+        for table, values in zip(tables, wall, strict=True):
+            table[wall_ranks, wall_owner.take(order)] = values.take(order)
+    for table, values in zip(tables, soft, strict=True):
+        table[ranks + hard.take(owner), owner] = values
     return HalfPlanes(tables[0], tables[1], tables[2], tables[3], counts, hard)
 
 
 def _is_free(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) -> Bools:
     """Return which rows (N,) may do what they want, with room to spare."""
-    good_mask = wanted[0] * wanted[0] + wanted[1] * wanted[1] <= speeds * speeds
+    sizes = np.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1])
+    good_mask = sizes <= speeds
     for k in range(len(planes)):
-        good_mask &= (planes.excess(k, wanted[0], wanted[1]) <= -_SLACK * speeds) | (k >= planes.counts)
+        good_mask &= (planes.excess(k, wanted[0], wanted[1]) <= -_SLACK * sizes) | (k >= planes.counts)
     return np.asarray(good_mask)

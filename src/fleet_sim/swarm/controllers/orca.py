@@ -153,5 +153,6 @@ class OrcaController(Controller):
             ways_x.append(to_x[near])
             ways_y.append(to_y[near])
         if not owners:
-            return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0))
-        return Obstacles(np.concatenate(owners), np.concatenate(ways_x), np.concatenate(ways_y))
+            return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+        owner = np.concatenate(owners)
+        return Obstacles(owner, np.concatenate(ways_x), np.concatenate(ways_y), np.full(len(owner), -np.inf))

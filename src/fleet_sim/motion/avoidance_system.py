@@ -1,0 +1,233 @@
+"""Robots on their way to goals get out of each other's way: a few steps by a velocity, then on along their path."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.modes import CollisionMode, ControllerMode, MotionMode
+from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.motion.limits import angular_any_way, linear_any_way
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.shapes import ShapeKind
+
+POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
+LEAD = 0.5
+"""Robots that cannot move sideways steer a point so many radii ahead of their axle."""
+CLEARANCE = 1.15
+"""Discs are larger than robots by this factor: speeds change less quickly than is wanted, and a graze is a touch."""
+MAX_SPEED = 1e3
+"""What a robot without a speed limit is taken to have, in m/s."""
+
+_DISABLED = CollisionMode.DISABLED.code
+_ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
+_SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
+
+
+class PairFinder(Protocol):
+    """Finds the pairs (M, 2) of boxes (N, 3) that touch, but for those of two rows of `static_mask`."""
+
+    def __call__(
+        self, lower: Floats, upper: Floats, *, static_mask: Bools | None = None, ignore_static: bool = True
+    ) -> Ints:
+        """Return the pairs, first < second, sorted."""
+        ...
+
+
+class _Scene(NamedTuple):
+    """Who avoids, and what may be in the way: rows (N,), and what of them is needed, (N,) each."""
+
+    rows: Rows
+    yields: Bools
+    x: Floats
+    y: Floats
+    radii: Floats
+    horizons: Floats
+    speeds: Floats
+    block_mask: Bools
+
+
+class AvoidanceSystem:
+    """Steers rows with an `avoidance` horizon that follow a path, where somebody is in their way.
+
+    In such a step a robot follows a velocity near the one its path asks for (see `avoidance.py`), and heads for its
+    waypoint again in the next; all others, and robots with a free way, move by their law alone. Robots are taken as
+    discs about their collision shapes, moving in the plane. Two that avoid yield half each; around anybody else a robot
+    goes all the way. Boxes that cannot move are not driven into on account of others.
+    """
+
+    def __init__(self, world: World, near_pairs: PairFinder) -> None:
+        self._world = world
+        self._near_pairs = near_pairs
+        self._steered: Rows = NO_ROWS
+
+    def before(self, dt: float) -> None:
+        """Give those who have to get out of the way a velocity for this step."""
+        world, motion = self._world, self._world.motion
+        self._steered = NO_ROWS
+        if not np.count_nonzero(motion.avoidance):
+            return
+        movers = (motion.avoidance > 0.0) & (motion.control == POSE) & (motion.law != 0) & world.alive
+        movers &= (world.parent == NO_ROW) & ~world.dynamic
+        if not np.count_nonzero(movers):
+            return
+        scene = _scene(world, movers)
+        wanted = _wanted(world, scene, dt)
+        lead = np.where(scene.yields & ~_sideways(world, scene.rows), LEAD * scene.radii, 0.0)
+        headings = quaternions.yaws(world.orientation[scene.rows])
+        cosines, sines = np.cos(headings), np.sin(headings)
+        vx, vy = self._velocities(scene, wanted, lead, (cosines, sines), dt)
+        places = np.flatnonzero(scene.yields & ((vx != wanted[0]) | (vy != wanted[1])))
+        if len(places):
+            ahead = vx[places] * cosines[places] + vy[places] * sines[places]
+            aside = vy[places] * cosines[places] - vx[places] * sines[places]
+            self._steer(scene.rows[places], ahead, aside, lead[places])
+
+    def after(self) -> None:
+        """Let those who were steered go on along their paths."""
+        rows, motion = self._steered, self._world.motion
+        if len(rows):
+            motion.control[rows] = POSE
+            motion.path_fresh[rows] = True
+            motion.command_linear[rows] = 0.0
+            motion.command_angular[rows] = 0.0
+            self._steered = NO_ROWS
+
+    def _velocities(
+        self,
+        scene: _Scene,
+        wanted: tuple[Floats, Floats],
+        lead: Floats,
+        facing: tuple[Floats, Floats],
+        dt: float,
+    ) -> tuple[Floats, Floats]:
+        """Return the velocities (N,), (N,) at which nobody meets anybody."""
+        world, (cosines, sines) = self._world, facing
+        velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
+        discs = Discs(
+            scene.x + lead * cosines,
+            scene.y + lead * sines,
+            velocity[:, 0] - lead * turns * sines,
+            velocity[:, 1] + lead * turns * cosines,
+            scene.radii + lead,
+            scene.yields,
+        )
+        first, second = self._pairs(scene, lead)
+        block_mask = scene.block_mask[first] | scene.block_mask[second]
+        obstacles = _obstacles(world, scene, discs, wanted, first[block_mask], second[block_mask])
+        return avoiding_velocities(
+            discs,
+            (first[~block_mask], second[~block_mask]),
+            wanted,
+            scene.speeds,
+            horizon=scene.horizons,
+            dt=dt,
+            obstacles=obstacles,
+            push_apart=False,
+        )
+
+    def _pairs(self, scene: _Scene, lead: Floats) -> tuple[Rows, Rows]:
+        """Return the pairs of places in `scene` that can meet within the horizon of one of them."""
+        world, rows = self._world, scene.rows
+        farthest = float(scene.horizons.max())
+        velocity = world.velocity[rows]
+        speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2)
+        reach = scene.radii + lead + np.where(scene.yields, scene.speeds * scene.horizons, speeds * farthest)
+        heights = world.half_extents[rows, 2]
+        low, high = np.empty((len(rows), 3)), np.empty((len(rows), 3))
+        for axis, values, extent in ((0, scene.x, reach), (1, scene.y, reach), (2, world.position[rows, 2], heights)):
+            np.subtract(values, extent, out=low[:, axis])
+            np.add(values, extent, out=high[:, axis])
+        pairs = self._near_pairs(low, high, static_mask=~scene.yields, ignore_static=False)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
+        """Let `rows` drive at velocities in their own frames for one step."""
+        motion = self._world.motion
+        linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+        turns = aside / np.where(lead > 0.0, lead, 1.0)
+        limits, _ = angular_any_way(motion, rows)
+        # Slower where it cannot turn as fast: the steered point keeps its course.
+        slower = np.minimum(1.0, limits / np.maximum(np.abs(turns), 1e-12))
+        linear[:, 0] = np.where(lead > 0.0, ahead * slower, ahead)
+        linear[:, 1] = np.where(lead > 0.0, 0.0, aside)
+        angular[:, 2] = np.where(lead > 0.0, turns * slower, 0.0)
+        motion.command_linear[rows] = linear
+        motion.command_angular[rows] = angular
+        motion.command_expiry[rows] = -1
+        motion.control[rows] = VELOCITY
+        self._steered = rows
+
+
+def _scene(world: World, movers: Bools) -> _Scene:
+    """Return who avoids and what is in the world besides."""
+    motion = world.motion
+    kinds = world.shape_kind
+    solid = world.alive & (world.collision_mode != _DISABLED) & (world.parent == NO_ROW)
+    solid &= ~np.isin(kinds, _SHAPELESS)
+    rows = np.flatnonzero(movers | solid)
+    extents, offsets = world.half_extents[rows], world.shape_position[rows]
+    round_mask = np.isin(kinds[rows], _ROUND)
+    radii = np.where(round_mask, world.radius[rows], np.sqrt(extents[:, 0] ** 2 + extents[:, 1] ** 2))
+    radii += np.sqrt(offsets[:, 0] ** 2 + offsets[:, 1] ** 2)
+    yields = movers[rows]
+    speeds, _ = linear_any_way(motion, rows)
+    return _Scene(
+        rows,
+        yields,
+        world.position[rows, 0],
+        world.position[rows, 1],
+        CLEARANCE * radii,
+        np.where(yields, motion.avoidance[rows], 0.0) + ~yields,
+        np.minimum(speeds, MAX_SPEED),
+        ~round_mask & (motion.law[rows] == 0),
+    )
+
+
+def _sideways(world: World, rows: Rows) -> Bools:
+    """Return which rows move by the law that goes any way (N,)."""
+    omni = world.law_names.index(MotionMode.OMNIDIRECTIONAL.value)
+    return np.asarray(world.motion.law[rows] == omni)
+
+
+def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
+    """Return the velocities (N,), (N,) that lead straight to the waypoints, and can be braked there."""
+    motion = world.motion
+    places = np.flatnonzero(scene.yields)
+    rows = scene.rows[places]
+    targets = world.waypoints.position[motion.path_start[rows] + motion.waypoint[rows]]
+    x, y = targets[:, 0] - scene.x[places], targets[:, 1] - scene.y[places]
+    distances = np.sqrt(x * x + y * y)
+    _, accels = linear_any_way(motion, rows)
+    speeds = np.minimum(np.minimum(scene.speeds[places], np.sqrt(2.0 * accels * distances)), distances / dt)
+    scale = speeds / np.where(distances > 0.0, distances, 1.0)
+    wanted_x, wanted_y = np.zeros(len(scene.rows)), np.zeros(len(scene.rows))
+    wanted_x[places], wanted_y[places] = x * scale, y * scale
+    return wanted_x, wanted_y
+
+
+def _obstacles(
+    world: World, scene: _Scene, discs: Discs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
+) -> Obstacles:
+    """Return the nearest points of the boxes in pairs (first, second) of places with somebody who yields."""
+    swap = scene.block_mask[first]
+    owner, block = np.where(swap, second, first), np.where(swap, first, second)
+    rows = scene.rows[block]
+    x, y = discs.x[owner] - scene.x[block], discs.y[owner] - scene.y[block]
+    turns = quaternions.yaws(world.orientation[rows])
+    cosines, sines = np.cos(turns), np.sin(turns)
+    centre = world.shape_position[rows]
+    # Offsets from the robot to the nearest point of the rectangle, found in the rectangle's frame.
+    own_x, own_y = x * cosines + y * sines - centre[:, 0], y * cosines - x * sines - centre[:, 1]
+    half = world.half_extents[rows]
+    to_x = np.minimum(np.maximum(own_x, -half[:, 0]), half[:, 0]) - own_x
+    to_y = np.minimum(np.maximum(own_y, -half[:, 1]), half[:, 1]) - own_y
+    to_x, to_y = to_x * cosines - to_y * sines, to_x * sines + to_y * cosines
+    size = np.sqrt(to_x * to_x + to_y * to_y)
+    allowed = (wanted[0][owner] * to_x + wanted[1][owner] * to_y) / np.where(size > 0.0, size, 1.0)
+    near = np.flatnonzero(scene.yields[owner] & (size > 0.0))
+    return Obstacles(owner[near], to_x[near], to_y[near], allowed[near])

@@ -1,0 +1,140 @@
+"""Fleets whose robots get out of each other's way, in whole simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
+from fleet_sim.actions import MoveTo
+
+DISC = ShapeParams("cylinder", radius=0.25, height=0.2)
+
+
+def spawn(sim: MultiRobotSimulationCore, x: float, y: float, yaw: float = 0.0, **params: Any) -> Agent:
+    controller = {"type": "omni", "max_linear_vel": 1.0, "max_linear_accel": 20.0, "avoidance": 3.0, **params}
+    agent: Agent = sim.spawn(AgentSpawnParams(DISC, DISC, Pose.from_yaw(x, y, 0.0, yaw), controller=controller))
+    return agent
+
+
+def run(sim: MultiRobotSimulationCore, goals: dict[Agent, tuple[float, float]], steps: int) -> float:
+    """Send agents to goals and step until all have arrived; returns the least gap there was between two discs."""
+    for agent, (x, y) in goals.items():
+        agent.set_goal_pose(Pose.from_xyz(x, y, 0.0))
+    least = np.inf
+    for _ in range(steps):
+        sim.step_once()
+        places = sim.world.position[sim.world.rows, :2]
+        first, second = np.triu_indices(len(places), 1)
+        if len(first):
+            least = min(least, float(np.hypot(*(places[first] - places[second]).T).min()) - 0.5)
+        if all(agent.is_goal_reached() for agent in goals):
+            return least
+    raise AssertionError([agent.get_pose().as_position() for agent in goals if not agent.is_goal_reached()])
+
+
+@pytest.mark.parametrize("law", ["omni", "differential"])
+def test_robots_on_a_circle_change_places(sim: MultiRobotSimulationCore, law: str) -> None:
+    angles = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
+    places = [(3.0 * np.cos(angle), 3.0 * np.sin(angle)) for angle in angles]
+    agents = [spawn(sim, x, y, angle + np.pi, type=law) for (x, y), angle in zip(places, angles, strict=True)]
+    goals = {agent: (-x, -y) for agent, (x, y) in zip(agents, places, strict=True)}
+    assert run(sim, goals, 600) > -0.01
+    for agent, (x, y) in goals.items():
+        assert agent.get_pose().as_position()[:2] == pytest.approx([x, y], abs=1e-9)
+
+
+def test_without_it_they_drive_through_each_other(sim: MultiRobotSimulationCore) -> None:
+    one, other = spawn(sim, -2.0, 0.0, avoidance=0.0), spawn(sim, 2.0, 0.0)
+    third = spawn(sim, 0.0, 5.0, avoidance=0.0)
+    assert run(sim, {one: (2.0, 0.0), other: (-2.0, 0.0)}, 200) > -0.01  # one gets out of the way
+    sim.world.motion.avoidance[:] = 0.0
+    assert run(sim, {one: (-2.0, 0.0), other: (2.0, 0.0), third: (0.0, 4.0)}, 200) < -0.3
+
+
+def test_a_free_way_is_driven_as_without_it(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    runs = []
+    for horizon in (0.0, 3.0):
+        sim = make_sim()
+        agents = [spawn(sim, 10.0 * index, 0.0, avoidance=horizon, type="differential") for index in range(3)]
+        for agent in agents:
+            agent.set_goal_pose(Pose.from_yaw(agent.get_pose().x, 2.0, 0.0, 1.0))
+        way = []
+        for _ in range(60):
+            sim.step_once()
+            way.append(sim.world.position[sim.world.rows].tolist())
+        runs.append(way)
+    assert runs[0] == runs[1]
+
+
+def test_parked_robots_and_crates_are_gone_around_and_walls_are_kept_off(sim: MultiRobotSimulationCore) -> None:
+    parked = spawn(sim, 0.0, 0.0)
+    crate = ShapeParams("cylinder", radius=0.25, height=0.2)
+    sim.spawn(SimObjectSpawnParams(crate, crate, Pose.from_xyz(2.0, 0.1, 0.0), name="drum"))
+    wall = ShapeParams("box", half_extents=(5.0, 0.05, 0.2))
+    # On the right, the side on which robots pass.
+    sim.spawn(SimObjectSpawnParams(wall, wall, Pose.from_xyz(0.0, -0.7, 0.0), collision_mode="static", name="wall"))
+    agent = spawn(sim, -3.0, 0.0)
+    agent.set_goal_pose(Pose.from_xyz(4.0, 0.0, 0.0))
+    gaps = []
+    for _ in range(300):
+        sim.step_once()
+        x, y, _ = agent.get_pose().as_position()
+        gaps.append(min(np.hypot(x, y) - 0.5, np.hypot(x - 2.0, y - 0.1) - 0.5, y + 0.65 - 0.25))
+        if agent.is_goal_reached():
+            break
+    assert agent.is_goal_reached()
+    assert min(gaps) > -0.01
+    assert parked.get_pose().as_position() == [0.0, 0.0, 0.0]
+
+
+def test_goals_beside_a_wall_are_reached(sim: MultiRobotSimulationCore) -> None:
+    wall = ShapeParams("box", half_extents=(5.0, 0.05, 0.2))
+    sim.spawn(SimObjectSpawnParams(wall, wall, Pose.from_xyz(0.0, 1.0, 0.0), collision_mode="static", name="wall"))
+    agent = spawn(sim, 0.0, 0.0)
+    agent.execute_action(MoveTo(Pose.from_xyz(2.0, 0.75, 0.0)))
+    for _ in range(100):
+        sim.step_once()
+    assert agent.get_pose().as_position()[:2] == pytest.approx([2.0, 0.75])
+
+
+def test_other_floors_do_not_count(sim: MultiRobotSimulationCore) -> None:
+    agent, above = spawn(sim, -2.0, 0.0), spawn(sim, 2.0, 0.0)
+    above.set_pose(Pose.from_xyz(2.0, 0.0, 3.0))
+    agent.set_goal_pose(Pose.from_xyz(2.0, 0.0, 0.0))
+    above.set_goal_pose(Pose.from_xyz(-2.0, 0.0, 3.0))
+    for _ in range(100):
+        sim.step_once()
+        assert agent.get_pose().y == 0.0
+        assert above.get_pose().y == 0.0
+
+
+def test_a_reset_and_a_seed_give_the_same_run(sim: MultiRobotSimulationCore) -> None:
+    agents = [spawn(sim, -2.0 + index, 0.2 * index, type="differential") for index in range(4)]
+    for agent in agents:
+        agent.execute_action(MoveTo(Pose.from_xyz(-agent.get_pose().x, -agent.get_pose().y, 0.0)))
+
+    def hashes() -> list[str]:
+        found = []
+        for _ in range(80):
+            sim.step_once()
+            found.append(sim.state_hash())
+        return found
+
+    first = hashes()
+    sim.reset()
+    assert hashes() == first
+
+
+def test_it_is_a_setting_of_the_controller() -> None:
+    config = {
+        "simulation": {"gui": False, "target_rtf": 0, "timestep": 0.1},
+        "robots": [
+            {"name": "cart", "pose": [0, 0, 0], "controller": {"type": "random_walk", "avoidance": 2.0, "radius": 1.0}}
+        ],
+    }
+    with MultiRobotSimulationCore.from_dict(config) as sim:
+        assert sim.world.motion.avoidance[sim.world.rows].tolist() == [2.0]
