@@ -55,3 +55,12 @@ def test_the_benchmark_of_the_node_measures_both_interfaces(monkeypatch: pytest.
     heading, fleet, per_robot = done.stdout.splitlines()[1:4]
     assert "RTF" in heading and "p99 move ms" in heading
     assert fleet.split()[:2] == ["3", "fleet"] and per_robot.split()[:3] == ["3", "per", "robot"]
+
+
+def test_bench_of_swarm_worlds_compares_programs_that_do_the_same() -> None:
+    options = ["--agents", "40", "--distances", "1", "--rounds", "1", "--large", "50", "--memory", "20"]
+    script = RUN.with_name("swarm.py")
+    done = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in ("arrays", "plain Python", "per agent", "boids", "reciprocal avoidance", "resident MiB"):
+        assert name in done.stdout
