@@ -1,20 +1,30 @@
 """The executables of a package.
 
 They are in `<prefix>/lib/<package>`, as ROS 2 installs them, or are the console scripts of the pip
-distribution that bears the package's name, which pip puts into the environment's `bin`.
+distribution that bears the package's name, which pip puts into the environment's `bin`. Programs of
+packages that pocket_ros brings along are console scripts of its own.
 """
 
 import os
 import re
 import sysconfig
+from collections.abc import Iterable
 from importlib import metadata
 
-from .ament_index_python import get_package_prefix
+from .ament_index_python import PackageNotFoundError, get_package_prefix
+
+BUNDLED = {"tf2_ros": ("static_transform_publisher", "tf2_echo")}
+"""Programs that come with pocket_ros, by the package they belong to."""
 
 
 def get_executable_paths(*, package_name: str) -> list[str]:
     """The paths of a package's executables, sorted. Raises PackageNotFoundError."""
-    prefix = get_package_prefix(package_name)
+    try:
+        prefix = get_package_prefix(package_name)
+    except PackageNotFoundError:
+        if package_name not in BUNDLED:
+            raise
+        return sorted(_paths_of_scripts(BUNDLED[package_name]).values())
     found: dict[str, str] = {}
     folder = os.path.join(prefix, "lib", package_name)
     for base, folders, files in os.walk(folder):
@@ -41,7 +51,10 @@ def _console_scripts(package_name: str) -> dict[str, str]:
         distribution = metadata.distribution(re.sub(r"[-_.]+", "-", package_name))
     except metadata.PackageNotFoundError:
         return {}
+    return _paths_of_scripts(e.name for e in distribution.entry_points if e.group == "console_scripts")
+
+
+def _paths_of_scripts(names: Iterable[str]) -> dict[str, str]:
     scripts = sysconfig.get_path("scripts")
-    named = [e.name for e in distribution.entry_points if e.group == "console_scripts"]
-    paths = {name: os.path.join(scripts, name) for name in named}
+    paths = {name: os.path.join(scripts, name) for name in names}
     return {name: path for name, path in paths.items() if os.access(path, os.X_OK)}

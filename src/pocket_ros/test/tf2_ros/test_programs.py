@@ -1,15 +1,19 @@
 """The programs of the package."""
 
+import os
 import signal
 import subprocess
-import sys
+import sysconfig
 
 import pytest
 
 
-def run(module: str, *arguments: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-u", "-m", f"pocket_ros.tf2_ros.{module}", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def run(program: str, *arguments: str) -> "subprocess.Popen[str]":
+    ros2 = os.path.join(sysconfig.get_path("scripts"), "ros2")
+    command = [ros2, "run", "tf2_ros", program, *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
 @pytest.mark.parametrize("rotation", [("--yaw", "1.5707963"), ("--qz", "0.70710678", "--qw", "0.70710678")])
