@@ -11,10 +11,10 @@ READY := $(VENV)/.ready
 PEER_READY := $(PEER_VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install lint format types test test-slow bench bench-ros demo run clean
+.PHONY: help venv install lint format types test test-slow bench bench-parts bench-ros pictures demo run clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench, demo or run)"
 
 venv: $(RUN)python  ## Create the virtual environment
@@ -54,6 +54,11 @@ test-slow: $(READY)  ## Run the slow tests
 bench: $(READY) $(PEER_READY)  ## Compare with pybullet-fleet, side by side on this machine (ARGS=--quick: a minute)
 	$(RUN)python bench/run.py --peer $(PEER_VENV)/bin/python $(ARGS)
 
+PARTS := joints kinematics sensors camera swarm envs
+
+bench-parts: $(READY)  ## Measure joints, kinematics, sensors, cameras, swarms and environments on this machine
+	@for part in $(PARTS); do echo "== $$part"; $(RUN)python bench/$$part.py || exit 1; done
+
 $(PEER_READY): bench/requirements-peer.txt
 	@$(PYTHON) -m venv $(PEER_VENV) || $(PYTHON) -m virtualenv $(PEER_VENV)
 	$(PEER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements-peer.txt
@@ -61,6 +66,9 @@ $(PEER_READY): bench/requirements-peer.txt
 
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
+
+pictures: $(READY)  ## Make the pictures of the documents
+	$(RUN)python examples/pictures.py $(ARGS)
 
 demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
 	$(RUN)python examples/warehouse_demo.py $(ARGS)

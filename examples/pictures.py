@@ -1,4 +1,4 @@
-"""Make the pictures of the documents: every bundled robot, and what a camera sees, in docs/images.
+"""Make the pictures of the documents in docs/images: robots, what cameras and lidars see, an arm at work, swarms.
 
 Run: python examples/pictures.py [FOLDER]
 """
@@ -9,11 +9,15 @@ import argparse
 import math
 from pathlib import Path
 
+import mobile_manipulator
 import numpy as np
 import numpy.typing as npt
 
 import fleet_sim as fs
 from fleet_sim.images import write_png
+from fleet_sim.paths import data_file
+from fleet_sim.swarm import World_from_config
+from fleet_sim.swarm.drawing import picture
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
@@ -114,6 +118,62 @@ def overview(size: tuple[int, int]) -> Image:
         return averaged(camera.read().rgb)
 
 
+def robots_sheet(size: tuple[int, int]) -> Image:
+    """Return the bundled robots and things, five in a row."""
+    models = fs.discover_models("local")
+    names = (
+        "diff_base",
+        "omni_base",
+        "arm6",
+        "rail_arm",
+        "mobile_manipulator",
+        "pallet",
+        "shelf",
+        "station",
+        "box",
+        "bin",
+    )
+    tiles = [portrait(models[name], size) for name in names]
+    return np.concatenate([np.concatenate(tiles[at : at + 5], axis=1) for at in (0, 5)], axis=0)
+
+
+def scans() -> Image:
+    """Return scans of the robots of sensors.yaml over the map of their hall."""
+    with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "sensors.yaml")) as sim:
+        for _ in range(100):
+            sim.step_once()
+        lidars = [agent.sensor("scan") for agent in sim.agents]
+        return fs.draw_scans(fs.occupancy_grid(sim.world, resolution=0.02, z=0.25), lidars)
+
+
+def pick_strip(size: tuple[int, int]) -> Image:
+    """Return a mobile manipulator at work, from its start to the station."""
+    width, height = (SMOOTH * side for side in size)
+    pictures = []
+    with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "mobile_manipulator.yaml")) as sim:
+        robot = sim.get_object("mm")
+        pose = looking_at((1.4, 1.2, 0.5), 6.5, math.radians(65.0), math.radians(30.0))
+        camera = sim.add_sensor("camera", pose=pose, width=width, height=height, horizontal_fov=0.82, channels=["rgb"])
+        for action in [None, *mobile_manipulator.STEPS.values()]:
+            if action is not None:
+                robot.add_action(action)
+                while not action.is_complete():
+                    sim.step_once()
+            pictures.append(averaged(camera.read().rgb))
+    return np.concatenate(pictures, axis=1)
+
+
+def milling(width: int) -> Image:
+    """Return a swarm that begins to mill, at four moments."""
+    pictures = []
+    with World_from_config(data_file("config", "swarm/milling.yaml")) as world:
+        world.setup()
+        for steps in (0, 200, 600, 1600):
+            world.evaluate(steps - world.sim.step_count)
+            pictures.append(picture(world, width).rgb)
+    return np.concatenate(pictures, axis=1)
+
+
 def main() -> None:
     """Write all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -123,6 +183,10 @@ def main() -> None:
     pictures = {name: portrait(path, (240, 200)) for name, path in sorted(fs.discover_models("local").items())}
     pictures["camera"] = camera_strip((280, 210))
     pictures["warehouse"] = overview((640, 360))
+    pictures["robots"] = robots_sheet((240, 200))
+    pictures["scan"] = scans()
+    pictures["pick"] = pick_strip((300, 225))
+    pictures["milling"] = milling(220)
     for name, rgb in pictures.items():
         path = folder / f"{name}.png"
         write_png(path, rgb)
