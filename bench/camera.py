@@ -1,8 +1,8 @@
 """What a picture costs: the renderers beside a bare `getCameraImage`, taking turns on the same world.
 
-Run: python bench/camera.py [--robots 20 100 500] [--sizes 320x240 640x480] [--rounds 15]
+Run: python bench/camera.py [--robots 20 100 500] [--sizes 320x240 640x480] [--rounds 15] [--shadows]
 
-Robots are boxes on the floor with shadows, seen by a camera among them; pictures are colours and depth. Times are
+Robots are boxes on the floor, seen by a camera among them; pictures are colours and depth. Times are
 medians in ms, of CPU time with --clock cpu (of all threads), on a machine that does other work as well; ratios are
 medians over the rounds of what the bare call takes divided by what the renderer takes.
 """
@@ -59,13 +59,13 @@ def bare_call(mirror: BulletMirror, shot: Shot) -> Callable[[], object]:
     return lambda: client.getCameraImage(lens.width, lens.height, view, projection, renderer=renderer)
 
 
-def measure(count: int, size: tuple[int, int], rounds: int, clock: Callable[[], float]) -> str:
+def measure(count: int, size: tuple[int, int], rounds: int, clock: Callable[[], float], *, shadows: bool) -> str:
     """Return one line of the table."""
     mirror = make_mirror(count)
     body = quaternions.from_eulers(np.array([[0.0, 0.08, 0.3]]))
     side = 0.5 * np.sqrt(2.5 * count)
     lens = Intrinsics.from_fov(*size, 1.2)
-    shot = Shot(lens, np.array([-side, -0.3 * side, 0.8]), optical_orientations(body)[0])
+    shot = Shot(lens, np.array([-side, -0.3 * side, 0.8]), optical_orientations(body)[0], shadows=shadows)
     opengl, tiny = (make_renderer(mirror, name) for name in ("opengl", "tiny"))
     works = {
         "bare": bare_call(mirror, shot),
@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=["320x240", "640x480"], metavar="WxH")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--clock", choices=tuple(CLOCKS), default="wall")
+    parser.add_argument("--shadows", action="store_true", help="let opengl draw shadows on the floor")
     args = parser.parse_args()
     keep_freed_memory()
     device = make_renderer(make_mirror(1), "opengl").device
@@ -107,7 +108,7 @@ def main() -> None:
     for count in args.robots:
         for size in args.sizes:
             width, height = map(int, size.split("x"))
-            print(measure(count, (width, height), args.rounds, CLOCKS[args.clock]))
+            print(measure(count, (width, height), args.rounds, CLOCKS[args.clock], shadows=args.shadows))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ def portrait(model: str, size: tuple[int, int]) -> Image:
         target = tuple((0.5 * (lower + upper)).tolist())
         pose = looking_at(target, 1.05 * radius / math.sin(narrow), math.radians(215.0), math.radians(22.0))
         width, height = (SMOOTH * side for side in size)
-        camera = sim.add_sensor("camera", pose=pose, width=width, height=height, horizontal_fov=FOV, channels=["rgb"])
+        camera = sim.add_sensor(
+            "camera", pose=pose, width=width, height=height, horizontal_fov=FOV, channels=["rgb"], shadows=True
+        )
         return averaged(camera.read().rgb)
 
 
@@ -104,7 +106,7 @@ def camera_strip(size: tuple[int, int]) -> Image:
         settings = {"pose": fs.Pose.from_euler(0.35, 0.0, 0.75, 0.0, 0.15, 0.0), "horizontal_fov": 1.3, "far": 20.0}
         camera = sim.add_sensor("camera", robot, width=width, height=height, channels=["depth", "ids"], **settings)
         fine = sim.add_sensor("camera", robot, name="fine", width=SMOOTH * width, height=SMOOTH * height,
-                              channels=["rgb"], **settings)  # fmt: skip
+                              channels=["rgb"], shadows=True, **settings)  # fmt: skip
         seen = camera.read()
         return np.concatenate([averaged(fine.read().rgb), depth_colours(seen.depth), id_colours(seen.ids)], axis=1)
 
@@ -114,7 +116,9 @@ def overview(size: tuple[int, int]) -> Image:
     with warehouse() as sim:
         pose = looking_at((2.8, 0.0, 0.5), 7.5, math.radians(20.0), math.radians(30.0))
         width, height = (SMOOTH * side for side in size)
-        camera = sim.add_sensor("camera", pose=pose, width=width, height=height, horizontal_fov=0.9, channels=["rgb"])
+        camera = sim.add_sensor(
+            "camera", pose=pose, width=width, height=height, horizontal_fov=0.9, channels=["rgb"], shadows=True
+        )
         return averaged(camera.read().rgb)
 
 

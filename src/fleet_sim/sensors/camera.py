@@ -44,6 +44,7 @@ class CameraSensorParams(SensorParams):
     frame: FrameKind = setting(
         "body", doc="What its pose places: body, x forward and z up, or optical, z forward and y down."
     )
+    shadows: bool = setting(False, doc="Draw shadows on the floor, which takes longer; with opengl only.")
     rgb_noise: float = setting(0.0, low=0, high=1, doc="Standard deviation of colours, as a share of full brightness.")
     depth_noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of depth.")
     renderer: RendererName = setting("auto", doc="What draws: opengl, tiny (PyBullet's own), or the best there is.")
@@ -120,7 +121,7 @@ class Camera(SensorKind):
         if params.frame == "body":
             orientations = optical_orientations(orientations)
         frames = [
-            renderer.render(Shot(lens, position, orientation, params.near, params.far, channels))
+            renderer.render(Shot(lens, position, orientation, params.near, params.far, channels, params.shadows))
             for position, orientation in zip(batch.positions, orientations, strict=True)
         ]
         for frame, key in zip(frames, batch.keys.tolist(), strict=True):

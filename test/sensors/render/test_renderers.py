@@ -194,10 +194,11 @@ def test_round_shapes_are_round_at_any_size(make_scene: MakeScene, make: Make) -
 def test_shadows_lie_on_the_floor_away_from_the_sun(make_scene: MakeScene, make: Make) -> None:
     scene = make_scene(floor=True)
     scene.spawn([0.0, 0.0, 1.0], body(ShapeKind.BOX, half_extents=(0.2, 0.2, 0.2)))
-    taken = shot((0.0, 0.0, 8.0), 0.0, 0.5 * np.pi - 1e-3)
+    renderer = make(scene, "opengl", Lighting(sun=(1.0, 0.0, 1.0)))
     lit, dark = (
-        make(scene, "opengl", Lighting(sun=(1.0, 0.0, 1.0), shadows=shadows)).render(taken) for shadows in (False, True)
+        renderer.render(shot((0.0, 0.0, 8.0), 0.0, 0.5 * np.pi - 1e-3, shadows=shadows)) for shadows in (False, True)
     )
+    taken = shot((0.0, 0.0, 8.0), 0.0, 0.5 * np.pi - 1e-3)
     assert lit.rgb is not None and dark.rgb is not None and dark.depth is not None and lit.depth is not None
     darker = np.argwhere((lit.rgb.astype(int) - dark.rgb).sum(2) > 30)
     expected = LENS.project(in_optical_frame(np.array([[-1.0, 0.0, 0.0]]), taken))[0]

@@ -12,8 +12,7 @@ class Lighting:
     """How the rasteriser lights the world. Colours are red, green, blue in [0, 1].
 
     `sun` points to the sun. What faces it gets `sun_colour` and the ambient light; what faces away gets the ambient
-    light only, which goes from `ground_colour` on undersides to `sky_colour` on tops. `shadows` are those that
-    entities cast on the floor.
+    light only, which goes from `ground_colour` on undersides to `sky_colour` on tops.
     """
 
     sun: tuple[float, float, float] = (0.4, -0.6, 1.0)
@@ -21,4 +20,3 @@ class Lighting:
     sky_colour: Colour = (0.60, 0.61, 0.64)
     ground_colour: Colour = (0.43, 0.43, 0.45)
     background: Colour = (0.87, 0.91, 0.95)
-    shadows: bool = True

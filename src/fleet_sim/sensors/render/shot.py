@@ -27,7 +27,7 @@ class Shot:
 
     `position` (3,) and `orientation` (4,) place the optical frame, x right, y down, z forward, in the world. What is
     nearer than `near` or farther than `far`, in m along the optical axis, is not seen. `channels` are some of
-    CHANNELS.
+    CHANNELS. `shadows` are those that entities cast on the floor, where the renderer can draw them.
     """
 
     intrinsics: Intrinsics
@@ -36,6 +36,7 @@ class Shot:
     near: float = 0.05
     far: float = 100.0
     channels: frozenset[str] = frozenset({"rgb", "depth"})
+    shadows: bool = False
 
     @classmethod
     def checked(
@@ -46,13 +47,14 @@ class Shot:
         near: float = 0.05,
         far: float = 100.0,
         channels: Iterable[str] = ("rgb", "depth"),
+        shadows: bool = False,
     ) -> Shot:
         """Return a shot from values of a user; raises InvalidValueError saying which one is wrong."""
         near = as_float(near, "near in m", low=1e-4)
         far = as_float(far, "far in m", low=near * (1.0 + 1e-6))
         turn = quaternions.normalized(as_floats(orientation, (4,), "camera orientation")[None], "camera orientation")
         place = as_floats(position, (3,), "camera position")
-        return cls(intrinsics, place, turn[0], near, far, check_channels(channels))
+        return cls(intrinsics, place, turn[0], near, far, check_channels(channels), shadows)
 
 
 @dataclass(frozen=True, eq=False)
