@@ -21,6 +21,13 @@ PATIENCE = 1.5
 """How long the end waits for a thread or for answers to be sent, in s."""
 
 
+MOST_DESTROYED = 2500
+"""With more endpoints than these the process ends without destroying them one by one, as the interpreter would.
+
+That takes a millisecond for each in rclpy, and its middleware then lets other nodes know only after its lease, 10 s.
+"""
+
+
 class Worker(Thread):
     """A thread whose end, good or bad, is put in a queue as its name. `error` is what it raised."""
 
@@ -68,7 +75,7 @@ def main(args: Sequence[str] | None = None) -> int:
     node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
     ended.get()
     code = shut_down(node, executor, workers)
-    prepare_exit()
+    prepare_exit(node)
     return code
 
 
@@ -91,13 +98,13 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     return 1 if broken else 0
 
 
-def prepare_exit() -> None:
-    """Let the process end at once, and with its own exit code."""
+def prepare_exit(node: FleetSimNode) -> None:
+    """Let the process end soon, and with its own exit code."""
     # The interpreter, as it ends, takes handlers back: one more Ctrl-C would kill it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # It would also look for garbage among the objects of thousands of endpoints, for seconds.
-    gc.freeze()
+    if node.endpoint_count > MOST_DESTROYED:
+        gc.freeze()
 
 
 if __name__ == "__main__":

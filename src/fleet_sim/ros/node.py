@@ -143,6 +143,14 @@ class FleetSimNode(Node):
             if not self.simulation.world.has_name(name):
                 self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
+    @property
+    def endpoint_count(self) -> int:
+        """How many readers and writers there are in DDS: a service has one of each, a server of actions eight."""
+        nodes = (self, self._bridge.robots)
+        topics = sum(1 for node in nodes for kind in (node.publishers, node.subscriptions) for _ in kind)
+        services = sum(1 for node in nodes for kind in (node.services, node.clients) for _ in kind)
+        return topics + 2 * services + 8 * self._actions.server_count
+
     def end_goals(self, patience: float) -> None:
         """Give every running goal its result; wait at most `patience` s for that. The executor must be spinning."""
         ended = Event()

@@ -56,6 +56,11 @@ class ActionInterface(Interface):
             self._serve(kind, f"fleet/{kind.name}", "")
         self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
 
+    @property
+    def server_count(self) -> int:
+        """How many action servers there are."""
+        return sum(kind.per_fleet for kind in KINDS) + len(KINDS) * len(self._endpoints.items)
+
     def follow(self, roster: Roster) -> None:
         self._known = roster.known
         follow = partial(self._endpoints.follow, roster)
