@@ -220,3 +220,21 @@ def test_an_object_from_a_mesh_has_the_box_of_its_file(sim: MultiRobotSimulation
     sim.step_once()
     assert sim.world.aabb_lower[thing.row] == pytest.approx([0.5, -0.1, -0.6])
     assert sim.world.aabb_upper[thing.row] == pytest.approx([1.2, 0.4, 1.2])
+
+
+def test_boxes_are_made_only_where_somebody_looks(make_sim) -> None:
+    sim = make_sim(collision_check_frequency=0)
+    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
+    before = sim.world.half_extents[arm.row].copy()
+    arm.set_joint_target(ARM_JOINTS[0], 2.0)
+    for _ in range(15):
+        sim.step_once()
+    assert np.array_equal(sim.world.half_extents[arm.row], before)
+    lower, upper = (np.array(corner) for corner in sim.get_aabbs()[arm.object_id])
+    assert upper[0] < 0.3
+    assert lower[0] < 0.0
+    sim.set_collision_check_frequency(None)
+    arm.set_joint_target(ARM_JOINTS[0], 0.0)
+    for _ in range(15):
+        sim.step_once()
+    assert sim.world.aabb_upper[arm.row, 0] > 0.4

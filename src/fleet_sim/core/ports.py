@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.errors import StateError
 from fleet_sim.modes import ActionCause
 
@@ -63,8 +63,8 @@ class LinkBook(Protocol):
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Return linear velocities (N, 3) of world `points` fixed to one link per row, and angular ones (N, 3)."""
 
-    def refresh_boxes(self, rows: Rows) -> None:
-        """Bring the boxes of those of `rows` that have joints up to date with them."""
+    def refresh_boxes(self, rows: Rows) -> Rows:
+        """Bring the boxes of those of `rows` that have joints up to date with them; returns whose have changed."""
 
 
 class SensorBook(Protocol):
@@ -165,8 +165,9 @@ class Unconnected:
         """Raise StateError."""
         raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
 
-    def refresh_boxes(self, rows: Rows) -> None:
+    def refresh_boxes(self, rows: Rows) -> Rows:
         """Nobody knows more than the columns say."""
+        return NO_ROWS
 
 
 def no_controllers(spec: Any) -> Any:

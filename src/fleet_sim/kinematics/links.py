@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
@@ -12,6 +12,7 @@ from fleet_sim.kinematics.bounds import body_boxes, robot_boxes
 from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
 from fleet_sim.kinematics.tree import tree_of
 from fleet_sim.spatial import poses, quaternions
+from fleet_sim.spatial.components import cross
 
 _NEVER = -(2**62)
 
@@ -62,16 +63,17 @@ class WorldLinks:
             angular[members] += quaternions.rotate(turn, spin)
         return linear, angular
 
-    def refresh_boxes(self, rows: Rows) -> None:
+    def refresh_boxes(self, rows: Rows) -> Rows:
         """Bring the boxes of those of `rows` that have joints up to date with them: half extents and shape positions.
 
+        Returns the rows whose boxes changed.
         Raises InvalidValueError for a mesh that cannot be read.
         """
         world = self._world
         rows = rows[world.robots.joint_count[rows] > 0]
         numbers = world.robots.model[rows]
-        for number in np.unique(numbers).tolist():
-            self._shelf(number).refresh_boxes(rows[numbers == number])
+        changed = [self._shelf(number).refresh_boxes(rows[numbers == number]) for number in np.unique(numbers).tolist()]
+        return np.concatenate((NO_ROWS, *changed))
 
     def _by_model(self, rows: Rows, links: Ints) -> list[tuple[int, Ints]]:
         """Return (number of the model, which of `rows` have it) for all rows whose link is not the base."""
@@ -114,7 +116,11 @@ class _Shelf:
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return where one link per row is in the base frame, (N, 3) and (N, 4)."""
         places, tree = self._fresh(rows), self._tree
-        frames = self._frames[:, :, tree.link_body[links], places]
+        bodies = tree.link_body[links]
+        body = int(bodies[0])
+        # Robots whose frames lie side by side are a view.
+        alike = bool((bodies == body).all())
+        frames = self._frames[:, :, body, _span(places)] if alike else self._frames[:, :, bodies, places]
         return poses.compose(
             frames[:, ORIGIN].T, orientations(frames), tree.link_position[links], tree.link_orientation[links]
         )
@@ -123,36 +129,37 @@ class _Shelf:
         """Return what the joints add to the velocity of `points` on a link, and to the link's, in the base frame."""
         places, tree, joints = self._fresh(rows), self._tree, self._world.joints
         linear, angular = np.zeros((3, len(rows))), np.zeros((3, len(rows)))
-        points = points.T
+        points, bodies = np.ascontiguousarray(points.T), tree.link_body[links]
         starts = self._world.robots.joint_start[rows]
-        bodies = tree.link_body[links]
-        while True:
-            on = np.flatnonzero(bodies != BASE)
-            if not len(on):
-                return linear.T, angular.T
-            body, place = bodies[on], places[on]
-            rates = joints.velocity[starts[on] + tree.slots[body]]
-            frames, axis = self._frames[:, :, body, place], tree.axis[:, body, 0]
-            axes = (frames[:, 0] * axis[0] + frames[:, 1] * axis[1] + frames[:, 2] * axis[2]) * rates
-            spins = axes * tree.turning[body, 0]
-            arms = points[:, on] - frames[:, ORIGIN]
-            linear[:, on] += (axes - spins) + quaternions.cross(spins.T, arms.T).T
-            angular[:, on] += spins
-            bodies[on] = tree.parents[body]
+        for body in np.unique(bodies).tolist():
+            on = _span(np.flatnonzero(bodies == body))
+            at, places_of = _span(places[on]), points[:, on]
+            while body != BASE:
+                frame = self._frames[:, :, body, at]
+                axes = frame[:, 0] * tree.axis[0, body] + frame[:, 1] * tree.axis[1, body]
+                axes += frame[:, 2] * tree.axis[2, body]
+                axes *= joints.velocity[starts[on] + tree.slots[body]]
+                if tree.turning[body, 0]:
+                    angular[:, on] += axes
+                    axes = cross(axes, places_of - frame[:, ORIGIN])
+                linear[:, on] += axes
+                body = int(tree.parents[body])
+        return linear.T, angular.T
 
-    def refresh_boxes(self, rows: Rows) -> None:
-        """Write the boxes of `rows`, unless the columns hold those of the present joint values."""
+    def refresh_boxes(self, rows: Rows) -> Rows:
+        """Write the boxes of `rows` unless the columns hold those of the present joints; returns what was written."""
         world, places = self._world, self._placed(rows)
         values = self._joint_values(rows)
         boxes = np.concatenate((values, world.shape_position[rows], world.half_extents[rows]), axis=1)
         old = np.flatnonzero((boxes != self._boxes[places]).any(axis=1))
         if not len(old):
-            return
+            return NO_ROWS
         rows, places = rows[old], self._fresh(rows[old])
         centres, halves = robot_boxes(body_boxes(self._model), self._frames[..., places])
         world.shape_position[rows], world.half_extents[rows] = centres, halves
         world.shape_centred[rows] = False
         self._boxes[places] = np.concatenate((values[old], centres, halves), axis=1)
+        return rows
 
     def _fresh(self, rows: Rows) -> Ints:
         """Return the places (N,) of `rows`, whose frames are those of their present joint values."""
@@ -171,9 +178,7 @@ class _Shelf:
 
     def _compute(self, places: Ints, values: Floats) -> None:
         frames = self._forward.frames(values)
-        first, count = int(places[0]), len(places)
-        # Places are sorted; writing a span of them is much faster than writing them one by one.
-        chosen = slice(first, first + count) if places[-1] - first == count - 1 else places
+        chosen = _span(places)
         self._values[chosen] = values
         self._frames[..., chosen] = frames
 
@@ -209,3 +214,11 @@ class _Shelf:
         frames = np.zeros((3, 4, bodies + 1, more))
         frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         self._frames = np.concatenate((self._frames, frames), axis=3)
+
+
+def _span(index: Ints) -> Ints | slice:
+    """Return `index` (N,), which is not empty, as a slice where it counts up one by one: much faster to use."""
+    first, count = int(index[0]), len(index)
+    if int(index[-1]) - first == count - 1 and bool((np.diff(index) == 1).all()):
+        return slice(first, first + count)
+    return index
