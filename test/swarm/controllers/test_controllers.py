@@ -78,7 +78,7 @@ def test_binary_averages_readings() -> None:
 @pytest.mark.parametrize("outputs", [[[0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [0.4, 0.0]], None])
 def test_multibit_takes_the_first_sensor_as_the_last_digit(outputs: Any) -> None:
     if outputs is None:
-        outputs = {"00": [0.1, 0.0], "01": [0.2, 0.0], "10": [0.3, 0.0], "11": [0.4, 0.0]}
+        outputs = {"00": [0.1, 0.0], "01": [0.2, 0.0], 2: [0.3, 0.0], "11": [0.4, 0.0]}
     done = history({"type": "multibit_binary", "outputs": outputs}, [1, 2, 3, 0, 0], 5, sensors=2)
     assert [speed for speed, _ in done] == [0.1, 0.2, 0.3, 0.4, 0.1]
 

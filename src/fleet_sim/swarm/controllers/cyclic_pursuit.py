@@ -10,7 +10,6 @@ from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.errors import unknown_name
 from fleet_sim.spatial.quaternions import wrapped
 from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.controllers.order import places_in_group
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
@@ -52,8 +51,8 @@ class CyclicPursuitController(Controller):
 
     def _targets(self, group: Group) -> Rows:
         """Return the rows (N,) of whom the agents of `group` chase."""
-        rows, places = places_in_group(group)
-        whole, ids = group.world.groups[group.index], group.columns.object_id[rows]
+        whole = group.whole
+        rows, ids = whole.rows, whole.columns.object_id[whole.rows]
         chased = self.column(whole, "chased", dtype=np.int64, default=-1)
         if (np.sort(chased) != np.sort(ids)).any():
             ring = np.arange(len(rows))
@@ -62,5 +61,5 @@ class CyclicPursuitController(Controller):
                 ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
             chased[ring] = ids[np.roll(ring, -1)]
         order = np.argsort(ids)
-        targets: Rows = rows[order[np.searchsorted(ids[order], chased[places])]]
+        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.places])]]
         return targets

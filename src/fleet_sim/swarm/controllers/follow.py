@@ -11,7 +11,6 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.base import Controller
 from fleet_sim.swarm.controllers.heading import steered
-from fleet_sim.swarm.controllers.order import places_in_group
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
@@ -55,8 +54,8 @@ class FollowController(Controller):
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         columns = group.columns
-        rows, places = places_in_group(group)
-        ahead = rows[places - 1]
+        places = group.places
+        ahead = group.whole.rows[places - 1]
         first_mask = places == 0
         if self.leader is not None:
             ahead[first_mask] = columns.row_named(self.leader)

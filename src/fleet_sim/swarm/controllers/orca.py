@@ -11,7 +11,6 @@ from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
 from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.controllers.order import places_in_group
 from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
 from fleet_sim.swarm.neighbours import pairs_within
 
@@ -131,7 +130,7 @@ class OrcaController(Controller):
         if self.goals is None:
             goals = positions(group, self.sensor_id or 0, _WHAT)
         else:
-            goals = self.goals[places_in_group(group)[1] % len(self.goals)]
+            goals = self.goals[group.places % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)
