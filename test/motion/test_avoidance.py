@@ -135,8 +135,8 @@ def test_the_same_in_company_far_away() -> None:
     assert together[1][:12].tolist() == alone[1].tolist()
 
 
-def test_ranks_go_by_distance_then_by_the_other() -> None:
-    owner, other = np.array([1, 0, 1, 1]), np.array([7, 5, 6, 4])
-    order, ranks = nearest_ranks(owner, np.array([2.0, 1.0, 2.0, 3.0]), other)
-    assert order.tolist() == [1, 2, 0, 3]
+def test_ranks_go_by_distance_and_then_as_they_come() -> None:
+    owner = np.array([1, 0, 1, 1])
+    order, ranks = nearest_ranks(owner, np.array([2.0, 1.0, 2.0, 1.5]), 3)
+    assert order.tolist() == [1, 3, 0, 2]
     assert ranks.tolist() == [0, 0, 1, 2]

@@ -62,14 +62,15 @@ def avoiding_velocities(
     """Return velocities (vx, vy), each (N,), near `wanted` and no faster than `speeds` (N,).
 
     Two that both yield do not touch for `horizon` s if both take what is returned. `pairs` (first, second) are the rows
-    that may meet, each pair once; each row heeds its `max_neighbours` nearest. Who does not yield keeps its velocity in
-    the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be touched in
-    `obstacle_horizon` s (None: `horizon`), whatever the neighbours. Discs that overlap part at once; without
+    that may meet, each pair once, sorted; each row heeds its `max_neighbours` nearest. Who does not yield keeps its
+    velocity in the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be
+    touched in `obstacle_horizon` s (None: `horizon`), whatever the neighbours. Discs that overlap part at once; without
     `push_apart` they only come no nearer.
     """
     count = len(discs.x)
     first, second = pairs
-    owner, other = np.concatenate((first, second)), np.concatenate((second, first))
+    # Sorted pairs give each owner its others in ascending order: so equal distances do not depend on company.
+    owner, other = np.concatenate((second, first)), np.concatenate((first, second))
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
@@ -107,21 +108,23 @@ def _turned(velocities: tuple[Floats, Floats], angles: Floats) -> tuple[Floats, 
     return x * cosines + y * sines, y * cosines - x * sines
 
 
-def nearest_ranks(owner: Rows, distances: Floats, other: Rows) -> tuple[Rows, Ints]:
+def nearest_ranks(owner: Rows, distances: Floats, count: int) -> tuple[Rows, Ints]:
     """Return (order, ranks): entries (M,) by owner and then distance, and each one's place among its owner's, from 0.
 
-    Equal distances go by `other`.
+    Owners are below `count`. Entries with equal distances keep their order.
     """
-    order = np.lexsort((other, distances, owner))
-    owners = owner.take(order)
-    begins = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1]))) if len(owners) else owners
-    lengths = np.diff(np.concatenate((begins, [len(owners)])))
-    return order, np.arange(len(owners)) - np.repeat(begins, lengths)
+    order = np.argsort(distances, kind="stable")
+    # NumPy sorts 16-bit integers by radix, several times faster.
+    keys = owner.take(order)
+    order = order.take(np.argsort(keys.astype(np.uint16) if count <= 1 << 16 else keys, kind="stable"))
+    numbers = np.bincount(owner, minlength=count)
+    begins = np.cumsum(numbers) - numbers
+    return order, np.arange(len(owner)) - begins.take(owner.take(order))
 
 
 def _nearest(discs: Discs, owner: Rows, other: Rows, limit: int) -> tuple[Rows, Rows, Ints]:
     x, y = discs.x.take(other) - discs.x.take(owner), discs.y.take(other) - discs.y.take(owner)
-    order, ranks = nearest_ranks(owner, x * x + y * y, other)
+    order, ranks = nearest_ranks(owner, x * x + y * y, len(discs.x))
     kept = order[ranks < limit]
     return owner.take(kept), other.take(kept), ranks[ranks < limit]
 
@@ -191,7 +194,7 @@ def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | No
     depth = int(counts.max()) if count else 0
     tables = [np.zeros((depth, count)) for _ in range(4)]
     if wall is not None:
-        order, wall_ranks = nearest_ranks(wall_owner, np.zeros(len(wall_owner)), np.arange(len(wall_owner)))
+        order, wall_ranks = nearest_ranks(wall_owner, np.zeros(len(wall_owner)), count)
         for table, values in zip(tables, wall, strict=True):
             table[wall_ranks, wall_owner.take(order)] = values.take(order)
     for table, values in zip(tables, soft, strict=True):

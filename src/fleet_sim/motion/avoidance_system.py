@@ -143,7 +143,11 @@ class AvoidanceSystem:
             np.subtract(values, extent, out=low[:, axis])
             np.add(values, extent, out=high[:, axis])
         pairs = self._near_pairs(low, high, static_mask=~scene.yields, ignore_static=False)
-        return pairs[:, 0], pairs[:, 1]
+        first, second = pairs[:, 0], pairs[:, 1]
+        x, y = scene.x.take(second) - scene.x.take(first), scene.y.take(second) - scene.y.take(first)
+        bound = reach.take(first) + reach.take(second)
+        near = np.flatnonzero(x * x + y * y <= bound * bound)
+        return first.take(near), second.take(near)
 
     def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
         """Let `rows` drive at velocities in their own frames for one step."""
