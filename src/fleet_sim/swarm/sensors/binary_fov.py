@@ -152,12 +152,11 @@ class BinaryFOVSensor(BinarySensor):
     def _in_sight(
         self, group: Group, candidates: Candidates, blockers: Candidates | None, agent: Rows, candidate: Rows
     ) -> Bools:
-        nobody = Candidates(group, team=np.iinfo(np.int64).max)
         return visible(
             group.positions[agent],
             candidates.positions[candidate],
             group.world.walls,
-            blockers or nobody,
+            blockers,
             (group.rows[agent], candidates.rows[candidate]),
         )
 

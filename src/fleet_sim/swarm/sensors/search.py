@@ -91,14 +91,16 @@ def _first_radius(positions: Floats) -> float:
     return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
 
 
-def visible(origins: Floats, targets: Floats, walls: Floats, blockers: Candidates, ends: tuple[Rows, Rows]) -> Bools:
-    """Return which of `targets` (M, 2) can be seen from `origins` (M, 2): no wall and no disc of `blockers` between.
+def visible(
+    origins: Floats, targets: Floats, walls: Floats, blockers: Candidates | None, ends: tuple[Rows, Rows]
+) -> Bools:
+    """Return which of `targets` (M, 2) can be seen from `origins` (M, 2): no wall, and no disc of `blockers`, between.
 
     `ends` are the rows of the world, (M,) each, of who looks and who is looked at: their own discs hide nothing.
     """
     clear_mask = ~segments_hide(origins, targets, walls)
     left = np.flatnonzero(clear_mask)
-    if not len(left) or not len(blockers):
+    if blockers is None or not len(left):
         return clear_mask
     begin, end = origins[left], targets[left]
     middles = 0.5 * (begin + end)
