@@ -86,12 +86,13 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     simulation.join(PATIENCE)
     if spinning.is_alive():
         node.end_goals(PATIENCE)
+    # Not later: an executor of rclpy that is shut down while it looks through thousands of endpoints raises.
+    broken = [worker for worker in workers if worker.error is not None]
     executor.shutdown(PATIENCE)
     spinning.join(PATIENCE)
     # Without destroying entity by entity: leaving ROS takes all of them along, thousands at once.
     node.simulation.close()
     rclpy.try_shutdown()
-    broken = [worker for worker in workers if worker.error is not None]
     for worker in broken:
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)
