@@ -65,10 +65,10 @@ class JointTrajectoryAction(Action):
         if not count or len(set(joint_names)) != count:
             raise InvalidValueError(f"joint_names: expected at least one, each once, got {list(joint_names)!r}")
         self.joint_names = tuple(joint_names)
-        self.times = as_floats(times, (None,), "times in s")
+        self.times = as_floats(times, (None,), "times in s").copy()
         if not len(self.times) or self.times[0] < 0.0 or (np.diff(self.times) <= 0.0).any():
             raise InvalidValueError(f"times: expected numbers of at least 0, each larger than the last, got {times!r}")
-        self.positions = as_floats(positions, (len(self.times), count), "positions of the points")
+        self.positions = as_floats(positions, (len(self.times), count), "positions of the points").copy()
         self.velocities = (
             None if velocities is None else as_floats(velocities, self.positions.shape, "velocities of the points")
         )

@@ -79,9 +79,11 @@ class BulletCheckpoints:
         apart first: restored, they meet anew, in the order of their numbers.
         """
         bodies = self._mirror.bodies
-        if bodies.met:
-            self._take_apart()
-        self._mirror.client.restoreState(state.number)
+        client = self._mirror.client
+        with client.quiet():
+            if bodies.met:
+                self._take_apart()
+            client.restoreState(state.number)
         bodies.met = True
 
     def _take_apart(self) -> None:
