@@ -10,6 +10,7 @@ from fleet_sim import (
     Agent,
     AgentManager,
     AgentSpawnParams,
+    Attach,
     ConfigError,
     IKParams,
     InvalidValueError,
@@ -178,3 +179,12 @@ def test_what_a_link_carries_comes_along_when_joints_are_put_somewhere(
     arm.set_joint_positions({ARM_JOINTS[0]: 1.0})
     expected = arm.get_link_pose("panda_hand") * Pose((0.0, 0.0, 0.1))
     assert crate.get_pose().as_position() == pytest.approx(expected.as_position())
+
+
+def test_a_command_attaches_to_a_link(sim: MultiRobotSimulationCore, arm: Agent) -> None:
+    crate = sim.spawn(SimObjectSpawnParams(initial_pose=arm.get_end_effector_pose(), name="crate"))
+    ack = sim.dispatcher.dispatch(Attach(name="arm", object_name="crate", link="panda_hnad"))
+    assert "Did you mean 'panda_hand'" in ack.rejected["arm"]
+    assert not crate.is_attached()
+    assert sim.dispatcher.dispatch(Attach(name="arm", object_name="crate", link="panda_hand")).ok
+    assert sim.world.parent_link[crate.row] == arm.end_effector()

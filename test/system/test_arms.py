@@ -19,7 +19,7 @@ from tf2_msgs.msg import TFMessage
 
 from fleet_sim_msgs.action import Drop, Execute, Pick
 from fleet_sim_msgs.msg import Cause
-from fleet_sim_msgs.srv import List
+from fleet_sim_msgs.srv import Attach, List
 
 LAUNCH = Path(__file__).parents[2] / "launch"
 
@@ -134,6 +134,15 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
         drop.pose.pose.position.x, drop.pose.pose.orientation.w = 0.4, 1.0
         drop.ee_target.pose.position.x, drop.ee_target.pose.position.z = 0.4, 0.3
         drop.ee_target.pose.orientation.w = 1.0
+        drop.ee_target.header.frame_id = "arm/arm_base_link"
         _, result = client.send_goal(Drop, "/arm/drop", drop).result()
         assert result.cause == Cause.NONE, result.text
         assert place(client, "cube_0") == pytest.approx([0.4, 0.0, 0.0])
+        drop.ee_target.header.frame_id = "arm/arm_base"
+        refused = client.send_goal(Drop, "/arm/drop", drop)
+        assert not refused.handle.accepted or refused.result()[1].cause == Cause.UNKNOWN_FRAME
+
+        attach = Attach.Request(robot="arm", object="cube_2", search_radius=1.0, link="tcp_link")
+        assert client.call(Attach, "/sim/attach", attach).success
+        attach.object, attach.link = "cube_1", "tcp"
+        assert "tcp_link" in client.call(Attach, "/sim/attach", attach).message

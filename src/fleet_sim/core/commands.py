@@ -102,12 +102,16 @@ class CancelActions(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Attach(Command):
-    """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all it carries)."""
+    """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all it carries).
+
+    `link` is the link that takes it, by name; empty: the base.
+    """
 
     name: str
     object_name: str = ""
     attach: bool = True
     search_radius: float = 1.0
+    link: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.joint_steering import hold_joints
+from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
@@ -222,6 +223,10 @@ class FleetCommandDispatcher:
                 return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
         else:
             obj = agent.find_nearest_pickable(command.search_radius)
-        if obj is None or not agent.pick(obj):
+        try:
+            link = attachments.link_index(self._world, agent.row, command.link or BASE)
+        except FleetSimError as error:
+            return str(error)
+        if obj is None or not agent.pick(obj, link=link):
             return "no free pickable object in reach"
         return ""

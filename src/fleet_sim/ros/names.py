@@ -31,7 +31,12 @@ class Frames:
         """A link of a robot, by the name its description gives it."""
         return f"{self._prefix}{robot}/{link}"
 
+    def parts(self, frame: str) -> tuple[str, str]:
+        """Return (robot, link) of a frame that may be one of a robot's."""
+        robot, _, part = frame.removeprefix("/").removeprefix(self._prefix).rpartition("/")
+        return robot, part
+
     def split(self, frame: str) -> tuple[str, str] | None:
         """Return (robot, "odom" or "base_link") of a robot's frame, else None."""
-        robot, _, part = frame.removeprefix("/").removeprefix(self._prefix).rpartition("/")
+        robot, part = self.parts(frame)
         return (robot, part) if robot and part in ("odom", "base_link") else None

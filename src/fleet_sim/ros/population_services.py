@@ -66,6 +66,7 @@ class PopulationServices(Interface):
             object_name=request.object,
             attach=request.attach,
             search_radius=request.search_radius,
+            link=request.link,
             source="sim/attach",
         )
         try:

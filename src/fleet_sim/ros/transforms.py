@@ -18,7 +18,7 @@ Placement = tuple[Floats, Floats]
 
 
 class Transforms:
-    """The frames of the simulation (the map, and odom and base_link of each robot) and those other nodes publish.
+    """The frames of the simulation (the map, odom, base_link and links of each robot) and those other nodes publish.
 
     Frames of the simulation are where the simulation has them, whatever others say. No frame at all means the map.
     Everything is as of now: of what others publish the newest transform counts.
@@ -52,12 +52,21 @@ class Transforms:
 
     def _own(self, name: str) -> Placement | None:
         """Return where a frame of the simulation is in the map, or None where it has no such frame."""
-        robot, part = self._frames.split(name) or ("", "")
+        robot, part = self._frames.parts(name)
         if name == self._frames.map or (part == "odom" and self._world.has_name(robot)):
             return np.zeros((1, 3)), IDENTITY[None]
         if not self._world.has_name(robot):
             return None
         row = self._world.row_named(robot)
+        model = self._world.model_of(row)
+        if (
+            model is not None
+            and name == self._frames.link(robot, part)
+            and part in (model.base_name, *model.link_names)
+        ):
+            return self._world.link_poses(np.array([row]), np.array([model.link_index(part)]))
+        if name != self._frames.base(robot):
+            return None
         return self._world.position[[row]], self._world.orientation[[row]]
 
     def _by_tf(self, name: str) -> Placement:
