@@ -37,6 +37,10 @@ FOLLOW = Behaviour("follow_the_leader", 20.0, lambda values: values["ChainGap"] 
 ALL = [MILLING, AGGREGATION, CYCLIC_PURSUIT, DISPERSAL, FLOCKING, FOLLOW]
 
 
+def name_of(value: Any) -> str:
+    return value.file if isinstance(value, Behaviour) else str(value)
+
+
 def configuration(behaviour: Behaviour, **changes: Any) -> dict[str, Any]:
     return {**load_mapping(data_file("config", f"swarm/{behaviour.file}.yaml")), **changes}
 
@@ -108,7 +112,7 @@ def judge(behaviour: Behaviour, outcomes: list[tuple[dict[str, float], dict[str,
         assert behaviour.holds(last), f"seed {seed} ends with {last}"
 
 
-@pytest.mark.parametrize(("behaviour", "reach"), [(MILLING, 2.0), (AGGREGATION, 8.0), (FLOCKING, 2.5)])
+@pytest.mark.parametrize(("behaviour", "reach"), [(MILLING, 2.0), (AGGREGATION, 8.0), (FLOCKING, 2.5)], ids=name_of)
 def test_it_comes_about_from_every_seed(behaviour: Behaviour, reach: float) -> None:
     judge(behaviour, side_by_side(behaviour, reach))
 
@@ -117,18 +121,18 @@ def test_dispersal_comes_about_from_every_seed() -> None:
     judge(DISPERSAL, side_by_side(DISPERSAL, 1.4, time_step=0.2))
 
 
-@pytest.mark.parametrize("behaviour", [CYCLIC_PURSUIT, FOLLOW])
+@pytest.mark.parametrize("behaviour", [CYCLIC_PURSUIT, FOLLOW], ids=name_of)
 def test_it_comes_about_from_every_seed_in_steps_of_a_fifth_of_a_second(behaviour: Behaviour) -> None:
     judge(behaviour, [run(behaviour, seed=seed, time_step=0.2) for seed in SEEDS])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("behaviour", ALL, ids=lambda behaviour: behaviour.file)
+@pytest.mark.parametrize("behaviour", ALL, ids=name_of)
 def test_the_files_as_they_are_behave_from_every_seed(behaviour: Behaviour) -> None:
     judge(behaviour, [run(behaviour, seed=seed) for seed in SEEDS])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("behaviour", ALL, ids=lambda behaviour: behaviour.file)
+@pytest.mark.parametrize("behaviour", ALL, ids=name_of)
 def test_it_stays(behaviour: Behaviour) -> None:
     assert behaviour.holds(run(behaviour._replace(time=4.0 * behaviour.time))[1])
