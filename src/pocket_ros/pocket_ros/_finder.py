@@ -31,6 +31,7 @@ LIBRARIES = frozenset(
         "rclpy",
         "ros2cli",
         "rosidl_runtime_py",
+        "sensor_msgs_py",
         "tf2_geometry_msgs",
         "tf2_py",
         "tf2_ros",
