@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +63,36 @@ def test_memory_is_flat_over_hundreds_of_steps() -> None:
     assert grown(50, 300) < 40_000
 
 
+PROGRAM = """
+import sys
+sys.path.insert(0, {folder!r})
+from test_memory import long_world, resident
+world = long_world()
+world.evaluate(10_000)
+before = resident()
+world.evaluate(90_000)
+print(world.steps, resident() - before)
+"""
+
+
+def long_world() -> RectangularWorld:
+    """A world that runs for long."""
+    agent = {"type": "MazeAgent", "agent_radius": 0.1, "controller": Wander, "sensors": [Nearest], "trace_length": 20}
+    return RectangularWorld({"spawners": [{"type": "uniform", "n": 5, "agent": agent}], "metrics": [MeanX]})
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 def test_memory_is_flat_over_a_hundred_thousand_steps() -> None:
-    assert grown(1000, 100_000) < 60_000
+    program = PROGRAM.format(folder=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    steps, growth = map(int, done.stdout.split())
+    assert steps == 100_000
+    assert growth < 3_000_000
