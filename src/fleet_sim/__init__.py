@@ -60,6 +60,7 @@ _HOMES = {
         "Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
+    "swarm.world": "RectangularWorld World_from_config",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

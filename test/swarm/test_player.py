@@ -52,7 +52,7 @@ class Script:
 
 def small_world(**more: Any) -> RectangularWorld:
     agents = [{"type": "MazeAgent", "agent_radius": 0.2, "position": [x, 2], "name": f"a{x}"} for x in (1, 2, 3)]
-    return RectangularWorld({"agents": agents, "metrics": [Steps], **more})
+    return RectangularWorld({"agents": agents, "metrics": [Steps]} | more)
 
 
 def play(window: Script, world: RectangularWorld | None = None, **options: Any) -> RectangularWorld:
@@ -88,6 +88,17 @@ def test_faster_skips_pictures_and_slower_comes_back() -> None:
     for _ in range(10):
         player._faster()
     assert player.steps_per_frame == 256
+
+
+def test_keys_that_steer_agents_mean_nothing_else() -> None:
+    agents = [{"type": "MazeAgent", "position": [2, 2], "controller": {"type": "human", "keys": "ijkl"}}]
+    window = Script("k", "l", "space", "")
+    world = play(window, small_world(agents=agents))
+    assert world.steps == 2 and "paused" in window.lines[-1][0]
+
+
+def test_escape_closes() -> None:
+    assert play(Script("", "escape", "", "")).steps == 2
 
 
 def test_step_size_is_the_steps_per_picture() -> None:

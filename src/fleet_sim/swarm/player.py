@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from fleet_sim.swarm.base import positive
+from fleet_sim.swarm.controllers.human import KEYS, HumanController
 from fleet_sim.swarm.recorders import GifRecorder
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ REACH = 0.3
 
 HELP = (
     "space k: pause   right l: one step   shift: faster, slower   r: count steps anew   backspace: start again",
-    "click: select   p: remove selected   a: select all   c: select none   i: metrics   f4: record a GIF",
+    "click: select   p: remove selected   a: select all   c: select none   i: metrics   f4: record a GIF"
+    "   escape: close",
 )
 
 
@@ -96,6 +98,7 @@ class Player:
             "p": self._remove_selected,
             "a": self._select_all,
             "c": self.selected.clear,
+            "escape": self._close,
         }
 
     # ---- running -----------------------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ class Player:
         for event in self.window.events():
             if event.kind == "click":
                 self._select(np.array(event.point))
-            elif event.key in self._keys:
+            elif event.key in self._keys and event.key not in steering_keys(self.world):
                 self._keys[event.key]()
 
     def _toggle(self) -> None:
@@ -208,9 +211,21 @@ class Player:
             else:
                 self.selected.append(nearest)
 
+    def _close(self) -> None:
+        if self.window is not None:
+            self.window.close()
+
     def _select_all(self) -> None:
         self.selected[:] = self.world.population
 
     def _remove_selected(self) -> None:
         self.world.remove(self.selected)
         self.selected.clear()
+
+
+def steering_keys(world: RectangularWorld) -> set[str]:
+    """Return the keys by which agents of `world` are steered: these mean nothing else there."""
+    controllers = [group.controller for group in world.groups if len(group)]
+    return {
+        key for controller in controllers if isinstance(controller, HumanController) for key in KEYS[controller.keys]
+    }
