@@ -39,10 +39,9 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Parts in one frame. A `closed` mesh shows its triangles from outside only, others from both sides."""
+    """Parts in one frame."""
 
     parts: tuple[Part, ...]
-    closed: bool = False
 
     @cached_property
     def radius(self) -> float:

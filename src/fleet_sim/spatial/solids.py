@@ -28,13 +28,13 @@ def box() -> Mesh:
         positions[side, :, v] = (-1.0, -sign, 1.0, sign)
     first = 4 * np.arange(6)[:, None]
     triangles = np.concatenate([first + (0, 1, 2), first + (0, 2, 3)])
-    return Mesh((make_part(positions, triangles, normals.reshape(-1, 3)),), closed=True)
+    return Mesh((make_part(positions, triangles, normals.reshape(-1, 3)),))
 
 
 def sphere(level: int) -> Mesh:
     """Return the sphere of radius 1."""
     arc = _arc(level, -1, 1)
-    return Mesh((_turned(arc, arc, SEGMENTS[level]),), closed=True)
+    return Mesh((_turned(arc, arc, SEGMENTS[level]),))
 
 
 def capsule(level: int, radius: float, height: float) -> Mesh:
@@ -42,20 +42,20 @@ def capsule(level: int, radius: float, height: float) -> Mesh:
     lower, upper = _arc(level, -1, 0), _arc(level, 0, 1)
     end = np.array([0.0, 0.5 * height])
     outline = np.concatenate([radius * lower - end, radius * upper + end])
-    return Mesh((_turned(outline, np.concatenate([lower, upper]), SEGMENTS[level]),), closed=True)
+    return Mesh((_turned(outline, np.concatenate([lower, upper]), SEGMENTS[level]),))
 
 
 def cylinder(level: int) -> Mesh:
     """Return the cylinder of radius 1 along z from -1 to 1."""
     outline = np.array([[0.0, -1.0], [1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     normals = np.array([[0.0, -1.0], [0.0, -1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    return Mesh((_turned(outline, normals, SEGMENTS[level]),), closed=True)
+    return Mesh((_turned(outline, normals, SEGMENTS[level]),))
 
 
 def square() -> Mesh:
     """Return the square from -1 to 1 in the xy plane, facing up."""
     corners = np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
-    return Mesh((make_part(corners, np.array([(0, 1, 2), (0, 2, 3)]), np.array([[0.0, 0.0, 1.0]] * 4)),), closed=True)
+    return Mesh((make_part(corners, np.array([(0, 1, 2), (0, 2, 3)]), np.array([[0.0, 0.0, 1.0]] * 4)),))
 
 
 def _arc(level: int, first: int, last: int) -> Floats:

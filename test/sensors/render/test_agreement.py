@@ -77,3 +77,31 @@ def test_the_renderers_agree_on_the_squares_of_the_floor(
     assert ours is not None and theirs is not None
     assert np.corrcoef(ours[..., 0].ravel(), theirs[..., 0].ravel())[0, 1] > 0.95
     assert np.abs(ours.astype(int) - theirs).mean() < 8.0
+
+
+CUBE_FILE = body(ShapeKind.MESH, mesh_path=str(DATA / "cube.obj"), mesh_scale=(0.4, 0.4, 0.4))
+
+
+@pytest.mark.parametrize("shape", [SHAPES["box"], SHAPES["sphere"], CUBE_FILE], ids=["box", "sphere", "file"])
+def test_a_camera_inside_a_body_sees_out(
+    shape: BodyShape, make_scene: Callable[..., Scene], make: Callable[..., Renderer]
+) -> None:
+    scene = make_scene()
+    scene.spawn([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], shape)
+    for name in ("opengl", "tiny"):
+        ids = make(scene, name).render(shot((0.0, 0.0, 0.03))).ids
+        assert ids is not None and set(np.unique(ids).tolist()) == {-1, 1}
+
+
+def test_mirrored_meshes_are_seen_from_outside(make_scene: Callable[..., Scene], make: Callable[..., Renderer]) -> None:
+    """A camera sees the near side of a mirrored mesh, lit as that of one that is not."""
+    pictures = []
+    for factor in (0.4, -0.4):
+        scene = make_scene()
+        scene.spawn(
+            [0.0, 0.0, 0.0], body(ShapeKind.MESH, mesh_path=str(DATA / "cube.obj"), mesh_scale=(0.4, factor, 0.4))
+        )
+        pictures.append(make(scene, "opengl").render(shot((-2.0, 0.0, 0.6), 0.0, 0.3)))
+    plain, mirrored = pictures
+    np.testing.assert_allclose(plain.depth, mirrored.depth, rtol=1e-5)
+    np.testing.assert_allclose(plain.rgb, mirrored.rgb, atol=1)

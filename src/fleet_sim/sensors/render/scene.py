@@ -27,11 +27,15 @@ Scale = tuple[float, float, float]
 
 
 class MeshKey(NamedTuple):
-    """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files."""
+    """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
+
+    What is `mirrored` has a factor below zero in its scale, or three.
+    """
 
     kind: ShapeKind
     path: str = ""
     size: tuple[float, ...] = ()
+    mirrored: bool = False
 
     @property
     def levels(self) -> int:
@@ -159,7 +163,7 @@ def key_of(geometry: Geometry) -> MeshKey:
     if geometry.kind == ShapeKind.CAPSULE:
         return MeshKey(ShapeKind.CAPSULE, size=(geometry.radius, geometry.height))
     if geometry.kind == ShapeKind.MESH:
-        return MeshKey(ShapeKind.MESH, geometry.mesh_path)
+        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=bool(np.prod(geometry.mesh_scale) < 0.0))
     # A plane is drawn as PyBullet's view draws it: as a thin wide box.
     return MeshKey(ShapeKind.BOX if geometry.kind == ShapeKind.PLANE else ShapeKind(geometry.kind))
 

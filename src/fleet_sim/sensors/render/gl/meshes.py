@@ -30,10 +30,13 @@ class _Piece(NamedTuple):
 
 
 class GpuMesh:
-    """A mesh at one level of detail, with room for its instances, which grows."""
+    """A mesh at one level of detail, with room for its instances, which grows.
 
-    def __init__(self, context: moderngl.Context, mesh: Mesh) -> None:
-        self.closed = mesh.closed
+    The factors of `mirrored` ones turn it inside out, so that its triangles go the other way round.
+    """
+
+    def __init__(self, context: moderngl.Context, mesh: Mesh, *, mirrored: bool) -> None:
+        self.mirrored = mirrored
         self.pieces = [_upload(context, part) for part in mesh.parts]
         self._context = context
         self._capacity = 0

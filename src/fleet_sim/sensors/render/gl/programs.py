@@ -29,7 +29,7 @@ class Programs:
         sun = np.array(lighting.sun, np.float64)
         self.sun = sun / np.linalg.norm(sun)
         self._square = context.buffer(solids.square().parts[0].vertices[[0, 1, 2, 0, 2, 3]])
-        self._solids: dict[tuple[frozenset[str], bool, bool], moderngl.Program] = {}
+        self._solids: dict[tuple[frozenset[str], bool], moderngl.Program] = {}
         self._floors: dict[frozenset[str], moderngl.VertexArray] = {}
         self._shadows: dict[frozenset[str], moderngl.Program] = {}
         shaded = np.array(lighting.sky_colour)
@@ -44,11 +44,11 @@ class Programs:
             "half_size": PLANE_HALF_SIZE,
         }
 
-    def solid(self, channels: frozenset[str], *, is_open: bool, textured: bool) -> moderngl.Program:
+    def solid(self, channels: frozenset[str], *, textured: bool) -> moderngl.Program:
         """Return what draws instances."""
-        key = (channels, is_open, textured)
+        key = (channels, textured)
         if key not in self._solids:
-            self._solids[key] = self._compile(shaders.solid(channels, is_open=is_open, textured=textured), {})
+            self._solids[key] = self._compile(shaders.solid(channels, textured=textured), {})
         return self._solids[key]
 
     def floor(self, channels: frozenset[str]) -> moderngl.VertexArray:

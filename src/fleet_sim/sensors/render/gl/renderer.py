@@ -131,7 +131,9 @@ class GlRenderer:
     def _mesh(self, key: MeshKey, level: int) -> GpuMesh:
         mesh = self._meshes.get((key, level))
         if mesh is None:
-            mesh = self._meshes[key, level] = GpuMesh(self._context, self._scene.meshes.mesh(key, level))
+            mesh = self._meshes[key, level] = GpuMesh(
+                self._context, self._scene.meshes.mesh(key, level), mirrored=key.mirrored
+            )
         return mesh
 
     # ---- drawing -----------------------------------------------------------------------------------------------------
@@ -139,15 +141,12 @@ class GlRenderer:
     def _draw(self, target: Target, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
         context = self._context
         target.clear(self.lighting.background)
-        context.enable_only(context.DEPTH_TEST)
-        # The picture's first line is the first in memory, so seen by OpenGL it is upside down.
-        context.front_face = "cw"
+        context.enable_only(context.DEPTH_TEST | context.CULL_FACE)
         self._draw_solids(clip, shot, drawn)
         if self.floor:
-            context.enable(context.CULL_FACE)
             if self._shaded(shot):
                 self._draw_shadows(clip, shot, drawn)
-                context.enable(context.CULL_FACE)
+            context.front_face = "cw"
             # The floor gives way a little, so that shadows, which are in the same plane, win everywhere.
             context.polygon_offset = (1.0, 4.0)
             self._draw_floor(clip, shot)
@@ -155,10 +154,10 @@ class GlRenderer:
 
     def _draw_solids(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
         for mesh, count in drawn:
-            self._cull(mesh)
+            self._face(mesh)
             for index, piece in enumerate(mesh.pieces):
                 texture = piece.material.texture
-                program = self._programs.solid(shot.channels, is_open=not mesh.closed, textured=bool(texture))
+                program = self._programs.solid(shot.channels, textured=bool(texture))
                 set_uniform(program, "clip", clip)
                 set_uniform(program, "material", np.array(piece.material.rgba[:3], np.float32))
                 if texture:
@@ -176,13 +175,17 @@ class GlRenderer:
         set_uniform(program, "clip", clip)
         set_uniform(program, "eye", shot.position.astype(np.float32))
         for mesh, count in drawn:
-            # Of a closed mesh the sides that face the sun cast all of its shadow; flat on the floor they face up.
-            self._cull(mesh)
+            # The sides that face the sun cast all of the shadow; flat on the floor they face up.
+            self._face(mesh)
             for index in range(len(mesh.pieces)):
                 mesh.array(index, program).render(instances=count)
 
-    def _cull(self, mesh: GpuMesh) -> None:
-        (self._context.enable if mesh.closed else self._context.disable)(self._context.CULL_FACE)
+    def _face(self, mesh: GpuMesh) -> None:
+        """Say which triangles are seen: those that face the eye, and no backs, so that cameras can be inside bodies.
+
+        The picture's first line is the first in memory, so seen by OpenGL it is upside down.
+        """
+        self._context.front_face = "ccw" if mesh.mirrored else "cw"
 
 
 def _axes(shot: Shot) -> Floats:

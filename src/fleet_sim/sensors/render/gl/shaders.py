@@ -48,18 +48,12 @@ _SOLID_VERTEX = f"""
 {_INSTANCE}
 {_LIGHT}
 uniform mat4 clip; uniform vec3 material;
-flat out vec2 id; out vec3 front; out vec3 back; out vec2 coordinates;
+flat out vec2 id; out vec3 lit; out vec2 coordinates;
 void main() {{
     gl_Position = clip * vec4(in_position + turned(in_orientation, in_scale * in_vertex), 1.0);
     id = in_id;
 #ifdef COLOURED
-    // A negative factor turns the mesh inside out, and its triangles the other way round.
-    float side = sign(in_scale.x * in_scale.y * in_scale.z);
-    vec3 normal = side * normalize(turned(in_orientation, in_normal / in_scale));
-    front = in_colour.rgb * material * light(normal);
-#ifdef OPEN
-    back = in_colour.rgb * material * light(-normal);
-#endif
+    lit = in_colour.rgb * material * light(normalize(turned(in_orientation, in_normal / in_scale)));
 #ifdef TEXTURED
     coordinates = in_coordinates;
 #endif
@@ -67,13 +61,10 @@ void main() {{
 }}
 """
 _SOLID_FRAGMENT = """
-flat in vec2 id; in vec3 front; in vec3 back; in vec2 coordinates;
+flat in vec2 id; in vec3 lit; in vec2 coordinates;
 uniform sampler2D picture;
 void main() {
-    vec3 colour = front;
-#ifdef OPEN
-    if (!gl_FrontFacing) { colour = back; }
-#endif
+    vec3 colour = lit;
 #ifdef TEXTURED
     colour *= texture(picture, coordinates).rgb;
 #endif
@@ -82,11 +73,11 @@ void main() {
 """
 
 
-def solid(channels: frozenset[str], *, is_open: bool, textured: bool) -> tuple[str, str]:
-    """Return the programs that draw instances, lit at their vertices; those of open meshes from both sides."""
+def solid(channels: frozenset[str], *, textured: bool) -> tuple[str, str]:
+    """Return the programs that draw instances, lit at their vertices."""
     defines = ["#define COLOURED"] if "rgb" in channels else []
-    if defines:
-        defines += ["#define OPEN"] * is_open + ["#define TEXTURED"] * textured
+    if defines and textured:
+        defines.append("#define TEXTURED")
     head = "\n".join(defines)
     return f"#version 330\n{head}{_SOLID_VERTEX}", _fragment(channels, head + _SOLID_FRAGMENT)
 
