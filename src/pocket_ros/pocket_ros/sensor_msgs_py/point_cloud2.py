@@ -19,7 +19,7 @@ PointField: Any = message_class("sensor_msgs/msg/PointField")
 DUMMY_FIELD_PREFIX = "unnamed_field"
 """Fields without a name are called this and their index."""
 
-_DATATYPES = {
+_DATATYPES: dict[int, np.dtype[Any]] = {
     PointField.INT8: np.dtype(np.int8),
     PointField.UINT8: np.dtype(np.uint8),
     PointField.INT16: np.dtype(np.int16),
@@ -40,18 +40,19 @@ def dtype_from_fields(fields: Iterable[Any], point_step: int | None = None) -> n
     formats: list[np.dtype[Any]] = []
     offsets: list[int] = []
     for index, field in enumerate(fields):
-        kind = _DATATYPES[field.datatype]
+        number_type = _DATATYPES[field.datatype]
         name = field.name or f"{DUMMY_FIELD_PREFIX}_{index}"
         assert field.count > 0, f"field {name!r} has count {field.count}; it must be at least 1"
         for number in range(field.count):
             names.append(name if field.count == 1 else f"{name}_{number}")
-            formats.append(kind)
-            offsets.append(field.offset + number * kind.itemsize)
+            formats.append(number_type)
+            offsets.append(field.offset + number * number_type.itemsize)
             assert names.count(names[-1]) == 1, f"field {names[-1]!r} comes twice"
-    layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": offsets}
+    layout: Any = {"names": names, "formats": formats, "offsets": offsets}
     if point_step is not None:
         layout["itemsize"] = point_step
-    return np.dtype(layout)
+    kind: np.dtype[Any] = np.dtype(layout)
+    return kind
 
 
 def read_points(
