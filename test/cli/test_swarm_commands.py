@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,26 @@ def test_what_is_wrong_is_one_line(
     assert main(["swarm", world, "--steps", "1", *options]) == 1
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "module", "extra"),
+    [
+        ("--record=a.gif", "PIL", "swarm"),
+        ("--picture=a.png", "PIL", "swarm"),
+        ("--record=a.mp4", "imageio_ffmpeg", "video"),
+        ("--metrics=a.parquet", "pyarrow", "parquet"),
+        ("--plot=a.png", "matplotlib.figure", "plot"),
+    ],
+)
+def test_what_is_not_installed_is_said_before_the_run(world: str, option: str, module: str, extra: str) -> None:
+    # In a process of its own, where the module is kept from being found.
+    code = f"import sys; sys.modules[{module!r}] = None; from fleet_sim.cli.main import main; "
+    code += f"sys.exit(main(['swarm', {world!r}, '--steps', '1', {option!r}]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"pip install 'fleet_sim[{extra}]'" in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
 
 
 def test_a_missing_file_is_said(world: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,10 +69,9 @@ class PictureCanvas:
 
     def __init__(self, frame: Frame) -> None:
         """Raises MissingDependencyError where Pillow is not installed."""
-        try:
-            from PIL import Image, ImageDraw
-        except ImportError as error:
-            raise missing_extra("PIL", "swarm", "drawing a world") from error
+        require_pillow()
+        from PIL import Image, ImageDraw
+
         self._frame = frame
         self._image = Image.new("RGB", (frame.width * SMOOTH, frame.height * SMOOTH))
         self._pen: Any = ImageDraw.Draw(self._image)
@@ -141,8 +140,20 @@ def save_picture(world: RectangularWorld, path: str | Path, width: int = 500) ->
 
 
 def check_picture_path(path: str | Path) -> None:
-    """Raise InvalidValueError unless a picture can be written to `path`: its folder is there, its ending is known."""
+    """Raise InvalidValueError unless a picture can be written to `path`: its folder is there, its ending is known.
+
+    Raises MissingDependencyError where Pillow is not installed.
+    """
     check_path(path, PICTURES)
+    require_pillow()
+
+
+def require_pillow() -> None:
+    """Raise MissingDependencyError where Pillow is not installed."""
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("PIL", "swarm", "drawing a world") from error
 
 
 def check_path(path: str | Path, endings: Sequence[str]) -> None:

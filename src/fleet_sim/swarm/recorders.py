@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.swarm.base import Subscriber, positive
-from fleet_sim.swarm.drawing import picture
+from fleet_sim.swarm.drawing import picture, require_pillow
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.world import RectangularWorld
@@ -21,9 +21,13 @@ COLOURS = 64
 
 
 class Recorder(Subscriber):
-    """Draws every `every_ith_frame`th step; after `duration` steps (None: never) it stops and closes its file."""
+    """Draws every `every_ith_frame`th step; after `duration` steps (None: never) it stops and closes its file.
+
+    Raises MissingDependencyError where Pillow is not installed.
+    """
 
     def __init__(self, path: str | Path, duration: int | None, every_ith_frame: int, width: int) -> None:
+        require_pillow()
         self.path = Path(path)
         self.duration = None if duration is None else positive(duration, "duration")
         self.every = positive(every_ith_frame, "every_ith_frame")
@@ -88,16 +92,10 @@ class GifRecorder(Recorder):
         from PIL import Image
 
         images = [Image.open(io.BytesIO(frame)) for frame in self._frames]
-        if images:
-            images[0].save(
-                self.path,
-                "gif",
-                save_all=True,
-                append_images=images[1:],
-                duration=self.time_per_frame,
-                loop=0,
-            )
         self._frames = []
+        if images:
+            first, *others = images
+            first.save(self.path, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
 
 
 class VideoRecorder(Recorder):
