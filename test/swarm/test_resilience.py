@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,25 @@ def test_going_back_to_a_saved_moment() -> None:
     assert list(world.metrics[0].value_history) == history
     assert len(first.controller.path) == first.sensors[0].ticks == 7
     assert go_on() == once
+
+
+def test_what_cannot_be_copied_stays_as_it_is(tmp_path: Path) -> None:
+    class Log(Metric):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stream = (tmp_path / "log.txt").open("w", encoding="utf-8")
+            self.count = 0
+
+        def calculate(self) -> None:
+            self.count += 1
+            print(self.count, file=self.stream)
+
+    world = RectangularWorld({"agents": [agent(Wild)], "metrics": [Log]})
+    world.evaluate(2)
+    world.reset()
+    world.evaluate(3)
+    world.metrics[0].stream.close()  # type: ignore[attr-defined]
+    assert (tmp_path / "log.txt").read_text() == "1\n2\n1\n2\n3\n"
 
 
 def test_spawning_goes_on_after_going_back() -> None:

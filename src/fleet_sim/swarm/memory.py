@@ -36,11 +36,13 @@ class SwarmMemory:
         return [(part, self._copied(vars(part))) for part in parts]
 
     def _copied(self, own: dict[str, Any]) -> dict[str, Any]:
-        """Return a copy of the attributes of a part; worlds, groups and agents in it stay the same ones."""
+        """Return a copy of the attributes of a part; worlds, groups and agents in it stay the same ones.
+
+        What cannot be copied, such as an open file, stays the same one too.
+        """
         world = self._world
         memo: dict[int, Any] = {id(kept): kept for kept in (world, world.sim, world.columns, world.swarm)}
-        copied: dict[str, Any] = copy.deepcopy(own, memo)
-        return copied
+        return {name: _copy(value, memo) for name, value in own.items()}
 
     def _group(self, group: Group) -> dict[str, Any]:
         owners: list[Any] = [group, *group.agents]
@@ -78,3 +80,10 @@ class SwarmMemory:
         for part, own in parts:
             vars(part).clear()
             vars(part).update(self._copied(own))
+
+
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(value, memo)
+    except (TypeError, copy.Error):
+        return value
