@@ -29,25 +29,41 @@ def mesh_extents(path: str) -> tuple[Floats, Floats]:
     """
     try:
         status = Path(path).stat()
-        lower, upper = _extents(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        raise InvalidValueError(f"mesh {path!r} cannot be read: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
+    lower, upper = _extents(path, status.st_mtime_ns, status.st_size)
+    return lower.copy(), upper.copy()
+
+
+def mesh_vertices(path: str) -> Floats:
+    """Return the vertices (V, 3) of the mesh file `path` in its own frame, in the order of the file.
+
+    Raises InvalidValueError as `mesh_extents` does.
+    """
+    readers = {".obj": _obj_vertices, ".stl": _stl_vertices, ".dae": _dae_vertices}
+    reader = readers.get(Path(path).suffix.lower())
+    try:
+        if reader is None:
+            raise ValueError(f"use one of {', '.join(readers)}")
+        vertices = reader(Path(path).read_bytes())
+        if not len(vertices):
+            raise ValueError("it has no vertices")
+        if not np.isfinite(vertices).all():
+            raise ValueError("it has coordinates that are no finite numbers")
+    except OSError as error:
+        raise _unreadable(path, error) from error
     except (ValueError, IndexError, KeyError, ElementTree.ParseError) as error:
         raise InvalidValueError(f"mesh {path!r} is no readable {Path(path).suffix} file: {error}") from error
-    return lower.copy(), upper.copy()
+    return vertices
+
+
+def _unreadable(path: str, error: OSError) -> InvalidValueError:
+    return InvalidValueError(f"mesh {path!r} cannot be read: {error.strerror or error}")
 
 
 @lru_cache(maxsize=1024)
 def _extents(path: str, _changed: int, _size: int) -> tuple[Floats, Floats]:
-    readers = {".obj": _obj_vertices, ".stl": _stl_vertices, ".dae": _dae_vertices}
-    reader = readers.get(Path(path).suffix.lower())
-    if reader is None:
-        raise ValueError(f"use one of {', '.join(readers)}")
-    vertices = reader(Path(path).read_bytes())
-    if not len(vertices):
-        raise ValueError("it has no vertices")
-    if not np.isfinite(vertices).all():
-        raise ValueError("it has coordinates that are no finite numbers")
+    vertices = mesh_vertices(path)
     return vertices.min(axis=0), vertices.max(axis=0)
 
 

@@ -31,18 +31,19 @@ _RIM_EDGES = np.concatenate(
 
 def cut_boxes(solids: Solids, height: float) -> Cut:
     """Return where the plane at `height` cuts boxes."""
-    return cut_hulls(_posed(solids, _BOX_CORNERS[None] * solids.half_extents[:, None]), _BOX_EDGES, height)
+    return cut_hulls(posed(solids, _BOX_CORNERS[None] * solids.half_extents[:, None]), _BOX_EDGES, height)
 
 
 def cut_cylinders(solids: Solids, height: float) -> Cut:
     """Return where the plane at `height` cuts cylinders, which have `SIDES` sides for that."""
-    return cut_hulls(_posed(solids, _RIM[None] * solids.half_extents[:, None]), _RIM_EDGES, height)
+    return cut_hulls(posed(solids, _RIM[None] * solids.half_extents[:, None]), _RIM_EDGES, height)
 
 
-def _posed(solids: Solids, points: Floats) -> Floats:
-    """Return `points` (N, V, 3) of the solids' frames in the world."""
-    count, each = points.shape[:2]
-    turned = quaternions.rotate(np.repeat(solids.orientations, each, axis=0), points.reshape(-1, 3))
+def posed(solids: Solids, points: Floats) -> Floats:
+    """Return `points` (N, V, 3), or (1, V, 3) where all have the same, of the solids' frames in the world."""
+    count, each = len(solids.rows), points.shape[1]
+    local = np.broadcast_to(points, (count, each, 3)).reshape(-1, 3)
+    turned = quaternions.rotate(np.repeat(solids.orientations, each, axis=0), local)
     return turned.reshape(count, each, 3) + solids.positions[:, None]
 
 

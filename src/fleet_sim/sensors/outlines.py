@@ -11,13 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders
+from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders, cut_hulls, posed
 from fleet_sim.sensors.solids import Solids
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
-_BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
-    np.uint8(kind) for kind in (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
+_BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE, _MESH = (
+    np.uint8(kind)
+    for kind in (
+        *(ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER),
+        *(ShapeKind.CAPSULE, ShapeKind.PLANE, ShapeKind.MESH),
+    )
 )
 # x^2 + y^2 of a quaternion below this is a tilt below 1e-6 rad.
 _UPRIGHT = 2.5e-13
@@ -87,11 +91,15 @@ def outlines_of(solids: Solids, heights: Floats) -> Outlines:
     kinds = solids.kinds
     upright_mask |= kinds == _SPHERE
     flat_mask = kinds == _PLANE
-    box_mask = (kinds == _BOX) | (kinds > _PLANE)
-    round_mask = ~(box_mask | flat_mask)
+    hull_mask = kinds == _MESH
+    hull_mask[hull_mask] = [hull is not None for hull in solids.hulls[hull_mask].tolist()]
+    box_mask = ((kinds == _BOX) | (kinds > _PLANE)) & ~hull_mask
+    round_mask = ~(box_mask | flat_mask | hull_mask)
     discs = _upright_discs(solids.take(np.flatnonzero(upright_mask & round_mask)))
     polygons = [_upright_boxes(solids.take(np.flatnonzero(upright_mask & box_mask)))]
-    tilted_mask = ~(upright_mask | flat_mask)
+    if hull_mask.any():
+        polygons += _cut_meshes(solids.take(np.flatnonzero(hull_mask)), heights)
+    tilted_mask = ~(upright_mask | flat_mask | hull_mask)
     if tilted_mask.any():
         cuts = ((box_mask, cut_boxes), (kinds == _CYLINDER, cut_cylinders), (kinds == _CAPSULE, cut_capsules))
         for height in np.unique(heights).tolist():
@@ -101,6 +109,21 @@ def outlines_of(solids: Solids, heights: Floats) -> Outlines:
                     part = solids.take(chosen)
                     polygons.append(_polygons(part.rows, *cut(part, height), height))
     return Outlines(discs, _joined(polygons), _walls(solids.take(np.flatnonzero(flat_mask))))
+
+
+def _cut_meshes(solids: Solids, heights: Floats) -> list[Polygons]:
+    """Return where the planes at `heights` cut meshes, those of one hull at once."""
+    found = []
+    z, hulls = solids.positions[:, 2], {id(hull): hull for hull in solids.hulls.tolist()}
+    numbers = np.array([id(hull) for hull in solids.hulls.tolist()])
+    for height in np.unique(heights).tolist():
+        for number, hull in hulls.items():
+            near = np.flatnonzero((numbers == number) & (np.abs(z - height) <= hull.radius))
+            if len(near):
+                part = solids.take(near)
+                corners, counts = cut_hulls(posed(part, hull.vertices[None]), hull.edges, height)
+                found.append(_polygons(part.rows, corners, counts, height))
+    return found
 
 
 def _upright_discs(solids: Solids) -> Discs:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bytes, Floats, Rows
-from fleet_sim.core.robot_model import LinkGeometry, RobotModel
+from fleet_sim.arrays import AnyArray, Bytes, Floats, Ints, Rows
+from fleet_sim.core.robot_model import BASE, LinkGeometry
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
+from fleet_sim.sensors.hulls import Hull, hull_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import (
     ShapeKind,
@@ -18,14 +20,15 @@ from fleet_sim.spatial.shapes import (
     sphere_half_extents,
 )
 
-_NONE = int(ShapeKind.NONE)
+_NONE, _MESH = int(ShapeKind.NONE), int(ShapeKind.MESH)
 
 
 class Solids(NamedTuple):
     """Posed convex pieces, one per index; `rows` (N,) are the entities they belong to.
 
-    kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. What is
-    MESH or COMPOUND there counts as the box around it. An entity may have several pieces: links of a robot.
+    kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. `hulls`
+    (N,) are those of meshes, None for the others; COMPOUND counts as the box around it. An entity may have several
+    pieces: links of a robot.
     """
 
     rows: Rows
@@ -34,6 +37,7 @@ class Solids(NamedTuple):
     orientations: Floats
     half_extents: Floats
     radii: Floats
+    hulls: AnyArray
 
     def take(self, indices: Rows) -> Solids:
         """Return the pieces at `indices`."""
@@ -49,16 +53,26 @@ def solids_of(world: World, rows: Rows | None = None) -> Solids:
     chosen = np.flatnonzero(world.alive) if rows is None else rows
     chosen = chosen[world.shape_kind[chosen] != _NONE]
     modelled_mask = world.robots.model[chosen] >= 0
-    if not modelled_mask.any():
+    meshed_mask = (world.shape_kind[chosen] == _MESH) & ~modelled_mask
+    if not modelled_mask.any() and not meshed_mask.any():
         return _plain(world, chosen)
-    modelled = chosen[modelled_mask]
-    parts = [_plain(world, chosen[~modelled_mask])]
-    numbers = world.robots.model[modelled]
-    for number in np.unique(numbers).tolist():
-        model, members = world.models[number], modelled[numbers == number]
-        parts.append(_of_links(world, model, members) if model.collisions else _plain(world, members))
+    parts = [_plain(world, chosen[~modelled_mask & ~meshed_mask])]
+    meshed, modelled = chosen[meshed_mask], chosen[modelled_mask]
+    for shape_id, members in _alike(world.shape_id[meshed], meshed):
+        mesh = world.shapes[shape_id].collision
+        piece = () if mesh is None else (LinkGeometry(BASE, mesh),)
+        parts.append(_of_links(world, piece, members) if piece else _plain(world, members))
+    for number, members in _alike(world.robots.model[modelled], modelled):
+        pieces = world.models[number].collisions
+        parts.append(_of_links(world, pieces, members) if pieces else _plain(world, members))
     columns: list[AnyArray] = [np.concatenate(values) for values in zip(*parts, strict=True)]
     return Solids(*columns)
+
+
+def _alike(numbers: Ints, rows: Rows) -> Iterator[tuple[int, Rows]]:
+    """Yield each of `numbers` (N,) with those of `rows` (N,) that have it."""
+    for number in np.unique(numbers).tolist():
+        yield number, rows[numbers == number]
 
 
 def _plain(world: World, rows: Rows) -> Solids:
@@ -69,12 +83,12 @@ def _plain(world: World, rows: Rows) -> Solids:
         positions[off] += quaternions.rotate(turns, world.shape_position[shapes])
         orientations[off] = quaternions.multiply(turns, world.shape_orientation[shapes])
     half_extents = world.half_extents.take(rows, axis=0)
-    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows])
+    hulls = np.full(len(rows), None, object)
+    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows], hulls)
 
 
-def _of_links(world: World, model: RobotModel, rows: Rows) -> Solids:
-    """Return the pieces of all links of robots of one model: the pieces of one robot are together."""
-    pieces = model.collisions
+def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solids:
+    """Return the pieces that robots of one kind have on their links: the pieces of one robot are together."""
     each = len(pieces)
     links = np.tile(np.array([piece.link for piece in pieces], np.int64), len(rows))
     owners = np.repeat(rows, each)
@@ -83,6 +97,7 @@ def _of_links(world: World, model: RobotModel, rows: Rows) -> Solids:
     positions = positions + quaternions.rotate(turns, np.tile(local[0], (len(rows), 1)))
     orientations = quaternions.multiply(turns, np.tile(local[1], (len(rows), 1)))
     sizes = [_size(piece.geometry) for piece in pieces]
+    hulls = np.array([None, *(hull for _, _, hull in sizes)], object)[1:]
     return Solids(
         owners,
         np.tile(np.array([piece.geometry.kind for piece in pieces], np.uint8), len(rows)),
@@ -90,25 +105,35 @@ def _of_links(world: World, model: RobotModel, rows: Rows) -> Solids:
         orientations,
         np.tile(np.array([size[0] for size in sizes]), (len(rows), 1)),
         np.tile(np.array([size[1] for size in sizes]), len(rows)),
+        np.tile(hulls, len(rows)),
     )
 
 
-def _local_poses(pieces: tuple[LinkGeometry, ...]) -> tuple[Floats, Floats]:
+def _local_poses(pieces: Sequence[LinkGeometry]) -> tuple[Floats, Floats]:
+    """Return where the middles of the pieces are in their links' frames."""
     geometries = [piece.geometry for piece in pieces]
     positions = np.array([geometry.position for geometry in geometries], np.float64)
-    return positions, np.array([geometry.orientation for geometry in geometries], np.float64)
+    orientations = np.array([geometry.orientation for geometry in geometries], np.float64)
+    for index, geometry in enumerate(geometries):
+        if geometry.kind == ShapeKind.MESH:
+            centre = hull_of(geometry).centre[None]
+            positions[index] += quaternions.rotate(orientations[index : index + 1], centre)[0]
+    return positions, orientations
 
 
-def _size(shape: Geometry) -> tuple[Floats, float]:
-    """Return half extents (3,) and radius of a geometry, as `spatial.shapes` defines them."""
+def _size(shape: Geometry) -> tuple[Floats, float, Hull | None]:
+    """Return half extents (3,) and radius of a geometry, as `spatial.shapes` defines them, and the hull of a mesh."""
+    if shape.kind == ShapeKind.MESH:
+        hull = hull_of(shape)
+        return hull.half_extents, 0.0, hull
     radius, height = np.array([shape.radius]), np.array([shape.height])
     if shape.kind == ShapeKind.SPHERE:
-        return sphere_half_extents(radius)[0], shape.radius
+        return sphere_half_extents(radius)[0], shape.radius, None
     if shape.kind == ShapeKind.CYLINDER:
-        return cylinder_half_extents(radius, height)[0], shape.radius
+        return cylinder_half_extents(radius, height)[0], shape.radius, None
     if shape.kind == ShapeKind.CAPSULE:
-        return capsule_half_extents(radius, height)[0], shape.radius
-    return np.array(shape.half_extents), 0.0
+        return capsule_half_extents(radius, height)[0], shape.radius, None
+    return np.array(shape.half_extents), 0.0, None
 
 
 def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:
