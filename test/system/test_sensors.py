@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nav_msgs.msg import OccupancyGrid
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import OccupancyGrid, Odometry
 from node_program import LATCHED, Client, NodeProcess, running
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
@@ -28,6 +29,7 @@ robots:
       - {type: imu, rate: 20, pose: [0.0, 0.0, 0.1], accel_noise: 0.02}
       - {type: range, pose: [0.2, 0.0, 0.0], field_of_view: 0.2}
       - {type: contact}
+      - {type: odometry, linear_scale: 1.5}
       - {type: lidar_3d, rate: 5, layers: 3, rays: 8, pose: [0.0, 0.0, 0.3]}
 sensors:
   - {type: lidar, name: gate, pose: [0.0, 0.0, 0.25], rays: 360, range_max: 9.0}
@@ -87,6 +89,25 @@ def test_a_range(hall: Running) -> None:
     assert (message.header.frame_id, message.radiation_type) == ("bot/range", Range.ULTRASOUND)
     assert message.range == pytest.approx(4.0 - 2.2, abs=1e-6)
     assert message.field_of_view == pytest.approx(0.2)
+
+
+def test_odometry_that_drifts(hall: Running) -> None:
+    client = hall[1]
+    beliefs = client.listen(Odometry, "/bot/odometry", qos_profile_sensor_data)
+    truths = client.listen(Odometry, "/bot/odom")
+    commands = client.publisher(Twist, "/bot/cmd_vel")
+    client.until(lambda: beliefs and truths, "odometry")
+    assert (beliefs[0].header.frame_id, beliefs[0].child_frame_id) == ("bot/odom", "bot/odometry")
+    start = beliefs[0].pose.pose.position
+    assert (start.x, start.y, start.z) == pytest.approx((1.0, 2.0, 0.15))
+    command = Twist()
+    command.linear.x = 0.5
+    commands.publish(command)
+    client.until(lambda: truths[-1].pose.pose.position.y > 2.1 and truths[-1].twist.twist.linear.x == 0.0, "a rest")
+    # The robot looks along y, and believes to have come half as far again.
+    expected = 2.0 + 1.5 * (truths[-1].pose.pose.position.y - 2.0)
+    client.until(lambda: abs(beliefs[-1].pose.pose.position.y - expected) < 1e-6, "the end of the drift")
+    assert max(belief.twist.twist.linear.x for belief in beliefs) > 0.5
 
 
 def test_contacts(hall: Running) -> None:

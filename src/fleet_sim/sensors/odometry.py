@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +31,8 @@ class OdometryParams(SensorParams):
 class OdometryReading(Reading):
     """Where odometry believes the sensor's frame is, seen from where it was when mounted: without errors, the truth.
 
-    `position` (3,) and `orientation` (4,); `linear_velocity` and `angular_velocity` (3,) are means since the reading
+    `position` (3,) and `orientation` (4,); `origin_position` and `origin_orientation` tell where that was, in the
+    world. `linear_velocity` and `angular_velocity` (3,) are means since the reading
     before, in the sensor's frame.
     """
 
@@ -39,6 +40,11 @@ class OdometryReading(Reading):
     orientation: Floats
     linear_velocity: Floats
     angular_velocity: Floats
+    origin_position: Floats
+    origin_orientation: Floats
+
+
+_TOLD = tuple(field.name for field in fields(OdometryReading) if field.name not in ("time", "tick"))
 
 
 class Odometry(SensorKind):
@@ -57,14 +63,17 @@ class Odometry(SensorKind):
             "orientation": np.empty((0, 4)),
             "linear_velocity": np.empty((0, 3)),
             "angular_velocity": np.empty((0, 3)),
+            "origin_position": np.empty((0, 3)),
+            "origin_orientation": np.empty((0, 4)),
         }
 
     def begin(self, batch: Batch) -> None:
         """Believe to be at the origin."""
         state = batch.state
         state["time"][:] = batch.time
-        state["true_position"][:] = batch.positions
-        state["true_orientation"][:] = batch.orientations
+        for name in ("true", "origin"):
+            state[f"{name}_position"][:] = batch.positions
+            state[f"{name}_orientation"][:] = batch.orientations
         state["orientation"][:, 3] = 1.0
 
     def sense(self, batch: Batch) -> dict[str, Floats]:
@@ -74,8 +83,7 @@ class Odometry(SensorKind):
         later = np.flatnonzero(batch.time > state["time"])
         if len(later):
             self._advance(batch, later)
-        names = ("position", "orientation", "linear_velocity", "angular_velocity")
-        return {name: state[name].copy() for name in names}
+        return {name: state[name].copy() for name in _TOLD}
 
     def _advance(self, batch: Batch, later: Ints) -> None:
         state = batch.state

@@ -9,6 +9,7 @@ from fleet_sim.ros.sensors.contacts import ContactsTopic
 from fleet_sim.ros.sensors.frames import SensorFramesTopic
 from fleet_sim.ros.sensors.imu import ImuTopic
 from fleet_sim.ros.sensors.map import MapTopic
+from fleet_sim.ros.sensors.odometry import OdometryTopic
 from fleet_sim.ros.sensors.points import PointsTopic
 from fleet_sim.ros.sensors.range import RangeTopic
 from fleet_sim.ros.sensors.scan import ScanTopic
@@ -21,6 +22,7 @@ SENSORS: tuple[type[Interface], ...] = (
     CameraPointsTopic,
     ScanTopic,
     ImuTopic,
+    OdometryTopic,
     RangeTopic,
     ContactsTopic,
     PointsTopic,

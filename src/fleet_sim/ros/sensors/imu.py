@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from sensor_msgs.msg import Imu
 
 from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.ros.sensors.templated import TemplatedTopics
+from fleet_sim.ros.sensors.topics import Channel
 from fleet_sim.ros.templates import ORIENTATION, STAMP, MessageTemplate, Part, under
-from fleet_sim.sensors import ImuParams, Readings
+from fleet_sim.sensors import ImuParams
 
 _AXES = ("x", "y", "z")
-_WIDTHS = {"orientation": 4, "angular_velocity": 3, "linear_acceleration": 3}
 
 
 def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
@@ -30,7 +32,7 @@ def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
     return message
 
 
-def imu_template(messages: list[Imu]) -> MessageTemplate:
+def imu_template(messages: Sequence[Imu]) -> MessageTemplate:
     """Return the template of IMU messages; groups sec, nanosec, and those of a reading."""
     numbers = {
         **STAMP,
@@ -41,31 +43,17 @@ def imu_template(messages: list[Imu]) -> MessageTemplate:
     return MessageTemplate(messages, [Part(numbers)])
 
 
-class ImuTopic(SensorTopics):
+class ImuTopic(TemplatedTopics):
     """Publishes orientations, angular velocities and accelerations in the IMUs' frames."""
 
     sensor_type = "imu"
     message_type = Imu
+    widths: ClassVar[Mapping[str, int]] = {"orientation": 4, "angular_velocity": 3, "linear_acceleration": 3}
 
-    def prepare(self) -> None:
-        frames, dt = self.bridge.frames, self.bridge.sim.clock.dt
-        messages = []
-        for channel in self.channels:
-            params = channel.sensor.params
-            period = dt if params.rate is None else 1.0 / params.rate
-            messages.append(imu_message(params, frame_of(frames, channel.sensor), period))
-        self._template = imu_template(messages) if messages else None
-        self._values = {name: np.zeros((len(messages), width)) for name, width in _WIDTHS.items()}
+    def message_of(self, channel: Channel) -> Imu:
+        params = channel.sensor.params
+        period = self.bridge.sim.clock.dt if params.rate is None else 1.0 / params.rate
+        return imu_message(params, frame_of(self.bridge.frames, channel.sensor), period)
 
-    def send(self, readings: Readings, now: int) -> None:
-        heard = list(self.heard(readings))
-        if self._template is None or not heard:
-            return
-        indices, slots = [index for index, _ in heard], [channel.slot for _, channel in heard]
-        self._template.write_stamp(now)
-        for name, values in self._values.items():
-            values[slots] = readings.values[name][indices]
-            self._template.write(name, values)
-        pieces = self._template.pieces()
-        for _, channel in heard:
-            channel.publisher.publish(pieces[channel.slot])
+    def template_of(self, messages: Sequence[Imu]) -> MessageTemplate:
+        return imu_template(messages)

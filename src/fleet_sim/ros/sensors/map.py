@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 
 from fleet_sim.ros import qos
@@ -22,7 +24,7 @@ def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
     message.info.resolution = grid.resolution
     message.info.height, message.info.width = grid.cells.shape
     message.info.origin.position.x, message.info.origin.position.y = grid.origin
-    message.data = grid.cells.reshape(-1).tolist()
+    message.data = array("b", grid.cells.tobytes())
     return message
 
 

@@ -30,6 +30,11 @@ def parent_of(frames: Frames, sensor: Sensor) -> str:
     )
 
 
+def reference_of(frames: Frames, sensor: Sensor) -> str:
+    """Return the frame in which the way of a sensor is told: its robot's odom, or the map."""
+    return frames.map if sensor.owner is None else frames.odom(_owner(sensor))
+
+
 def part_of(frames: Frames, owner: str, part: str) -> str:
     """Return the frame of a part of a robot."""
     return f"{frames.base(owner).rpartition('/')[0]}/{part}"

@@ -1,0 +1,54 @@
+"""<robot>/odometry: where odometry that drifts believes a robot to be. The truth is on <robot>/odom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from nav_msgs.msg import Odometry
+
+from fleet_sim.arrays import Floats
+from fleet_sim.ros.sensors.names import frame_of, reference_of
+from fleet_sim.ros.sensors.templated import TemplatedTopics
+from fleet_sim.ros.sensors.topics import Channel
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessageTemplate, Part, under
+from fleet_sim.sensors import Readings
+from fleet_sim.spatial import quaternions
+
+
+def odometry_template(messages: Sequence[Odometry]) -> MessageTemplate:
+    """Return the template of odometry messages; groups sec, nanosec, position, orientation, twist (N, 6)."""
+    numbers = {
+        **STAMP,
+        "position": ("f8", under("pose.pose", POSITION)),
+        "orientation": ("f8", under("pose.pose", ORIENTATION)),
+        "twist": ("f8", under("twist.twist", TWIST)),
+    }
+    return MessageTemplate(messages, [Part(numbers)])
+
+
+class OdometryTopic(TemplatedTopics):
+    """Publishes believed poses of the sensors' frames in <robot>/odom, from the true one on at which they began."""
+
+    sensor_type = "odometry"
+    message_type = Odometry
+    widths: ClassVar[Mapping[str, int]] = {"position": 3, "orientation": 4, "twist": 6}
+
+    def message_of(self, channel: Channel) -> Odometry:
+        frames = self.bridge.frames
+        message = Odometry(child_frame_id=frame_of(frames, channel.sensor))
+        message.header.frame_id = reference_of(frames, channel.sensor)
+        return message
+
+    def template_of(self, messages: Sequence[Odometry]) -> MessageTemplate:
+        return odometry_template(messages)
+
+    def values_of(self, readings: Readings) -> Mapping[str, Floats]:
+        values = readings.values
+        places, turns = values["origin_position"], values["origin_orientation"]
+        return {
+            "position": places + quaternions.rotate(turns, values["position"]),
+            "orientation": quaternions.multiply(turns, values["orientation"]),
+            "twist": np.hstack([values["linear_velocity"], values["angular_velocity"]]),
+        }

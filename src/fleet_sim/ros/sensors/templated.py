@@ -1,0 +1,50 @@
+"""Sensors whose messages are a few numbers each: written for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.ros.sensors.topics import Channel, SensorTopics
+from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.sensors import Readings
+
+
+class TemplatedTopics(SensorTopics):
+    """Publishes messages of a fixed layout; `widths` are the groups of numbers in them."""
+
+    widths: ClassVar[Mapping[str, int]] = {}
+
+    def message_of(self, channel: Channel) -> Any:
+        """Return the message of one sensor, with everything in it that stays."""
+        raise NotImplementedError
+
+    def template_of(self, messages: Sequence[Any]) -> MessageTemplate:
+        """Return the template of the messages of all sensors; groups sec, nanosec, and those of `widths`."""
+        raise NotImplementedError
+
+    def values_of(self, readings: Readings) -> Mapping[str, Floats]:
+        """Return the numbers of `widths` by group, one row for each sensor."""
+        return readings.values
+
+    def prepare(self) -> None:
+        messages = [self.message_of(channel) for channel in self.channels]
+        self._template = self.template_of(messages) if messages else None
+        self._values = {name: np.zeros((len(messages), width)) for name, width in self.widths.items()}
+
+    def send(self, readings: Readings, now: int) -> None:
+        heard = list(self.heard(readings))
+        if self._template is None or not heard:
+            return
+        indices, slots = [index for index, _ in heard], [channel.slot for _, channel in heard]
+        found = self.values_of(readings)
+        self._template.write_stamp(now)
+        for name, values in self._values.items():
+            values[slots] = found[name][indices]
+            self._template.write(name, values)
+        pieces = self._template.pieces()
+        for _, channel in heard:
+            channel.publisher.publish(pieces[channel.slot])
