@@ -2,8 +2,8 @@
 
 A room with walls and one robot on every 4 m2 (or 1 m2: dense), each with a lidar of 360 rays and 10 m; half of the
 robots move between readings. PyBullet casts the same rays with rayTestBatch in one thread, in the largest batches it
-can take; bringing its bodies up to date is not counted. Ratios and budgets go by the least times of both, which other
-programs on the machine disturb least.
+can take; bringing its bodies up to date is not counted. Times are of the processor, which other programs on the machine
+disturb less than those of a clock on the wall; both run in one thread. Ratios and budgets go by the least of them.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def timed(work: Callable[[], object], before: Callable[[], object], rounds: int)
     times = []
     for _ in range(rounds + 1):
         before()
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        times.append(1e3 * (time.perf_counter() - start))
+        times.append(1e3 * (time.process_time() - start))
     return times[1:]
 
 
