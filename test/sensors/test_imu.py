@@ -11,6 +11,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.sensors.imu import ImuParams
+from fleet_sim.spatial import quaternions
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -131,6 +132,30 @@ def test_biases_walk(make_sim: MakeSim) -> None:
         spread.append((felt.std(), turned.std()))
     assert spread[0] == pytest.approx((0.3 * math.sqrt(2), 0.1 * math.sqrt(2)), rel=0.08)
     assert spread[1] == pytest.approx((0.3 * math.sqrt(4), 0.1 * math.sqrt(4)), rel=0.08)
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_on_a_link_it_feels_the_joints_move(make_sim: MakeSim, by_name: bool) -> None:
+    sim = make_sim(timestep=0.01)
+    arm = sim.spawn(fs.AgentSpawnParams(urdf_path=fs.resolve_urdf("arm6"), use_fixed_base=True, name="arm"))
+    model = sim.world.model_of(arm.row)
+    imu = sim.add_sensor("imu", arm, link=model.link_names[2] if by_name else 2, pose=[0, 0, 0.1])
+    imu.subscribe()
+    targets = [0.0] * len(model.movable)
+    targets[0] = 1.5
+    arm.set_all_joints_targets(targets)
+    places, felt, turned = [imu.get_pose().position], [], []
+    for _ in range(30):
+        sim.step_once()
+        places.append(imu.get_pose().position)
+        felt.append(imu.latest.linear_acceleration)
+        turned.append(imu.latest.angular_velocity)
+    speed = float(sim.world.joints.velocity[sim.world.joints.of(sim.world.robots, arm.row)][0])
+    assert np.linalg.norm(turned[-1]) == pytest.approx(abs(speed), rel=1e-6)
+    reach = math.hypot(*places[-1][:2])
+    back = quaternions.rotate(np.array([imu.latest.orientation]), np.array([felt[-1]]))[0]
+    assert math.hypot(back[0], back[1]) == pytest.approx(reach * speed**2, rel=0.02)
+    assert back[2] == pytest.approx(G)
 
 
 def test_gravity_is_that_of_the_simulation(make_sim: MakeSim) -> None:

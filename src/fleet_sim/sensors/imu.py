@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats
 from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
 from fleet_sim.sensors.motion import frame_motion
 from fleet_sim.sensors.noise import normals
@@ -54,10 +54,13 @@ class Imu(SensorKind):
     reading_class = ImuReading
 
     def state(self, params: ImuParams) -> State:
-        """Remember time, velocity, acceleration without noise, and biases."""
+        """Remember time, pose, velocities, acceleration without noise, and biases."""
         return {
             "time": np.empty(0),
+            "position": np.empty((0, 3)),
+            "orientation": np.empty((0, 4)),
             "velocity": np.empty((0, 3)),
+            "spin": np.empty((0, 3)),
             "acceleration": np.empty((0, 3)),
             "gyro_bias": np.empty((0, 3)),
             "accel_bias": np.empty((0, 3)),
@@ -69,23 +72,31 @@ class Imu(SensorKind):
 
     def resume(self, batch: Batch) -> None:
         """Start from the present velocity: what was before is no part of the next reading."""
-        batch.state["time"][:] = batch.time
-        batch.state["velocity"][:] = frame_motion(self.world, batch)[0]
-        batch.state["acceleration"][:] = 0.0
+        state = batch.state
+        state["velocity"][:], state["spin"][:] = frame_motion(self.world, batch)
+        state["time"][:], state["position"][:], state["orientation"][:] = (
+            batch.time,
+            batch.positions,
+            batch.orientations,
+        )
+        state["acceleration"][:] = 0.0
 
     def sense(self, batch: Batch) -> dict[str, Floats]:
         """Return orientations, angular velocities and accelerations."""
         params: ImuParams = batch.params
         state = batch.state
-        velocity, spin = frame_motion(self.world, batch)
         elapsed = batch.time - state["time"]
         passed_mask = elapsed > 0.0
         spans = np.where(passed_mask, elapsed, 1.0)[:, None]
+        velocity, spin = self._motion(batch, passed_mask, spans)
         # Asked again at the same time, the answer is that of the first time.
         mean = np.where(passed_mask[:, None], (velocity - state["velocity"]) / spans, state["acceleration"])
-        state["time"][:] = batch.time
-        state["velocity"][:] = velocity
-        state["acceleration"][:] = mean
+        state["time"][:], state["position"][:], state["orientation"][:] = (
+            batch.time,
+            batch.positions,
+            batch.orientations,
+        )
+        state["velocity"][:], state["spin"][:], state["acceleration"][:] = velocity, spin, mean
         for name, walk, channel in (
             ("gyro_bias", params.gyro_bias_walk, _GYRO_BIAS),
             ("accel_bias", params.accel_bias_walk, _ACCEL_BIAS),
@@ -106,6 +117,22 @@ class Imu(SensorKind):
             + _noise(batch, params.accel_noise * density, _ACCEL),
         }
 
+    def _motion(self, batch: Batch, passed_mask: Bools, spans: Floats) -> tuple[Floats, Floats]:
+        """Return velocities and angular velocities (N, 3) in the world frame.
+
+        Those of links that joints move are means since the reading before, from their poses.
+        """
+        velocity, spin = frame_motion(self.world, batch)
+        state, linked = batch.state, np.flatnonzero(batch.links >= 0)
+        if len(linked):
+            before = quaternions.conjugate(state["orientation"][linked])
+            turns = quaternions.to_rotation_vectors(quaternions.multiply(batch.orientations[linked], before))
+            ways = batch.positions[linked] - state["position"][linked]
+            passed = passed_mask[linked, None]
+            velocity[linked] = np.where(passed, ways / spans[linked], state["velocity"][linked])
+            spin[linked] = np.where(passed, turns / spans[linked], state["spin"][linked])
+        return velocity, spin
+
     def _period(self, params: ImuParams) -> float:
         """Return the seconds between two readings."""
         step = self.world.clock.dt
@@ -116,6 +143,12 @@ class Imu(SensorKind):
             return batch.orientations
         errors = _noise(batch, params.orientation_noise, _ORIENTATION)
         return quaternions.multiply(batch.orientations, quaternions.from_rotation_vectors(errors))
+
+
+def _note_pose(batch: Batch) -> None:
+    batch.state["time"][:] = batch.time
+    batch.state["position"][:] = batch.positions
+    batch.state["orientation"][:] = batch.orientations
 
 
 def _noise(batch: Batch, deviation: float, channel: int) -> Floats:
