@@ -74,11 +74,7 @@ class Imu(SensorKind):
         """Start from the present velocity: what was before is no part of the next reading."""
         state = batch.state
         state["velocity"][:], state["spin"][:] = frame_motion(self.world, batch)
-        state["time"][:], state["position"][:], state["orientation"][:] = (
-            batch.time,
-            batch.positions,
-            batch.orientations,
-        )
+        _note_pose(batch)
         state["acceleration"][:] = 0.0
 
     def sense(self, batch: Batch) -> dict[str, Floats]:
@@ -91,11 +87,7 @@ class Imu(SensorKind):
         velocity, spin = self._motion(batch, passed_mask, spans)
         # Asked again at the same time, the answer is that of the first time.
         mean = np.where(passed_mask[:, None], (velocity - state["velocity"]) / spans, state["acceleration"])
-        state["time"][:], state["position"][:], state["orientation"][:] = (
-            batch.time,
-            batch.positions,
-            batch.orientations,
-        )
+        _note_pose(batch)
         state["velocity"][:], state["spin"][:], state["acceleration"][:] = velocity, spin, mean
         for name, walk, channel in (
             ("gyro_bias", params.gyro_bias_walk, _GYRO_BIAS),
