@@ -16,11 +16,11 @@ ARGUMENTS = [
 
 TRY = """fleet_sim sensors: what nobody listens to is not measured. Try in a second terminal:
   ros2 topic echo /scout/scan --once --qos-profile sensor_data
-  ros2 topic hz /mapper/points --qos-profile sensor_data
+  ros2 topic hz /mapper/points
   ros2 topic echo /scout/imu --once --qos-profile sensor_data
   ros2 topic echo /carrier/contacts --qos-profile sensor_data
   ros2 topic echo /map --once --qos-durability transient_local --no-arr
-  ros2 action send_goal /mapper/move_to fleet_sim_msgs/action/MoveTo "{pose: {pose: {position: {x: 4.0, y: 3.5}}}}\""""
+  ros2 action send_goal /mapper/move_to fleet_sim_msgs/action/MoveTo "{pose: {pose: {position: {x: 5.5, y: -4.0}}}}\""""
 
 
 def generate_launch_description():

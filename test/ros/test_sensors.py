@@ -19,7 +19,9 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
 
+from fleet_sim.ros.names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
+from fleet_sim.ros.sensors.frames import sensor_transform  # noqa: E402
 from fleet_sim.ros.sensors.imu import imu_message, imu_template  # noqa: E402
 from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
 from fleet_sim.ros.sensors.points import points_message  # noqa: E402
@@ -159,3 +161,26 @@ def test_topics_come_and_go_with_sensors(node: FleetSimNode) -> None:
             break
     assert {"/a/front", "/a/imu"} <= topics()
     assert not {"/a/scan", "/b/scan"} & topics()
+
+
+# ---- frames ----------------------------------------------------------------------------------------------------------
+
+
+def test_frames_of_sensors_hang_from_what_carries_them(make_sim: Any) -> None:
+    sim = make_sim()
+    arm = sim.spawn(fs.AgentSpawnParams(urdf_path=fs.resolve_urdf("arm6"), use_fixed_base=True, name="arm"))
+    link = sim.world.model_of(arm.row).link_names[3]
+    frames = Frames("map", "/left")
+    mounted = [
+        sim.add_sensor("imu", arm, name="base_imu"),
+        sim.add_sensor("imu", arm, name="link_imu", link=link, pose=[0.0, 0.1, 0.2]),
+        sim.add_sensor("imu", name="ground", pose=[1.0, 2.0, 3.0]),
+    ]
+    transforms = [sensor_transform(frames, sensor) for sensor in mounted]
+    assert [(transform.header.frame_id, transform.child_frame_id) for transform in transforms] == [
+        ("left/arm/base_link", "left/arm/base_imu"),
+        (f"left/arm/{link}", "left/arm/link_imu"),
+        ("map", "left/ground"),
+    ]
+    place = transforms[1].transform.translation
+    assert (place.x, place.y, place.z) == (0.0, 0.1, 0.2)
