@@ -32,7 +32,7 @@ CYCLIC_PURSUIT = Behaviour(
     "cyclic_pursuit", 60.0, lambda values: values["Circliness"] > 0.9 and values["RadialVariance"] < 1e-3
 )
 DISPERSAL = Behaviour("dispersal", 60.0, lambda values: values["NearestNeighbourDistance"] > 1.25)
-FLOCKING = Behaviour("flocking", 15.0, lambda values: values["Polarization"] > 0.95 and values["Aggregation"] > 0.9)
+FLOCKING = Behaviour("flocking", 15.0, lambda values: values["Polarization"] > 0.9 and values["Aggregation"] > 0.9)
 FOLLOW = Behaviour("follow_the_leader", 20.0, lambda values: values["ChainGap"] < 0.6)
 ALL = [MILLING, AGGREGATION, CYCLIC_PURSUIT, DISPERSAL, FLOCKING, FOLLOW]
 
