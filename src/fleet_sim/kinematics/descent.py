@@ -109,7 +109,8 @@ def _pulled(jacobian: Floats, errors: Floats) -> Floats:
 
 def _products(jacobian: Floats) -> Floats:
     """Return the Jacobians (n, F, N) times their transposes, (n, n, N)."""
-    out: Floats = jacobian[:, None, 0] * jacobian[None, :, 0]
+    products = jacobian[:, None] * jacobian[None]
+    out: Floats = products[:, :, 0]
     for joint in range(1, jacobian.shape[1]):
-        out += jacobian[:, None, joint] * jacobian[None, :, joint]
+        out += products[:, :, joint]
     return out

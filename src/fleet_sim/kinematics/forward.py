@@ -19,11 +19,15 @@ CHUNK = 1024
 """Robots computed at once: what is worked on stays in the processor's cache."""
 
 
+FEW = 32
+"""Robots up to which fewer calls count for more than less memory."""
+
+
 class _Level(NamedTuple):
     """Bodies of one depth: views of their frames, of those of their parents, and of how they follow from these.
 
-    `gathered` is where the frames of several parents are copied to, None where there is one: that is a view. The
-    frames of the others are columns and origins.
+    `gathered` is where the frames of several parents are copied to, None where there is one: that is a view.
+    `products` is for all products of a frame with those of its parent, where robots are few.
     """
 
     parents: Ints
@@ -33,6 +37,7 @@ class _Level(NamedTuple):
     frames: Floats
     origins: Floats
     work: Floats
+    products: Floats | None
 
 
 class Forward:
@@ -70,19 +75,24 @@ class Forward:
             self._view(robots)
         np.take(values, self.tree.slots, axis=0, out=self._turned)
         self._step()
-        for depth, (parents, gathered, above, steps, frames, origins, work) in enumerate(self._levels):
+        for depth, (parents, gathered, above, steps, frames, origins, work, products) in enumerate(self._levels):
             if depth == 0:
                 frames[:] = steps[3]
                 continue
             if gathered is not None:
                 np.take(self._placed, parents, axis=2, out=gathered, mode="wrap")
-            x, y, z, origin = above
-            along_x, along_y, along_z, _ = steps
-            np.multiply(x, along_x, out=frames)
-            np.multiply(y, along_y, out=work)
-            np.add(frames, work, out=frames)
-            np.multiply(z, along_z, out=work)
-            np.add(frames, work, out=frames)
+            x, y, z, origin, axes = above
+            along_x, along_y, along_z, along = steps
+            if products is None:
+                np.multiply(x, along_x, out=frames)
+                np.multiply(y, along_y, out=work)
+                np.add(frames, work, out=frames)
+                np.multiply(z, along_z, out=work)
+                np.add(frames, work, out=frames)
+            else:
+                # The same sums in the same order: of three numbers there is only one.
+                np.multiply(axes, along, out=products)
+                np.add.reduce(products, axis=1, out=frames)
             np.add(origins, origin, out=origins)
 
     def _step(self) -> None:
@@ -116,11 +126,12 @@ class Forward:
                 _Level(
                     parents,
                     gathered,
-                    (above[:, 0, None], above[:, 1, None], above[:, 2, None], above[:, ORIGIN]),
+                    (above[:, 0, None], above[:, 1, None], above[:, 2, None], above[:, ORIGIN], above[:, :3, None]),
                     (step[0], step[1], step[2], step),
                     here,
                     here[:, ORIGIN],
                     self._work[:, :, level],
+                    np.empty((3, 3, 4, len(parents), robots)) if robots <= FEW else None,
                 )
             )
 

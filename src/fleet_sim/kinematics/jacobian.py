@@ -25,6 +25,9 @@ class EndEffector:
         span = len(free) > 0 and int(free[-1]) - int(free[0]) == len(free) - 1
         self._free: Ints | slice = slice(int(free[0]), int(free[-1]) + 1) if span else free
         self._axis = tree.axis[:, free]
+        # In most descriptions all joints turn about z of their own frames.
+        same = [part for part in range(3) if len(free) and bool((tree.axis[part, free] == 1.0).all())]
+        self._along = same[0] if same else None
         self._turning = tree.turning[free]
         self._slides = bool((self._turning == 0.0).any())
         self._frames: Floats = np.empty((3, 4, 0, 0))
@@ -49,8 +52,11 @@ class EndEffector:
     def jacobian(self, position: Floats, *, turns: bool) -> Floats:
         """Return how the link moved last goes with each free joint: (3, F, N), with `turns` also turns, (6, F, N)."""
         frames, axis = self._frames[:, :, self._free], self._axis
-        axes = frames[:, 0] * axis[0] + frames[:, 1] * axis[1]
-        axes += frames[:, 2] * axis[2]
+        if self._along is not None:
+            axes = frames[:, self._along]
+        else:
+            axes = frames[:, 0] * axis[0] + frames[:, 1] * axis[1]
+            axes += frames[:, 2] * axis[2]
         arms = position[:, None] - frames[:, ORIGIN]
         out = np.empty((6 if turns else 3, *axes.shape[1:]))
         for part, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
