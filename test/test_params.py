@@ -54,6 +54,9 @@ DEFAULTS: dict[str, Any] = {
     "block_on_collision": False,
     "raise_on_fault": False,
     "gravity": (0.0, 0.0, -9.81),
+    "physics_substep": 1 / 240,
+    "solver_iterations": 50,
+    "contact_erp": 0.2,
     "keep_initial_state": True,
 }
 

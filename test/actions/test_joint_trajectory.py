@@ -86,12 +86,14 @@ def test_a_late_start_leaves_out_what_is_past_and_an_early_one_waits(
     old = JointTrajectoryAction([J1], [0.5], [[0.0]], start_time_wanted=0.1)
     run(sim, arm, old)
     assert (old.status, old.trajectory_cause) == (ActionStatus.FAILED, "old")
+    assert old.cause == "invalid_goal"
 
 
 def test_what_is_too_fast_breaks_a_path_tolerance_or_comes_late(sim: MultiRobotSimulationCore, arm: Agent) -> None:
     strict = JointTrajectoryAction([J1], [0.2], [[2.0]], path_tolerance=0.3)
     run(sim, arm, strict)
     assert (strict.status, strict.trajectory_cause) == (ActionStatus.FAILED, "path_tolerance")
+    assert strict.cause == "unreachable"
     assert "panda_joint1" in str(strict.error_message)
     held = arm.get_joint_state(J1)[0]
     sim.step_once()

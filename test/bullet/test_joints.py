@@ -118,6 +118,7 @@ def test_motors_that_are_too_weak_fail_with_the_cause(make_sim: MakeSim) -> None
             break
     assert action.status is ActionStatus.FAILED
     assert "joint 'panda_joint2' stopped" in str(action.error_message)
+    assert action.cause == "unreachable"
     assert "max_force 1 is too little" in str(action.error_message)
 
 

@@ -139,5 +139,6 @@ class JointAction(Action):
             name = model.joint_names[model.movable[self._places[worst]]]
             self.fail(
                 f"joint {name!r} stopped {left[worst]:g} short of its target {self._targets[worst]:g}: it is blocked, "
-                f"or max_force {self.max_force:g} is too little"
+                f"or max_force {self.max_force:g} is too little",
+                ActionCause.UNREACHABLE,
             )

@@ -17,7 +17,7 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.modes import ActionStatus, Mode
+from fleet_sim.modes import ActionCause, ActionStatus, Mode
 
 
 class TrajectoryCause(Mode):
@@ -167,10 +167,11 @@ class JointTrajectoryAction(Action):
         return True
 
     def _refuse(self, cause: TrajectoryCause, message: str) -> None:
-        if cause in (TrajectoryCause.INVALID_JOINTS, TrajectoryCause.INVALID_GOAL, TrajectoryCause.OLD):
+        senseless = cause in (TrajectoryCause.INVALID_JOINTS, TrajectoryCause.INVALID_GOAL, TrajectoryCause.OLD)
+        if senseless:
             self._places = NO_ROWS
         self.trajectory_cause = cause
-        self.fail(message)
+        self.fail(message, ActionCause.INVALID_GOAL if senseless else ActionCause.UNREACHABLE)
 
     def _begin_here(self, agent: Agent, late: float) -> None:
         """Put the place where the joints are before the first point that is still to come."""
