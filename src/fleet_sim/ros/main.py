@@ -21,6 +21,9 @@ PATIENCE = 1.5
 """How long the end waits for a thread or for answers to be sent, in s."""
 
 
+SWITCH_INTERVAL = 1e-4
+"""How long the simulation's thread keeps the executor's waiting for the interpreter, in s: at each call of ROS."""
+
 MOST_DESTROYED = 2500
 """With more endpoints than these the process ends without destroying them one by one, as the interpreter would.
 
@@ -64,6 +67,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
+    sys.setswitchinterval(SWITCH_INTERVAL)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     workers = [
