@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
@@ -50,19 +48,16 @@ def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
     return column[rows] if isinstance(rows, slice) else column.take(rows, axis=0)
 
 
-def refresh_bounds(world: World, boxes: Literal["moved", "all", "none"] = "all") -> Rows:
+def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:
     """Compute the AABBs of every row whose pose or shape changed; returns those rows.
 
-    The boxes of robots with joints are brought up to date first: those of robots that moved, all, or none.
+    The boxes of robots whose joints moved are brought up to date first, unless `boxes` is False.
     """
-    if boxes == "all":
-        jointed = np.flatnonzero(world.alive & (world.robots.joint_count > 0))
-        world.bounds_behind[world.links.refresh_boxes(jointed)] = True
+    if boxes:
+        world.bounds_behind[world.links.refresh_boxes()] = True
     rows = np.flatnonzero(world.bounds_behind)
     if not len(rows):
         return rows
-    if boxes == "moved":
-        world.links.refresh_boxes(rows)
     # Where many changed, computing the rows between them as well is faster than picking rows; those come out the same.
     span = slice(int(rows[0]), int(rows[-1]) + 1)
     chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows

@@ -54,7 +54,6 @@ class CollisionSystem:
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
         self._changed = True
-        self._boxes_kept = False
         self._started, self._ended = NO_PAIRS, NO_PAIRS
         world.on_remove.append(self._removed)
         world.on_spawn.append(self._spawned)
@@ -70,15 +69,9 @@ class CollisionSystem:
 
     def bounds(self, dt: float) -> None:
         """Bring the AABBs up to date."""
-        if self._schedule is None:
-            # Nobody looks at boxes of robots; whoever asks for bounds brings them up to date.
-            self._boxes_kept = False
-            refresh_bounds(self._world, "none")
+        # Where nobody checks, nobody looks at boxes of robots; whoever asks for bounds brings them up to date.
+        if len(refresh_bounds(self._world, boxes=self._schedule is not None)):
             self._changed = True
-            return
-        if len(refresh_bounds(self._world, "moved" if self._boxes_kept else "all")):
-            self._changed = True
-        self._boxes_kept = True
 
     def run(self, dt: float) -> None:
         """Check, if a check is due and anything moved since the last one."""

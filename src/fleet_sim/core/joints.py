@@ -34,6 +34,7 @@ class RobotColumns(ColumnTable):
     motors: Bools = column(bool, writer="spawning", doc="joints are moved by the engine's motors, not by the columns")
     joints_moved: Bools = column(bool, writer="whoever writes joints", doc="in this step", hashed=False)
     joints_behind: Bools = column(bool, writer="whoever writes joints", doc="PyBullet has older ones", hashed=False)
+    boxes_behind: Bools = column(bool, writer="whoever writes joints", doc="box is of older ones", hashed=False)
 
 
 class JointColumns(ColumnTable):

@@ -63,8 +63,8 @@ class LinkBook(Protocol):
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Return linear velocities (N, 3) of world `points` fixed to one link per row, and angular ones (N, 3)."""
 
-    def refresh_boxes(self, rows: Rows) -> Rows:
-        """Bring the boxes of those of `rows` that have joints up to date with them; returns whose have changed."""
+    def refresh_boxes(self) -> Rows:
+        """Bring the boxes of robots whose joints moved up to date; returns their rows."""
 
 
 class SensorBook(Protocol):
@@ -165,7 +165,7 @@ class Unconnected:
         """Raise StateError."""
         raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
 
-    def refresh_boxes(self, rows: Rows) -> Rows:
+    def refresh_boxes(self) -> Rows:
         """Nobody knows more than the columns say."""
         return NO_ROWS
 

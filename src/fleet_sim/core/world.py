@@ -230,6 +230,7 @@ class World(BodyColumns):
         """Note that joints of `rows` moved. Called by whoever writes them."""
         self.robots.joints_moved[rows] = True
         self.robots.joints_behind[rows] = True
+        self.robots.boxes_behind[rows] = True
         self.bounds_behind[rows] = True
         if not self.in_step:
             self.bodies.pose_written(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
@@ -63,17 +63,20 @@ class WorldLinks:
             angular[members] += quaternions.rotate(turn, spin)
         return linear, angular
 
-    def refresh_boxes(self, rows: Rows) -> Rows:
-        """Bring the boxes of those of `rows` that have joints up to date with them: half extents and shape positions.
+    def refresh_boxes(self) -> Rows:
+        """Bring the boxes of robots whose joints moved up to date with them: half extents and shape positions.
 
-        Returns the rows whose boxes changed.
-        Raises InvalidValueError for a mesh that cannot be read.
+        Returns their rows. Raises InvalidValueError for a mesh that cannot be read.
         """
         world = self._world
-        rows = rows[world.robots.joint_count[rows] > 0]
+        behind = world.robots.boxes_behind
+        rows = np.flatnonzero(behind)
+        behind[rows] = False
+        rows = rows[world.alive[rows] & (world.robots.joint_count[rows] > 0)]
         numbers = world.robots.model[rows]
-        changed = [self._shelf(number).refresh_boxes(rows[numbers == number]) for number in np.unique(numbers).tolist()]
-        return np.concatenate((NO_ROWS, *changed))
+        for number in np.unique(numbers).tolist():
+            self._shelf(number).refresh_boxes(rows[numbers == number])
+        return rows
 
     def _by_model(self, rows: Rows, links: Ints) -> list[tuple[int, Ints]]:
         """Return (number of the model, which of `rows` have it) for all rows whose link is not the base."""
@@ -110,7 +113,6 @@ class _Shelf:
         self._rows: Rows = np.empty(0, np.int64)
         self._asked: Ints = np.empty(0, np.int64)
         self._values: Floats = np.empty((0, len(tree.slots)))
-        self._boxes: Floats = np.empty((0, len(tree.slots) + 6))
         self._frames: Floats = np.empty((3, 4, len(tree.slots) + 1, 0))
 
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
@@ -146,20 +148,12 @@ class _Shelf:
                 body = int(tree.parents[body])
         return linear.T, angular.T
 
-    def refresh_boxes(self, rows: Rows) -> Rows:
-        """Write the boxes of `rows` unless the columns hold those of the present joints; returns what was written."""
-        world, places = self._world, self._placed(rows)
-        values = self._joint_values(rows)
-        boxes = np.concatenate((values, world.shape_position[rows], world.half_extents[rows]), axis=1)
-        old = np.flatnonzero((boxes != self._boxes[places]).any(axis=1))
-        if not len(old):
-            return NO_ROWS
-        rows, places = rows[old], self._fresh(rows[old])
-        centres, halves = robot_boxes(body_boxes(self._model), self._frames[..., places])
-        world.shape_position[rows], world.half_extents[rows] = centres, halves
+    def refresh_boxes(self, rows: Rows) -> None:
+        """Write the boxes of `rows`."""
+        world, places = self._world, self._fresh(rows)
+        frames = self._frames[..., _span(places)]
+        world.shape_position[rows], world.half_extents[rows] = robot_boxes(body_boxes(self._model), frames)
         world.shape_centred[rows] = False
-        self._boxes[places] = np.concatenate((values[old], centres, halves), axis=1)
-        return rows
 
     def _fresh(self, rows: Rows) -> Ints:
         """Return the places (N,) of `rows`, whose frames are those of their present joint values."""
@@ -210,7 +204,6 @@ class _Shelf:
         self._asked = np.concatenate((self._asked, np.full(more, _NEVER)))
         self._values = np.concatenate((self._values, np.full((more, self._values.shape[1]), np.nan)))
         bodies = self._values.shape[1]
-        self._boxes = np.concatenate((self._boxes, np.full((more, bodies + 6), np.nan)))
         frames = np.zeros((3, 4, bodies + 1, more))
         frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         self._frames = np.concatenate((self._frames, frames), axis=3)
