@@ -20,9 +20,10 @@ class RosTime:
 
     def now(self, *, ticks_ahead: int = 0) -> int:
         """Return the time in ns: of the present step's begin, or `ticks_ahead` steps later."""
-        tick = self._clock.tick + ticks_ahead
-        self._last = int(tick * NS_PER_S * self._dt) + self._offset
-        return self._last
+        time = self._elapsed(ticks_ahead) + self._offset
+        # Who answers in the middle of a step is told an older time than the step before has published.
+        self._last = max(self._last, time)
+        return time
 
     @property
     def last(self) -> int:
@@ -31,7 +32,7 @@ class RosTime:
 
     def restarted(self) -> None:
         """Go on from the last time given out: the simulation's clock was set back."""
-        last = self._last
-        self._offset = 0
-        self._offset = last - self.now()
-        self._last = last
+        self._offset = self._last - self._elapsed(0)
+
+    def _elapsed(self, ticks_ahead: int) -> int:
+        return int((self._clock.tick + ticks_ahead) * NS_PER_S * self._dt)

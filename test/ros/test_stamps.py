@@ -1,0 +1,19 @@
+"""Time in ROS goes on, whatever happens to the simulation's clock."""
+
+from __future__ import annotations
+
+from fleet_sim.core.clock import Clock
+from fleet_sim.ros.stamps import RosTime
+
+
+def test_time_never_goes_back_whoever_asked_last() -> None:
+    clock = Clock(0.05)
+    time = RosTime(clock)
+    clock.tick = 10
+    published = time.now(ticks_ahead=1)
+    assert time.now() < published
+    assert time.last == published
+    clock.tick = 3
+    time.restarted()
+    assert time.now() == published
+    assert time.now(ticks_ahead=1) == published + 50_000_000
