@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("rclpy")
+
 from fleet_sim.core.clock import Clock
 from fleet_sim.ros.stamps import RosTime
 
