@@ -52,6 +52,9 @@ class SimulationParams(Checked):
     solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's solver of constraints.")
     contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that the engine mends in a step.")
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
+    engine_visuals: bool = setting(
+        True, doc="Bodies in the engine have looks. Off: they load faster, but only OpenGL cameras see them."
+    )
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."
     )

@@ -147,7 +147,8 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
             solver_iterations=params.solver_iterations,
             contact_erp=params.contact_erp,
         )
-        self._mirror = BulletMirror(self.world, self._client, params.pose_flush)
+        visuals = params.engine_visuals or params.gui
+        self._mirror = BulletMirror(self.world, self._client, params.pose_flush, visuals=visuals)
         self._queries = BulletQueries(self._mirror)
         self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, Ints, as_float, as_floats
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.errors import ConfigError, InvalidValueError, StateError, did_you_mean
 
 MODES = ("auto", "manual", "top_down")
 _KEYS = ("camera_mode", "camera_view_type", "camera_distance", "camera_yaw", "camera_pitch", "camera_target",
@@ -166,9 +166,15 @@ def capture(
 ) -> Capture:
     """Take a picture with matrices as PyBullet has them: 16 numbers, column by column.
 
-    The bodies are those of the mirror as they are: call `mirror.ensure` before.
+    The bodies are those of the mirror as they are: call `mirror.ensure` before. Raises StateError where they were made
+    without looks.
     """
     client = mirror.client
+    if not mirror.bodies.visuals:
+        raise StateError(
+            "the engine cannot draw this simulation: its bodies were made without looks (engine_visuals: false); "
+            "use a camera sensor with OpenGL, or make the simulation with engine_visuals=True"
+        )
     _, _, rgba, depth, segments = client.getCameraImage(
         width,
         height,

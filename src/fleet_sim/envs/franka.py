@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Bytes
+from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.envs.base_env import Config, picture_spaces
 from fleet_sim.envs.franka_base import FrankaBaseEnv
 from fleet_sim.errors import InvalidValueError
@@ -17,41 +17,77 @@ from fleet_sim.models import load_robot_model, resolve_urdf
 VELOCITY_LIMIT = 2.0
 
 
-class Franka0Env(FrankaBaseEnv):
-    """Actions are joint positions: seven of the arm in rad, two of the fingers in m.
+class JointsEnv(FrankaBaseEnv):
+    """The base of environments whose actions are one number for each of the nine joints.
 
-    Observations are colours (H, W, 3) and depth (H, W) in m. Each step lets the arm move until it is there.
+    With `normalized_actions` all of them are in [-1, 1], the range of each joint; that is how Gymnasium's ids are made.
+    Observations are colours (H, W, 3) and depth (H, W) in m.
     """
+
+    def __init__(
+        self,
+        config_file: Config = None,
+        render_mode: str | None = None,
+        max_steps: int = 200,
+        normalized_actions: bool = False,
+    ) -> None:
+        self.normalized_actions = normalized_actions
+        super().__init__(config_file, render_mode, max_steps)
+
+    def joint_range(self) -> tuple[Floats, Floats]:
+        """Return the least and the largest action of each joint, in its own unit: (9,), (9,)."""
+        raise NotImplementedError
 
     def set_space_attributes(self) -> None:
         """Set the spaces."""
-        model = load_robot_model(resolve_urdf("panda"))
-        low, high = model.lower[model.movable], model.upper[model.movable]
-        self.action_space = gym.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self._low, self._high = self.joint_range()
+        low, high = self._low.astype(np.float32), self._high.astype(np.float32)
+        if self.normalized_actions:
+            low, high = np.full_like(low, -1.0), np.ones_like(high)
+        self.action_space = gym.spaces.Box(low, high, dtype=np.float32)
         self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+
+    def joint_action(self, action: Any) -> list[float]:
+        """Return an action in the units of the joints."""
+        values = as_floats(action, (9,), "action")
+        if self.normalized_actions:
+            values = self._low + 0.5 * (values + 1.0) * (self._high - self._low)
+        numbers: list[float] = values.tolist()
+        return numbers
+
+
+class Franka0Env(JointsEnv):
+    """Actions are joint positions: seven of the arm in rad, two of the fingers in m.
+
+    Each step lets the arm move until it is there.
+    """
+
+    def joint_range(self) -> tuple[Floats, Floats]:
+        """Return the joints' limits in rad and m."""
+        model = load_robot_model(resolve_urdf("panda"))
+        return model.lower[model.movable], model.upper[model.movable]
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Move all joints to positions."""
-        self.arm().apply_action_pos(np.asarray(action, np.float64).tolist())
+        self.arm().apply_action_pos(self.joint_action(action))
         return self.finish_step()
 
 
-class Franka1Env(FrankaBaseEnv):
+class Franka1Env(JointsEnv):
     """Actions are joint velocities: seven of the arm in rad/s, two of the fingers in m/s.
 
-    Observations are as in Franka0Env. Each step is one step of the simulation.
+    Each step is one step of the simulation.
     """
 
-    def set_space_attributes(self) -> None:
-        """Set the spaces."""
+    def joint_range(self) -> tuple[Floats, Floats]:
+        """Return the joints' largest velocities, at most 2 rad/s, both ways."""
         model = load_robot_model(resolve_urdf("panda"))
-        limits = np.minimum(model.max_velocities[model.movable], VELOCITY_LIMIT).astype(np.float32)
-        self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
-        self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
+        limits = np.minimum(model.max_velocities[model.movable], VELOCITY_LIMIT)
+        return -limits, limits
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Move all joints at velocities."""
-        self.arm().apply_action_vel(np.asarray(action, np.float64).tolist())
+        self.arm().apply_action_vel(self.joint_action(action))
         return self.finish_step()
 
 

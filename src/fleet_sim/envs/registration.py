@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from fleet_sim.errors import missing_extra
 
@@ -20,6 +22,8 @@ class Entry:
 
     single: str
     vector: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment, unless others are given."""
 
 
 ENVIRONMENTS: dict[str, Entry] = {
@@ -27,8 +31,8 @@ ENVIRONMENTS: dict[str, Entry] = {
         "fleet_sim.envs.single:NavigationEnv", "fleet_sim.envs.vector:NavigationVectorEnv"
     ),
     f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.envs.single:WarehouseEnv"),
-    f"{NAMESPACE}/FrankaPosition-v0": Entry("fleet_sim.envs.franka:Franka0Env"),
-    f"{NAMESPACE}/FrankaVelocity-v0": Entry("fleet_sim.envs.franka:Franka1Env"),
+    f"{NAMESPACE}/FrankaPosition-v0": Entry("fleet_sim.envs.franka:Franka0Env", settings={"normalized_actions": True}),
+    f"{NAMESPACE}/FrankaVelocity-v0": Entry("fleet_sim.envs.franka:Franka1Env", settings={"normalized_actions": True}),
     f"{NAMESPACE}/FrankaDelta-v0": Entry("fleet_sim.envs.franka:Franka2Env"),
 }
 """Every environment by id."""
@@ -38,4 +42,6 @@ def register_all() -> None:
     """Make the ids known to Gymnasium; may be called again."""
     for name, entry in ENVIRONMENTS.items():
         if name not in gymnasium.registry:
-            gymnasium.register(id=name, entry_point=entry.single, vector_entry_point=entry.vector)
+            gymnasium.register(
+                id=name, entry_point=entry.single, vector_entry_point=entry.vector, kwargs=dict(entry.settings)
+            )

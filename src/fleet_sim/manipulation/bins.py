@@ -23,6 +23,8 @@ from fleet_sim.spatial import quaternions
 
 GAP = 0.005
 """Metres between things that are let fall."""
+STILL, STILL_STEPS = 0.005, 12
+"""Things that are slower than this (m/s) for so many steps have come to rest."""
 
 
 class BaseBin:
@@ -132,8 +134,8 @@ class BaseBin:
 class PickBin(BaseBin):
     """A bin with things in it, all of one kind.
 
-    Kind, number and places are drawn from the `rng` given to `reset`. How things come to lie is worked out once per
-    kind, by letting them fall, and remembered.
+    Kind, number, heap and its orientation are drawn from the `rng` given to `reset`. How things come to lie in a heap
+    is worked out once, by letting them fall, and remembered.
     """
 
     def __init__(
@@ -173,7 +175,8 @@ class PickBin(BaseBin):
         assert self.kind is not None
         self._remove(self.objects)
         self.objects = []
-        layout = self._layout(self.kind, number).turned(int(self.rng.integers(4)))
+        heap, quarters = int(self.rng.integers(settings.heaps_per_kind)), int(self.rng.integers(4))
+        layout = self._layout(self.kind, number, heap).turned(quarters)
         # Of a heap that was too high some things fell beside the bin.
         number = min(number, len(layout.positions))
         self.objects = self._spawn(self.kind, layout.positions[:number], layout.orientations[:number])
@@ -193,23 +196,53 @@ class PickBin(BaseBin):
         return fall_coordinates(self.rng, number_of_objs, self.dimensions)
 
     def allow_objects_to_fall(self) -> None:
-        """Step the simulation as long as things need to come to rest."""
+        """Step the simulation until things have come to rest, at most `steps_for_objects_to_fall` times."""
+        world, rows = self.sim.world, _rows(self.objects)
+        still = 0
         for _ in range(self.steps_for_objects_to_fall):
             self.sim.step_once()
+            slow_mask = (np.abs(world.velocity[rows]) < STILL).all(axis=1)
+            still = still + 1 if slow_mask.all() else 0
+            if still >= STILL_STEPS:
+                break
 
-    def _layout(self, kind: ObjectKind, number: int) -> Layout:
-        """Return how at least `number` things of `kind` lie, worked out when first needed."""
-        known = self._layouts.find(kind.name, number)
+    def put_to_sleep(self) -> None:
+        """Let the engine leave things alone until something touches them, and again when they have come to rest.
+
+        To be called at rest. How they lie is a part of the layout; what touches them wakes the whole heap.
+        """
+        bullet = self.sim.bullet
+        # In the first step after it was made a body wakes up in any case.
+        self.sim.step_once()
+        for body in self._bodies():
+            bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING)
+            bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_SLEEP)
+
+    def wake_up(self) -> None:
+        """Let all things move again, as after one was taken from under the others."""
+        bullet = self.sim.bullet
+        for body in self._bodies():
+            bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_WAKE_UP)
+
+    def _bodies(self) -> list[int]:
+        bodies = self.sim.world.bodies
+        return [bodies.body_id(thing.row) for thing in self.objects]
+
+    def _layout(self, kind: ObjectKind, number: int, heap: int) -> Layout:
+        """Return how at least `number` things of `kind` lie in one of their heaps, worked out when first needed."""
+        name = f"{kind.name}/{heap}"
+        known = self._layouts.find(name, number)
         if known is None:
             most = max(number, self.objects_config.max_number_of_objects)
-            known = self._layouts.add(kind.name, most, self._settle(kind, most))
+            known = self._layouts.add(name, most, self._settle(kind, most, heap))
         return known
 
-    def _settle(self, kind: ObjectKind, number: int) -> Layout:
+    def _settle(self, kind: ObjectKind, number: int, heap: int) -> Layout:
         """Let things fall into the bin, and return how they lie, those that fell first first."""
-        coordinates = fall_coordinates(np.random.default_rng(number), number, self.dimensions)
-        turns = quaternions.normalized(np.random.default_rng(number + 1).normal(size=(number, 4)))
-        things = self._spawn(kind, np.array(coordinates), turns)
+        rng = np.random.default_rng((number, heap))
+        coordinates = fall_coordinates(rng, number, self.dimensions)
+        turns = quaternions.normalized(rng.normal(size=(number, 4)))
+        things = self.objects = self._spawn(kind, np.array(coordinates), turns)
         # What the engine remembers must not matter to how they fall.
         self.sim.rebuild_engine()
         self.allow_objects_to_fall()
@@ -218,6 +251,7 @@ class PickBin(BaseBin):
         back = np.repeat(quaternions.conjugate(np.array([self.pose.orientation])), number, axis=0)
         places, turns = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
         self._remove(things)
+        self.objects = []
         return Layout(places[inside], turns[inside])
 
     def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
@@ -226,7 +260,15 @@ class PickBin(BaseBin):
         places = np.array(self.pose.position) + quaternions.rotate(frame, positions)
         turns = quaternions.multiply(frame, orientations)
         names = [f"{self.name or 'bin'}/{kind.name}/{index}" for index in range(len(places))]
-        return spawn_many(self.sim.world, SimObject, _params(kind), places, turns, names)
+        world = self.sim.world
+        things = spawn_many(world, SimObject, _params(kind), places, turns, names)
+        rows = _rows(things)
+        if (np.diff(rows) < 0).any():
+            # Rows of things taken one by one come back in that order; but the engine makes bodies in the order of rows,
+            # and how things move must not depend on what was taken before.
+            remove(world, np.sort(rows))
+            things = spawn_many(world, SimObject, _params(kind), places, turns, names)
+        return things
 
     def _remove(self, things: Sequence[SimObject]) -> None:
         remove(self.sim.world, _rows(things))
@@ -254,6 +296,7 @@ class PickBin(BaseBin):
             if obj in (thing, thing.object_id):
                 self.objects = [other for other in self.objects if other is not thing]
                 self._remove([thing])
+                self.wake_up()
                 return
         raise InvalidValueError(f"object {obj!r} is not one of this bin's")
 

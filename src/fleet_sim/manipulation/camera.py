@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,27 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
 from fleet_sim.sensors.base import Sensor
 from fleet_sim.sensors.camera import CameraSensorParams
+from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.optics import Intrinsics
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
 Depth = npt.NDArray[np.float32]
+
+
+@cache
+def opengl_is_there() -> bool:
+    """Return whether cameras can be drawn with OpenGL on this machine; otherwise the engine draws them."""
+    try:
+        make_context().release()
+    except (MissingDependencyError, StateError):
+        return False
+    return True
 
 
 class Camera:

@@ -38,6 +38,7 @@ class EngineSettings(Checked):
     number_of_sub_steps: int = setting(2, low=1, doc="Steps of the engine in one step.")
     number_of_solver_iterations: int = setting(50, low=1, doc="Most iterations of the engine's solver.")
     contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that is mended in a step.")
+    objects_sleep: bool = setting(True, doc="Things that lie still cost nothing until something touches them.")
 
 
 @dataclass
@@ -120,6 +121,7 @@ class ObjectSettings(Checked):
     )
     min_number_of_objects: int = setting(5, low=1, doc="Least number of things.")
     max_number_of_objects: int = setting(80, low=1, doc="Largest number of things.")
+    heaps_per_kind: int = setting(4, low=1, doc="Different heaps of each kind; each is let fall once.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.manipulation.bins import BaseBin, PickBin
+from fleet_sim.manipulation.camera import opengl_is_there
 from fleet_sim.manipulation.config import BinPickingConfig, arm_number, load_bin_picking
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.params import SimulationParams
@@ -27,6 +28,8 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
         "gravity": engine.gravity,
         "timestep": engine.timestep,
         "physics_substep": engine.timestep / engine.number_of_sub_steps,
+        # The panda's looks take ten times as long to load as the rest of it.
+        "engine_visuals": engine.sim_mode == "cpu-headless" or not opengl_is_there(),
         "solver_iterations": engine.number_of_solver_iterations,
         "contact_erp": engine.contact_erp,
         "target_rtf": 0.0,
@@ -62,8 +65,6 @@ class BinScene(BaseScene):
     """A bin to pick from, a bin to drop into, and the arms around them, on the ground."""
 
     plane_urdf = "plane.urdf"
-    settle_steps = 2
-    """Steps after a reset in which things find their places again."""
 
     def __init__(
         self,
@@ -133,8 +134,8 @@ class BinScene(BaseScene):
             # Things may have fallen for a while.
             arm.reset()
         self.sim.rebuild_engine()
-        for _ in range(self.settle_steps):
-            self.sim.step_once()
+        if self.config.simulation.objects_sleep:
+            self.pick_bin.put_to_sleep()
         self.remove_objects_not_in_bins()
         super().reset(keep_object_type, rng)
 
