@@ -136,12 +136,12 @@ def test_it_draws_itself(name: str) -> None:
 @pytest.mark.parametrize("name", ["FleetSim/FrankaVelocity-v0", "FleetSim/Navigation-v0"])
 def test_videos_are_recorded(name: str, tmp_path: Path) -> None:
     pytest.importorskip("moviepy")
-    env = RecordVideo(make(name, render_mode="rgb_array"), str(tmp_path), disable_logger=True)
+    env = RecordVideo(make(name, render_mode="rgb_array"), str(tmp_path / "films"), disable_logger=True)
     env.reset(seed=0)
     for _ in range(3):
         env.step(env.action_space.sample())
     env.close()
-    (film,) = tmp_path.glob("*.mp4")
+    (film,) = tmp_path.glob("films/*.mp4")
     assert film.stat().st_size > 0
 
 
