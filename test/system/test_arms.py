@@ -146,3 +146,17 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
         assert client.call(Attach, "/sim/attach", attach).success
         attach.object, attach.link = "cube_1", "tcp"
         assert "tcp_link" in client.call(Attach, "/sim/attach", attach).message
+
+
+def test_a_bin_is_emptied_through_ros_alone(tmp_path: Path) -> None:
+    commands = commands_of("bin_picking")
+    assert commands[0] == "python3 examples/bin_picker.py"
+    with launched("bin_picking", tmp_path / "launch.log") as client:
+        picker = LAUNCH.parent / "examples" / "bin_picker.py"
+        assert "6 parts brought over" in run(f"{sys.executable} {picker}")
+        for index in range(6):
+            x, y, z = place(client, f"part_{index}")
+            assert abs(x - 0.5) < 0.08
+            assert abs(y - 0.3) < 0.08
+            assert 0.01 < z < 0.05
+        assert "name:" in run(commands[1])
