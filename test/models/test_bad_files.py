@@ -193,6 +193,23 @@ def test_huge_and_empty_meshes_are_refused_before_they_are_loaded(tmp_path: Path
         load_robot_model(file, limits=MeshLimits(max_triangles=5000))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("cut.stl", stl(7)[:200], "it should have 434 bytes but ends after 200"),
+        ("short.stl", b"robot", "it should have 84 bytes but ends after 5"),
+        ("cut.dae", b"<?xml version='1.0'?><COLLADA><asset/>", "it does not end with </COLLADA>"),
+        ("binary.obj", bytes(range(256)), "it has bytes that no text has"),
+    ],
+)
+def test_a_mesh_that_is_only_looked_at_is_refused_where_it_is_cut_off(
+    name: str, content: bytes, fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidValueError, match=rf"robot.urdf, line 9, <mesh>: the mesh .*{name}' is no rea.*{fault}"):
+        load_robot_model(written(tmp_path, GOOD.replace("hand.obj", name)))
+
+
 def test_a_bad_file_leaves_the_running_world_untouched(tmp_path: Path) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.mkdir()

@@ -15,6 +15,8 @@ FORMATS = (".obj", ".stl", ".dae")
 _RESOURCE_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH")
 _BYTES_PER_TRIANGLE = {".stl": 50, ".obj": 8, ".dae": 6}
 """Fewest bytes a triangle takes in a file, so that small files need not be counted."""
+_END = 4096
+"""How many bytes at either end of a file tell whether it is what it claims to be."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class MeshLimits:
             raise element.error(f"the mesh {str(path)!r} has {size} bytes, {self.max_bytes} are allowed; {advice}")
         if size == 0:
             raise element.error(f"the mesh {str(path)!r} is empty")
+        fault = _fault(path, size)
+        if fault:
+            raise element.error(f"the mesh {str(path)!r} is no readable {path.suffix} file: {fault}")
         if size // _BYTES_PER_TRIANGLE[path.suffix.lower()] <= self.max_triangles:
             return
         triangles = count_triangles(path)
@@ -39,6 +44,26 @@ class MeshLimits:
             raise element.error(
                 f"the mesh {str(path)!r} has {triangles} triangles, {self.max_triangles} are allowed; {advice}"
             )
+
+
+def _fault(path: Path, size: int) -> str:
+    """Return what is wrong with a mesh file that was cut off or holds something else, "" for nothing.
+
+    Looks at its ends only: whoever draws or simulates the mesh reads all of it.
+    """
+    with path.open("rb") as file:
+        head = file.read(_END)
+        file.seek(max(0, size - _END))
+        tail = file.read()
+    suffix = path.suffix.lower()
+    if suffix == ".dae":
+        return "" if re.search(rb"</(\w+:)?COLLADA\s*>", tail) else "it does not end with </COLLADA>; is it complete?"
+    if suffix == ".obj":
+        return "it has bytes that no text has" if b"\0" in head else ""
+    if head.lstrip().startswith(b"solid"):
+        return ""
+    needed = 84 + 50 * int.from_bytes(head[80:84], "little")
+    return f"it should have {needed} bytes but ends after {size}; is it complete?" if size < max(needed, 84) else ""
 
 
 def count_triangles(path: Path) -> int:
