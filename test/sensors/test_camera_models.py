@@ -29,3 +29,20 @@ def test_the_renderers_agree_on_robots(sim: fs.MultiRobotSimulationCore, path: P
     robot_mask = (ours.ids == theirs.ids) & (ours.ids >= 0)
     colours = [reading.rgb[robot_mask].mean(0) for reading in (ours, theirs)]
     np.testing.assert_allclose(*colours, atol=45.0)
+
+
+@pytest.mark.parametrize("content", ["v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "v 0 0\nf 1 2 3\n"])
+def test_a_broken_mesh_is_not_seen_and_hides_nothing(
+    sim: fs.MultiRobotSimulationCore, content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "bad.obj").write_text(content)
+    geometry = '<geometry><mesh filename="bad.obj"/></geometry>'
+    (tmp_path / "bad.urdf").write_text(f'<robot name="r"><link name="a"><visual>{geometry}</visual></link></robot>')
+    broken = sim.spawn(fs.AgentSpawnParams(urdf_path=str(tmp_path / "bad.urdf"), initial_pose=fs.Pose((2.0, 0.0, 0.5))))
+    crate = fs.ShapeParams("box", half_extents=(0.3, 0.3, 0.3))
+    sound = sim.spawn(fs.SimObjectSpawnParams(crate, crate, fs.Pose((3.0, 0.0, 0.5))))
+    camera = sim.add_sensor("camera", pose=[0.0, 0.0, 0.5], channels=["ids"], renderer="opengl")
+    for _ in range(2):
+        seen = camera.read().ids
+        assert sound.object_id in seen and broken.object_id not in seen
+    assert [record.levelname for record in caplog.records if "bad.obj" in record.message] == ["WARNING"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,14 +15,20 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import UNIT_QUATERNION
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.render.formats.loading import load_mesh
 from fleet_sim.spatial import poses, solids
-from fleet_sim.spatial.meshes import Mesh
+from fleet_sim.spatial.meshes import Mesh, Part
 from fleet_sim.spatial.shapes import ShapeKind
+
+log = logging.getLogger("fleet_sim.sensors")
 
 PLANE_HALF_SIZE = 100.0
 """Half the size in m of what is drawn of a plane, which has no end."""
 _PLANE_HALF_HEIGHT = 1e-3
+
+NOTHING = Mesh((Part(np.zeros((1, 8), np.float32), np.zeros((1, 3), np.int32)),))
+"""One triangle without a size, which no pixel shows."""
 
 Scale = tuple[float, float, float]
 
@@ -50,10 +57,16 @@ class MeshStore:
         self._meshes: dict[tuple[MeshKey, int], Mesh] = {}
 
     def mesh(self, key: MeshKey, level: int) -> Mesh:
-        """Return a mesh; raises InvalidValueError for a file that cannot be used."""
+        """Return a mesh. For a file that cannot be used that is NOTHING, and one warning says why."""
         mesh = self._meshes.get((key, level))
         if mesh is None:
-            mesh = self._meshes[key, level] = _make_mesh(key, level)
+            try:
+                mesh = _make_mesh(key, level)
+            except InvalidValueError as error:
+                # One bad file must not blind the cameras to everything else.
+                log.warning("%s; cameras do not see it", error)
+                mesh = NOTHING
+            self._meshes[key, level] = mesh
         return mesh
 
 
@@ -106,7 +119,7 @@ class Scene:
         self._table = _make_table(world, {}, self.meshes)
 
     def table(self) -> InstanceTable:
-        """Return the instances there are now; raises InvalidValueError for a mesh file that cannot be used."""
+        """Return the instances there are now."""
         world = self.world
         if self._version != world.version:
             self._table = _make_table(world, _visible(world), self.meshes)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.render.textures import read_texture
 from fleet_sim.spatial.meshes import Material, Mesh, Part
 
 if TYPE_CHECKING:
     import moderngl
+
+log = logging.getLogger("fleet_sim.sensors")
 
 INSTANCE = np.dtype([("position", "f4", 3), ("orientation", "f4", 4), ("scale", "f4", 3), ("colour", "u1", 4),
                      ("id", "f4", 2)])  # fmt: skip
@@ -73,10 +77,17 @@ class Textures:
         self._textures: dict[str, moderngl.Texture] = {}
 
     def texture(self, path: str) -> moderngl.Texture:
-        """Return the texture of a picture file; raises as `read_texture` does."""
+        """Return the texture of a picture file. One that is no picture is white, and one warning says so.
+
+        Raises MissingDependencyError without Pillow.
+        """
         texture = self._textures.get(path)
         if texture is None:
-            pixels = read_texture(path)
+            try:
+                pixels = read_texture(path)
+            except InvalidValueError as error:
+                log.warning("%s; it is drawn white", error)
+                pixels = np.full((1, 1, 3), 255, np.uint8)
             size = (pixels.shape[1], pixels.shape[0])
             texture = self._textures[path] = self._context.texture(size, 3, pixels, alignment=1)
             texture.build_mipmaps()
