@@ -71,6 +71,11 @@ def test_no_room_is_said() -> None:
         spawned(type="circle", n=100, radius=0.5, avoid_overlap=True)
 
 
+def test_no_room_for_very_many_is_said_before_they_are_compared() -> None:
+    with pytest.raises(InvalidValueError, match=r"found room for 0 of 1000000 agents of radius 0.1 m; make the region"):
+        spawned(type="circle", n=1_000_000, radius=2.0, avoid_overlap=True)
+
+
 @pytest.mark.parametrize(
     ("facing", "expected"),
     [(None, 0.5), (1.25, 1.25), ([1, 9], np.pi / 2), ("towards", np.pi / 4), ("away", -3 * np.pi / 4)],

@@ -20,6 +20,8 @@ MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
 """How often places are drawn again where they overlap."""
+MANY = 1000
+"""So many places drawn at random reach to the ends of what they are drawn from."""
 
 
 class AgentSpawner(Spawner):
@@ -117,6 +119,9 @@ class AgentSpawner(Spawner):
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
             drawn = np.concatenate((chosen, self.places(self.n - len(chosen))))
+            if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
+                # Comparing all with all would take minutes, and for larger numbers all memory.
+                break
             chosen = drawn[_free_mask(known, radii, drawn, radius)]
             if len(chosen) == self.n:
                 return chosen
@@ -124,6 +129,12 @@ class AgentSpawner(Spawner):
             f"{type(self).__name__}: found room for {len(chosen)} of {self.n} agents of radius {radius:g} m; make the"
             " region larger, or set avoid_overlap to false"
         )
+
+
+def _is_too_full(places: Floats, radius: float) -> bool:
+    """Return whether discs at `places` have more area than the box around them: no other places there will do."""
+    lower, upper = places.min(axis=0) - radius, places.max(axis=0) + radius
+    return bool(len(places) * np.pi * radius * radius > np.prod(upper - lower))
 
 
 def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> Any:
