@@ -89,6 +89,23 @@ def test_run_says_what_happened() -> None:
     assert re.search(r"^state hash: \w+$", done.stdout, re.MULTILINE)
 
 
+def test_run_opens_no_window_where_there_is_no_display_and_nobody_asked_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    done = fleet_sim_command("run", "demo.yaml", "--rtf", "0", "--duration", "0.5")
+    assert done.returncode == 0 and "no window is opened" in done.stderr
+    for wish in (["--gui"], ["--set", "simulation.gui=true"]):
+        done = fleet_sim_command("run", "demo.yaml", "--duration", "0.5", *wish)
+        assert done.returncode == 1 and "a window was asked for but DISPLAY is not set" in done.stderr
+
+
+def test_run_refuses_a_picture_it_cannot_write_before_it_begins() -> None:
+    for picture, words in (("a.jpg", "must be a .png file"), ("no/a.png", "there is no folder 'no'")):
+        done = fleet_sim_command("run", "demo.yaml", "--headless", "--picture", picture)
+        assert done.returncode == 1 and words in done.stderr and "simulated" not in done.stdout
+
+
 def test_run_saves_a_picture_of_the_end(tmp_path: Path) -> None:
     picture = tmp_path / "end.png"
     done = fleet_sim_command(

@@ -49,6 +49,7 @@ def test_render_writes_a_picture_of_the_size_asked_for(tmp_path: Path) -> None:
         (["show", "pnda"], "unknown model 'pnda'. Did you mean 'panda'?"),
         (["show", "/nowhere/robot.urdf"], "there is no robot description file '/nowhere/robot.urdf'"),
         (["render", "cube", "cube.jpg"], "the picture must be a .png file"),
+        (["render", "cube", "no/cube.png"], "there is no folder 'no'"),
         (["render", "cube", "cube.png", "--size", "0", "4"], "expected a whole number of pixels"),
         (["list", "--path", "/nowhere"], "there is no folder '/nowhere'"),
     ],

@@ -78,6 +78,23 @@ def test_what_is_wrong_is_one_line(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["swarm", "w.yaml", "--steps", "-3"], "--steps: must be at least 0, got -3"),
+        (["swarm", "w.yaml", "--every", "0"], "--every: must be at least 1, got 0"),
+        (["evolve", "w.yaml", "--processes", "0"], "--processes: must be at least 1, got 0"),
+        (["evolve", "w.yaml", "--generations", "x"], "--generations: must be a whole number, got 'x'"),
+    ],
+)
+def test_numbers_out_of_range_are_wrong_usage(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("option", "module", "extra"),
     [
         ("--record=a.gif", "PIL", "swarm"),

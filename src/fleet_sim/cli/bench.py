@@ -6,6 +6,8 @@ import argparse
 import time
 from typing import Any, NamedTuple
 
+from fleet_sim.cli.arguments import positive
+
 WARM_UP_STEPS = 5
 
 
@@ -23,13 +25,13 @@ def add(commands: Any) -> None:
     parser = commands.add_parser("bench", help="measure spawning and stepping on this machine")
     parser.add_argument(
         "--robots",
-        type=_positive,
+        type=positive,
         nargs="+",
         default=[100, 1000, 10000],
         metavar="N",
         help="sizes of the fleet",
     )
-    parser.add_argument("--steps", type=_positive, default=100, metavar="N", help="steps that are measured")
+    parser.add_argument("--steps", type=positive, default=100, metavar="N", help="steps that are measured")
     parser.add_argument(
         "--motion",
         choices=["omnidirectional", "differential"],
@@ -78,10 +80,3 @@ def measure(robots: int, steps: int, motion: str) -> Result:
         times.append(time.perf_counter() - start)
     step = sorted(times[WARM_UP_STEPS:])[steps // 2]
     return Result(robots, spawn, step, params.timestep / step)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return number

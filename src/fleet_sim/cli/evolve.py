@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli.arguments import positive
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("evolve", help="search parameters of a swarm world for the best value of a metric")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file: world, parameters, metric")
-    parser.add_argument("--generations", type=int, metavar="N", help="how long to search")
+    parser.add_argument("--generations", type=positive, metavar="N", help="how long to search")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the search")
     parser.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per processor"
+        "--processes", type=positive, default=os.cpu_count() or 1, metavar="N", help="default: one per processor"
     )
     parser.add_argument("--output", metavar="FILE", help="where the best world goes (default: CONFIG.best.yaml here)")
     parser.add_argument("--restart", action="store_true", help="begin anew instead of going on from the log")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats
+from fleet_sim.cli.arguments import check_png
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.entities.agent import Agent
@@ -119,8 +120,7 @@ def _print_profile(profile: RobotProfile) -> None:
 def _render(args: argparse.Namespace) -> int:
     """Save a picture of a model on the floor, seen from its front left."""
     _search(args)
-    if Path(args.file).suffix.lower() != ".png":
-        raise InvalidValueError(f"the picture must be a .png file, got {args.file!r}")
+    check_png(args.file)
     if not all(1 <= size <= MAX_SIZE for size in args.size):
         raise InvalidValueError(f"--size: expected a whole number of pixels in [1, {MAX_SIZE}], got {args.size}")
     write_png(args.file, picture_of(args.model, *args.size, yaw=args.yaw, pitch=args.pitch))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
+import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli.arguments import check_png
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
@@ -44,6 +48,8 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
     config = configuration(args)
+    if args.picture:
+        check_png(args.picture)
     # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -92,7 +98,16 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
+    settings = (config.get("simulation") or {}) if section else config
+    if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
+        # Nobody asked for a window, and servers have none.
+        print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)
+        set_key(config, section + "gui", False)
     return config
+
+
+def _has_no_display() -> bool:
+    return sys.platform.startswith("linux") and not os.environ.get("DISPLAY")
 
 
 def summary(sim: MultiRobotSimulationCore, seconds: float) -> str:

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli.arguments import not_negative, positive
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
@@ -28,13 +29,17 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("swarm", help="run a swarm world; show it, record it, write its metrics")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
-    parser.add_argument("--steps", type=int, metavar="N", help=f"steps to make (default: until it stops, or {STEPS})")
+    parser.add_argument(
+        "--steps", type=not_negative, metavar="N", help=f"steps to make (default: until it stops, or {STEPS})"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
     parser.add_argument("--show", action="store_true", help="show it in a window")
     parser.add_argument("--speed", type=int, default=1, metavar="N", help="steps per picture in the window")
     parser.add_argument("--paused", action="store_true", help="begin paused, with --show")
     parser.add_argument("--record", metavar="FILE", help="write a GIF or a film (.gif, .mp4)")
-    parser.add_argument("--every", type=int, metavar="N", help=f"steps between its pictures (default: {FRAMES} in all)")
+    parser.add_argument(
+        "--every", type=positive, metavar="N", help=f"steps between its pictures (default: {FRAMES} in all)"
+    )
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
     parser.add_argument("--live", action="store_true", help="plot the metrics in a window while it runs")
