@@ -30,6 +30,7 @@ ENVIRONMENTS: dict[str, Entry] = {
     f"{NAMESPACE}/Navigation-v0": Entry(
         "fleet_sim.envs.single:NavigationEnv", "fleet_sim.envs.vector:NavigationVectorEnv"
     ),
+    f"{NAMESPACE}/Milling-v0": Entry("fleet_sim.envs.milling:MillingEnv"),
     f"{NAMESPACE}/Warehouse-v0": Entry("fleet_sim.envs.single:WarehouseEnv"),
     f"{NAMESPACE}/FrankaPosition-v0": Entry("fleet_sim.envs.franka:Franka0Env", settings={"normalized_actions": True}),
     f"{NAMESPACE}/FrankaVelocity-v0": Entry("fleet_sim.envs.franka:Franka1Env", settings={"normalized_actions": True}),

@@ -1,0 +1,277 @@
+"""Milling: a swarm whose agents know one bit each is to go round in a ring. The reward is a metric of the swarm.
+
+`MillingEnv` chooses what all agents do with their bit, `FleetMilling` lets each of them decide for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import seeding
+
+from fleet_sim.arrays import Floats
+from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
+from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.single import check_render_mode
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.settings import Checked, read, setting
+from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
+
+if TYPE_CHECKING:
+    from fleet_sim.swarm.groups import Group
+
+try:
+    from pettingzoo import ParallelEnv
+except ModuleNotFoundError as error:
+    raise missing_extra("pettingzoo", "gym", "FleetMilling") from error
+
+SPEED, TURN = 0.4, 1.2
+"""Speed in m/s and turning speed in rad/s of an agent at action 1."""
+
+
+class Commanded(Controller):
+    """Does what an environment says: by the agent's bit where there is a `table`, else by agent."""
+
+    def __init__(self) -> None:
+        self.table: Floats | None = None
+        """Actions (2, 2) of who sees nobody, and of who sees somebody."""
+        self.actions: Floats = np.zeros((0, 2))
+        """Actions (N, 2) of each agent."""
+
+    def act(self, group: Group) -> Floats:
+        """Return the actions (N, 2)."""
+        if self.table is not None:
+            chosen: Floats = self.table[group.readings[0].astype(np.int64)]
+            return chosen
+        return self.actions if len(self.actions) == len(group) else np.zeros((len(group), 2))
+
+
+@dataclass
+class MillingParams(Checked):
+    """Settings of the milling environments."""
+
+    num_agents: int = setting(8, low=2, doc="Agents of the swarm.")
+    theta: float = setting(0.33, above=0, high=3.2, unit="rad", doc="Half the angle in which an agent sees.")
+    distance: float = setting(2.0, above=0, unit="m", doc="How far it sees.")
+    world_size: float = setting(8.0, above=1, unit="m", doc="Side of the world.")
+    steps_per_action: int = setting(20, low=1, doc="Steps of the world, of 0.05 s, for each step of the environment.")
+    max_steps: int = setting(60, low=1, doc="Steps after which an episode is truncated.")
+
+
+class MillingWorld:
+    """The swarm of an episode."""
+
+    def __init__(self, params: MillingParams, seed: int) -> None:
+        middle, reach = 0.5 * params.world_size, min(1.0, 0.2 * params.world_size)
+        low, high = middle - reach, middle + reach
+        agent = {
+            "type": "MazeAgent",
+            "agent_radius": 0.1,
+            "sensors": [{"type": "binary_fov", "theta": params.theta, "distance": params.distance}],
+            "controller": f"{__name__}:Commanded",
+        }
+        self.world: RectangularWorld = World_from_config(
+            {
+                "type": "RectangularWorld",
+                "size": [params.world_size, params.world_size],
+                "time_step": 0.05,
+                "seed": seed,
+                "metrics": ["Circliness", "Scatter", "GroupRotation"],
+                "spawners": [
+                    {
+                        "type": "uniform",
+                        "n": params.num_agents,
+                        "region": [[low, low], [high, low], [high, high], [low, high]],
+                        "facing": "away",
+                        "avoid_overlap": True,
+                        "agent": agent,
+                    }
+                ],
+            }
+        )
+        self.world.setup()
+        self.params = params
+        controller = self.world.population[0].controller
+        assert isinstance(controller, Commanded)
+        self.controller = controller
+
+    def step(self) -> None:
+        """Go on for one step of the environment."""
+        self.world.evaluate(self.params.steps_per_action)
+
+    @property
+    def group(self) -> Group:
+        """The agents."""
+        return self.world.groups[0]
+
+    def metric(self, name: str) -> float:
+        """Return a metric as it is now; 0 before the first step."""
+        value = self.world.metric(name).current_value
+        return 0.0 if value is None or not np.isfinite(value) else float(value)
+
+    def draw(self, pixels: int = 480) -> Image:
+        """Return a picture (H, W, 3)."""
+        size = self.params.world_size
+        canvas = Canvas(pixels, 1.05 * size)
+        for start, end in (((-1, -1), (1, -1)), ((1, -1), (1, 1)), ((1, 1), (-1, 1)), ((-1, 1), (-1, -1))):
+            canvas.line(0.5 * size * np.array(start, float), 0.5 * size * np.array(end, float), 0.04, OBSTACLE)
+        group = self.group
+        for place, heading in zip(group.positions - 0.5 * size, group.headings.tolist(), strict=True):
+            canvas.disc(place, 0.1, ROBOTS[0])
+            canvas.line(place, place + 0.1 * np.array([np.cos(heading), np.sin(heading)]), 0.04, PAPER)
+        return canvas.image
+
+    def close(self) -> None:
+        """End the world."""
+        self.world.close()
+
+
+class MillingEnv(gym.Env[Observations, Observations]):
+    """Choose what all agents of a swarm do: action (4,) in [-1, 1].
+
+    The first two numbers are speed and turning speed of who sees nobody ahead, the others of who sees somebody. The
+    observation holds circliness, scatter, group rotation, and the share of agents that see somebody. The reward is the
+    circliness, from 0 to 1. Settings are those of MillingParams.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
+
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        check_render_mode(render_mode, ["rgb_array"])
+        self.render_mode = render_mode
+        self.params = read(MillingParams, settings)
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
+        self._swarm: MillingWorld | None = None
+        self._steps = 0
+
+    @property
+    def swarm(self) -> MillingWorld:
+        """The swarm; raises InvalidValueError before the first reset."""
+        if self._swarm is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        return self._swarm
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin with a swarm elsewhere; the same seed gives the same one."""
+        super().reset(seed=seed)
+        self.close()
+        self._swarm = MillingWorld(self.params, int(self.np_random.integers(2**31)))
+        self._steps = 0
+        return self._observe(), {}
+
+    def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Let the swarm do so for a while."""
+        swarm = self.swarm
+        swarm.controller.table = np.clip(np.asarray(action, float).reshape(2, 2), -1.0, 1.0) * [SPEED, TURN]
+        swarm.step()
+        self._steps += 1
+        circliness = swarm.metric("Circliness")
+        return self._observe(), circliness, False, self._steps >= self.params.max_steps, {"circliness": circliness}
+
+    def _observe(self) -> Observations:
+        swarm = self.swarm
+        seen = float(np.mean(swarm.group.readings[0]))
+        scatter = swarm.metric("Scatter") / self.params.world_size**2
+        numbers = [swarm.metric("Circliness"), scatter, swarm.metric("GroupRotation"), seen]
+        return np.clip(numbers, -1.0, 1.0).astype(np.float32)
+
+    def render(self) -> Image | None:
+        """Return a picture (480, 480, 3), or None without a render mode."""
+        return None if self.render_mode is None else self.swarm.draw()
+
+    def close(self) -> None:
+        """End the swarm; may be called again."""
+        if self._swarm is not None:
+            self._swarm.close()
+            self._swarm = None
+
+
+class FleetMilling(ParallelEnv[str, Observations, Observations]):
+    """Each agent of a swarm decides for itself: speed and turning speed in [-1, 1], from its bit alone.
+
+    Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "milling_v0",
+        "render_modes": ["rgb_array"],
+        "render_fps": 10,
+        "is_parallelizable": True,
+    }
+
+    def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
+        check_render_mode(render_mode, ["rgb_array"])
+        self.render_mode = render_mode
+        self.params = read(MillingParams, {"steps_per_action": 1, "max_steps": 1200, **settings})
+        self.possible_agents = [f"agent_{index}" for index in range(self.params.num_agents)]
+        self.agents: list[str] = []
+        self.observation_spaces = {name: gym.spaces.MultiBinary(1) for name in self.possible_agents}
+        self.action_spaces = {name: gym.spaces.Box(-1.0, 1.0, (2,), np.float32) for name in self.possible_agents}
+        self._swarm: MillingWorld | None = None
+        self._rng, _ = seeding.np_random(None)
+        self._steps = 0
+
+    def observation_space(self, agent: str) -> Any:
+        """Return what `agent` observes: always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Return what `agent` can do: always the same object."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Begin with a swarm elsewhere; the same seed gives the same one."""
+        if seed is not None:
+            self._rng, _ = seeding.np_random(seed)
+        self.close()
+        self._swarm = MillingWorld(self.params, int(self._rng.integers(2**31)))
+        self._steps = 0
+        self.agents = list(self.possible_agents)
+        return self._observe(self._swarm), {name: {} for name in self.agents}
+
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """Let every agent do what it has decided; an agent without an action stands still."""
+        if self._swarm is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        agents = self.agents
+        if not agents:
+            return {}, {}, {}, {}, {}
+        wanted = np.array([np.asarray(actions.get(name, (0.0, 0.0)), float) for name in self.possible_agents])
+        self._swarm.controller.actions = np.clip(wanted, -1.0, 1.0) * [SPEED, TURN]
+        self._swarm.step()
+        self._steps += 1
+        circliness, late = self._swarm.metric("Circliness"), self._steps >= self.params.max_steps
+        self.agents = [] if late else agents
+        return (
+            self._observe(self._swarm),
+            dict.fromkeys(agents, circliness),
+            dict.fromkeys(agents, False),
+            dict.fromkeys(agents, late),
+            {name: {} for name in agents},
+        )
+
+    def _observe(self, swarm: MillingWorld) -> dict[str, Any]:
+        bits = swarm.group.readings[0].astype(np.int8).reshape(-1, 1)
+        return dict(zip(self.possible_agents, bits, strict=True))
+
+    def render(self) -> Image | None:
+        """Return a picture (480, 480, 3), or None without a render mode."""
+        if self._swarm is None:
+            raise InvalidValueError("this needs a running episode; call reset() first")
+        return None if self.render_mode is None else self._swarm.draw()
+
+    def close(self) -> None:
+        """End the swarm; may be called again."""
+        if self._swarm is not None:
+            self._swarm.close()
+            self._swarm = None
