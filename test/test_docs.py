@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+import fleet_sim
+from fleet_sim.ros_params import Group, RateParams, RosParams
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -36,3 +41,17 @@ def test_links_and_make_targets_exist(path: Path) -> None:
         assert "://" in link or link.startswith("mailto:") or (path.parent / link).exists(), f"{path.name}: {link}"
     for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
         assert target in TARGETS, f"{path.name}: make {target}"
+
+
+def test_the_guide_to_ros_names_every_key_and_launch_file() -> None:
+    text = (ROOT / "docs/ros.md").read_text(encoding="utf-8")
+    keys = {field.name for field in fields(RosParams)} - {"rates"} | {f"rates.{key.name}" for key in fields(RateParams)}
+    keys |= {*get_args(Group), *(path.name for path in ROOT.glob("launch/*.launch.py"))}
+    assert [key for key in sorted(keys) if f"`{key}`" not in text] == []
+
+
+def test_every_bundled_model_and_sensor_is_in_the_documents() -> None:
+    models = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+    assert [path.stem for path in ROOT.glob("urdf/*.urdf") if f"`{path.stem}`" not in models] == []
+    sensors = (ROOT / "docs/sensors.md").read_text(encoding="utf-8")
+    assert [kind for kind in fleet_sim.list_sensors() if f"| `{kind}` |" not in sensors] == []

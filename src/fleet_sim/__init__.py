@@ -56,8 +56,9 @@ _HOMES = {
     "params": "SimulationParams",
     "runner": "RunReport",
     "sensors": (
-        "Batch ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid OdometryParams RangeParams Reading "
-        "Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid register_sensor"
+        "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
+        "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
+        "register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
     "swarm.world": "RectangularWorld World_from_config",
