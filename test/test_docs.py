@@ -55,3 +55,8 @@ def test_every_bundled_model_and_sensor_is_in_the_documents() -> None:
     assert [path.stem for path in ROOT.glob("urdf/*.urdf") if f"`{path.stem}`" not in models] == []
     sensors = (ROOT / "docs/sensors.md").read_text(encoding="utf-8")
     assert [kind for kind in fleet_sim.list_sensors() if f"| `{kind}` |" not in sensors] == []
+
+
+def test_every_public_name_is_in_the_list_of_names_and_no_other() -> None:
+    text = (ROOT / "docs/names.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == sorted(fleet_sim.__all__)
