@@ -84,3 +84,10 @@ def test_the_launch_test_passes() -> None:
     done = subprocess.run([tool("launch_test"), str(test)], capture_output=True, text=True, check=False, timeout=90)
     print(done.stdout, done.stderr)
     assert done.returncode == 0
+
+
+def test_pytest_collects_the_tests_beside_the_plugins_of_ros() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "test/ros", "test/system"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
+    print(done.stdout[-2000:], done.stderr)
+    assert done.returncode == 0
