@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.errors import ConfigError
 from fleet_sim.swarm.regions import Region
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -67,12 +67,19 @@ def test_avoid_overlap(kind: str) -> None:
 
 
 def test_no_room_is_said() -> None:
-    with pytest.raises(InvalidValueError, match=r"found room for \d+ of 100 agents of radius 0.1 m; make the region"):
+    with pytest.raises(ConfigError, match=r"found room for \d+ of 100 agents of radius 0.1 m; make the region"):
         spawned(type="circle", n=100, radius=0.5, avoid_overlap=True)
 
 
+def test_what_is_wrong_with_an_agent_is_said_with_the_spawner_it_comes_from() -> None:
+    agent = {"type": "MazeAgent", "controller": {"type": "binary", "a": [0.1], "b": [0.1, 0.2]}}
+    spawners = [{"type": "point", "n": 1, "agent": "MazeAgent"}, {"type": "point", "n": 1, "agent": agent}]
+    with pytest.raises(ConfigError, match=r"^spawners\[1\]: BinaryController: a: expected numbers of shape \(2\)"):
+        RectangularWorld({"spawners": spawners}).setup()
+
+
 def test_no_room_for_very_many_is_said_before_they_are_compared() -> None:
-    with pytest.raises(InvalidValueError, match=r"found room for 0 of 1000000 agents of radius 0.1 m; make the region"):
+    with pytest.raises(ConfigError, match=r"found room for 0 of 1000000 agents of radius 0.1 m; make the region"):
         spawned(type="circle", n=1_000_000, radius=2.0, avoid_overlap=True)
 
 

@@ -22,6 +22,7 @@ from fleet_sim.swarm.collisions import keep_apart
 from fleet_sim.swarm.groups import Group
 
 if TYPE_CHECKING:
+    from fleet_sim.swarm.base import Spawner
     from fleet_sim.swarm.world import RectangularWorld
 
 IDLE = ControllerMode.IDLE.code
@@ -56,15 +57,19 @@ class Stepper:
     # ---- spawners ----------------------------------------------------------------------------------------------------
 
     def _run_spawners(self, dt: float) -> None:
-        self.run_spawners()
+        for spawner in list(self._world.spawners):
+            self.run_spawner(spawner)
+        self.drop_spawners()
 
-    def run_spawners(self) -> None:
-        """Step all spawners and drop those that are done."""
-        world = self._world
-        for spawner in list(world.spawners):
-            self.call("spawner", spawner.step)
-            spawner.mark_for_deletion = spawner.mark_for_deletion or spawner.oneshot
-        world.spawners[:] = [spawner for spawner in world.spawners if not spawner.mark_for_deletion]
+    def run_spawner(self, spawner: Spawner) -> None:
+        """Step one spawner."""
+        self.call("spawner", spawner.step)
+        spawner.mark_for_deletion = spawner.mark_for_deletion or spawner.oneshot
+
+    def drop_spawners(self) -> None:
+        """Drop the spawners that are done."""
+        spawners = self._world.spawners
+        spawners[:] = [spawner for spawner in spawners if not spawner.mark_for_deletion]
 
     # ---- agents, together --------------------------------------------------------------------------------------------
 

@@ -111,7 +111,9 @@ class RectangularWorld(Roster):
         for key, entry in _each("metrics", config.metrics):
             _at(key, self.add_metric, entry)
         if step_spawners:
-            self._stepper.run_spawners()
+            for index, spawner in enumerate(list(self.spawners)):
+                _at(f"spawners[{index}]", self._stepper.run_spawner, spawner)
+            self._stepper.drop_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)
             self.subscribers.append(entry if function else _at(key, registry.make, "subscriber", entry, Subscriber))
