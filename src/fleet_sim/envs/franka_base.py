@@ -25,8 +25,11 @@ class FrankaBaseEnv(BaseGymEnv):
     `max_steps`. A subclass defines `set_space_attributes` and `step`.
     """
 
-    collision_threshold = -0.0005
-    """Contacts nearer than this (m, negative: penetration) count as collisions with a bin."""
+    collision_threshold = 0.0002
+    """Contacts nearer than this (m, negative: penetration) count as collisions with a bin.
+
+    The engine also tells of bodies that are about to touch; those pressed together are about 0 m apart.
+    """
 
     def __init__(self, config_file: Config = None, render_mode: str | None = None, max_steps: int = 200) -> None:
         self.max_steps = max_steps

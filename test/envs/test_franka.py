@@ -1,0 +1,106 @@
+"""Bin picking: grabs, ends of episodes, several arms, cameras on arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from small_bins import small_bin
+
+from fleet_sim import Pose
+from fleet_sim.envs import Franka0Env, Franka2Env
+from fleet_sim.errors import InvalidValueError
+
+DOWN = [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def env() -> Iterator[Franka2Env]:
+    made = Franka2Env(small_bin(objects=(2, 2)), max_steps=5)
+    made.reset(seed=1)
+    yield made
+    made.close()
+
+
+def grip_first_thing(env: Franka2Env) -> None:
+    """Put the first thing into the middle of the bin, and close the gripper around it."""
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    first, *others = scene.pick_bin.objects
+    for other in others:
+        other.set_pose(Pose((scene.pick_bin.pose.x + 0.06, 0.06, 0.02)))
+    x, y, _ = scene.pick_bin.pose.position
+    first.set_pose(Pose((x, y, 0.018)))
+    for height in (0.12, 0.02):
+        joints = arm.get_joint_poses_ik([x, y, height], DOWN, True)
+        joints[7:] = 0.02
+        arm.apply_action_pos(joints.tolist())
+    arm.close_gripper()
+    arm.clips_to_workspace = False
+    for _ in range(3):
+        arm.apply_action_delta([0.0, 0.0, 0.05, 0.0, -1.0])
+
+
+def test_a_grab_that_survives_the_shake_is_rewarded_and_ends_the_episode(env: Franka2Env) -> None:
+    grip_first_thing(env)
+    _, reward, terminated, truncated, info = env.step(np.array([0.0, 0.0, 0.001, 0.0, -1.0], np.float32))
+    assert info["successful_grab"]
+    assert info["grab_limit_reached"]
+    assert reward == pytest.approx(0.9)
+    assert (terminated, truncated) == (True, False)
+    assert (info["grabs"], info["objects"]) == (1, 1)
+
+
+def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    arm.clips_to_workspace = False
+    wall = scene.pick_bin.pose.x + 0.08
+    for height in (0.1, 0.01):
+        joints = arm.get_joint_poses_ik([wall, 0.0, height], DOWN, True)
+        joints[7:] = 0.02
+        arm.apply_action_pos(joints.tolist())
+    assert env.check_for_collision_with_bin(arm.arm_id, True)
+    assert not env.check_for_collision_with_bin(arm.arm_id, False)
+    terminated, info = env.check_termination()
+    assert terminated
+    assert env.get_reward(info) == pytest.approx(-1.1)
+
+
+def test_an_episode_is_cut_in_the_end(env: Franka2Env) -> None:
+    for step in range(1, 6):
+        *_, terminated, truncated, _ = env.step(np.array([0.0, 0.0, 0.0, 0.0, 1.0], np.float32))
+        assert not terminated
+        assert truncated == (step == 5)
+
+
+def test_the_camera_rides_on_an_arm(env: Franka2Env) -> None:
+    before = env.get_image_observation()
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=-0.06)
+    hand = env.get_image_observation()
+    assert not np.array_equal(hand, before)
+    env.arm().apply_action_delta([0.03, 0.03, 0.03, 0.3, 1.0])
+    assert not np.array_equal(env.get_image_observation(), hand)
+    with pytest.raises(InvalidValueError, match="there is no arm 7"):
+        env.mount_camera_on_robot(7, 8, 11)
+    env.recompute_view_and_projection_matrix([0.9, 0.0, 0.5], [0.5, 0.0, 0.0], 24.0, 0.01, 2.0, [0.0, 0.0, 1.0])
+    assert not np.array_equal(env.get_image_observation(), hand)
+
+
+def test_several_arms_stand_around_one_bin() -> None:
+    arms = {"arm-1": {}, "arm-2": {"position": [1.0, 0.0, 0.0], "orientation": [0.0, 0.0, 180.0]}}
+    env = Franka0Env(small_bin(arms=arms))
+    env.reset(seed=0)
+    assert env.number_of_arms == len(env.robots) == 2
+    first, second = (arm.get_gripper_state()[0] for arm in env.robots)
+    assert first[0] + second[0] == pytest.approx(1.0, abs=1e-3)
+    env.close()
+
+
+def test_never_more_grabs_are_asked_for_than_there_are_things() -> None:
+    ends = {"terminate-after-successful-grabs": {"grabs-before-termination": 50}}
+    env = Franka2Env(small_bin(objects=(2, 2), termination=ends))
+    env.reset(seed=0)
+    assert env.grabs_before_termination == 2
+    env.close()

@@ -1,0 +1,84 @@
+"""Bins: what is in them, how it came to lie, and what is taken out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet_sim import Pose
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.manipulation import BinScene, load_bin_picking
+from fleet_sim.manipulation.objects import FAMILIES, LARGEST, SMALLEST, object_kind, object_kinds
+
+
+def test_the_volume_of_a_bin_is_twice_its_height(scene: BinScene) -> None:
+    made = scene.pick_bin
+    assert made is not None
+    x, y, _ = made.pose.position
+    assert made.contains((x + 0.079, y - 0.079, 0.079))
+    assert not made.contains((x, y, 0.081))
+    assert not made.contains((x + 0.081, y, 0.01))
+    assert not made.contains((x, y, -0.001))
+
+
+def test_the_same_stream_fills_the_bin_in_the_same_way(scene: BinScene) -> None:
+    made = scene.pick_bin
+    assert made is not None
+    found = []
+    for _ in range(2):
+        scene.reset(rng=np.random.default_rng(5))
+        rows = [thing.row for thing in made.objects]
+        found.append(scene.sim.world.position[rows])
+        assert made.contains_mask(found[-1]).all()
+    np.testing.assert_array_equal(*found)
+
+
+def test_things_begin_to_fall_in_layers(scene: BinScene) -> None:
+    assert scene.pick_bin is not None
+    places = np.array(scene.pick_bin.get_list_object_coords(30))
+    pitch = 0.035
+    assert np.unique(np.round(np.diff(np.unique(places[:, 2])) / pitch)) == pytest.approx([1.0])
+    assert np.abs(places[:, :2]).max() < 0.08 - 0.5 * LARGEST
+
+
+def test_what_left_the_bins_is_removed(scene: BinScene) -> None:
+    assert scene.pick_bin is not None
+    assert scene.drop_bin is not None
+    first, second, *_ = scene.pick_bin.objects
+    first.set_pose(Pose((2.0, 2.0, 0.1)))
+    x, y, _ = scene.drop_bin.pose.position
+    second.set_pose(Pose((x, y, 0.02)))
+    assert scene.remove_objects_not_in_bins() == 1
+    assert not first.is_alive
+    assert second.is_alive
+    assert scene.current_number_of_objects == 3
+    scene.remove_single_object_from_bin(second.object_id)
+    assert scene.current_number_of_objects == 2
+    with pytest.raises(InvalidValueError, match="not one of"):
+        scene.remove_single_object_from_bin(second)
+
+
+def test_kinds_are_small_solids_of_every_family_and_others_for_testing() -> None:
+    training, testing = object_kinds("training"), object_kinds("testing")
+    assert {kind.family for kind in training.values()} == set(FAMILIES) == {kind.family for kind in testing.values()}
+    assert not set(training) & set(testing)
+    for kind in [*training.values(), *testing.values()]:
+        assert 0.0 < kind.mass < 0.05
+        if kind.family == "box":
+            assert SMALLEST <= 2 * min(kind.shape.half_extents) <= 2 * max(kind.shape.half_extents) <= LARGEST
+    assert object_kind("sphere").family == "sphere"
+    with pytest.raises(InvalidValueError, match="Did you mean 'sphere'"):
+        object_kind("spere")
+
+
+def test_settings_are_read_with_hyphens_and_refused_with_a_hint() -> None:
+    config = load_bin_picking(
+        {"arms": {"arm-1": {"joints": {f"joint-{index + 1}": 0.1 * index for index in range(12)}}}}
+    )
+    assert config.arms["arm_1"].joints[3] == pytest.approx(0.3)
+    with pytest.raises(ConfigError, match="Did you mean 'fov'"):
+        load_bin_picking({"camera": {"projection-matrix": {"fow": 30}}})
+    with pytest.raises(ConfigError, match="joint-1 to joint-12"):
+        load_bin_picking({"arms": {"arm-1": {"joints": {"joint-1": 0.0}}}})
+    with pytest.raises(ConfigError, match="min_number_of_objects"):
+        load_bin_picking({"scene": {"bin": {"objects": {"min-number-of-objects": 9, "max-number-of-objects": 3}}}})

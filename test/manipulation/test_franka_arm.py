@@ -1,0 +1,112 @@
+"""FrankaArm: positions, velocities and steps of the gripper, within limits and within the bin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet_sim import MultiRobotSimulationCore, SimulationParams
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation import BinScene, FrankaArm
+from fleet_sim.manipulation.config import REST
+
+
+def test_a_reset_puts_every_joint_at_its_default(arm: FrankaArm) -> None:
+    arm.apply_action_delta([0.0, 0.0, -0.02, 0.1, -1.0])
+    arm.reset()
+    state = arm.get_position_velocity_state()
+    assert state.shape == (18,)
+    assert state[:9] == pytest.approx([*REST[:7], *REST[9:11]], abs=1e-9)
+    assert not state[9:].any()
+    assert arm.gripper_is_open
+
+
+def test_positions_are_reached_and_cut_to_the_limits(arm: FrankaArm) -> None:
+    target = arm.agent.joint_positions + [0.1, -0.1, 0.05, 0.1, 0.0, 0.1, -0.2, 0.01, 0.01]
+    arm.apply_action(arm.sim.bullet.POSITION_CONTROL, target.tolist())
+    assert np.abs(arm.agent.joint_positions[:7] - target[:7]).max() <= arm.acceptable_proximity_to_target
+    arm.apply_action_pos([9.0, *target[1:].tolist()])
+    low, high = arm.agent.get_joint_limits(0)
+    assert low <= arm.agent.joint_positions[0] <= high + 1e-3
+
+
+def test_velocities_hold_for_one_step(arm: FrankaArm) -> None:
+    before, steps = arm.agent.joint_positions.copy(), arm.sim.step_count
+    arm.apply_action(arm.sim.bullet.VELOCITY_CONTROL, [0.5, *[0.0] * 8])
+    assert arm.sim.step_count == steps + 1
+    moved = arm.agent.joint_positions - before
+    assert 0.0 < moved[0] <= 0.5 * arm.sim.clock.dt + 1e-6
+    with pytest.raises(InvalidValueError, match="control_mode"):
+        arm.apply_action(99, [0.0] * 9)
+
+
+def test_steps_of_the_gripper_are_straight_and_stay_in_the_bin(arm: FrankaArm, scene: BinScene) -> None:
+    position, angles = arm.get_gripper_state()
+    arm.apply_action_delta([0.01, 0.015, -0.02, 0.2, 1.0])
+    after, turned = arm.get_gripper_state()
+    assert after - position == pytest.approx([0.01, 0.015, -0.02], abs=4e-3)
+    assert turned[2] - angles[2] == pytest.approx(0.2, abs=0.02)
+    assert scene.pick_bin is not None
+    low = scene.pick_bin.pose.x - 0.5 * scene.pick_bin.dimensions[0]
+    for _ in range(8):
+        arm.apply_action_delta([-0.05, 0.0, 0.0, 0.0, 1.0])
+    assert arm.get_gripper_state()[0][0] > low
+    assert arm.clip_to_workspace([0.0, -9.0, -1.0]).tolist() == [limits[0] for limits in arm.workspace or []]
+
+
+def test_the_gripper_closes_on_nothing_and_opens_again(arm: FrankaArm) -> None:
+    arm.close_gripper()
+    assert arm.agent.joint_positions[7:] == pytest.approx([0.0, 0.0], abs=1e-3)
+    assert not arm.gripper_is_open
+    arm.open_gripper()
+    assert arm.agent.joint_positions[7:] == pytest.approx([arm.open_position] * 2, abs=1e-3)
+    assert arm.check_target_position_bounds(-1.0, 1.0) == (0.0, pytest.approx(0.04))
+
+
+@pytest.mark.parametrize("null_space", [False, True])
+def test_inverse_kinematics_brings_the_hand_there(arm: FrankaArm, null_space: bool) -> None:
+    target, down = [0.5, 0.05, 0.25], [1.0, 0.0, 0.0, 0.0]
+    joints = arm.get_joint_poses_ik(target, down, null_space)
+    assert joints.shape == (9,)
+    arm.apply_action_pos(joints.tolist())
+    assert arm.get_gripper_state()[0] == pytest.approx(target, abs=0.01)
+
+
+def test_forces_in_the_fingers_are_told_where_they_are_measured(arm: FrankaArm) -> None:
+    assert arm.close_gripper() == {"end_effector_a": [], "end_effector_b": []}
+    arm.enable_joint_force_torque_sensor_on_end_effectors()
+    forces = arm.open_gripper()
+    assert len(forces["end_effector_a"]) == len(forces["end_effector_b"]) > 0
+    arm.reads_forces = False
+
+
+def test_a_thing_that_is_gripped_stays_in_the_hand_when_shaken(arm: FrankaArm, scene: BinScene) -> None:
+    assert scene.pick_bin is not None
+    thing = scene.pick_bin.objects[0]
+    for other in scene.pick_bin.objects[1:]:
+        scene.remove_single_object_from_bin(other)
+    middle = scene.pick_bin.pose
+    assert not arm.check_grab(thing)
+    thing.set_pose(type(middle)((middle.x, middle.y, 0.02)))
+    place = [middle.x, middle.y, 0.02]
+    for height in (0.1, 0.012):
+        down = arm.get_joint_poses_ik([place[0], place[1], place[2] + height - 0.012], [1.0, 0.0, 0.0, 0.0], True)
+        down[7:] = 0.02
+        arm.apply_action_pos(down.tolist())
+    arm.close_gripper()
+    assert arm.check_grab(thing)
+    assert arm.check_grab(thing.object_id)
+    arm.clips_to_workspace = False
+    arm.apply_action_delta([0.0, 0.0, 0.08, 0.0, -1.0])
+    arm.shake()
+    assert arm.check_grab(thing)
+    assert thing.get_pose().z > 0.06
+    arm.clips_to_workspace = True
+
+
+def test_it_needs_physics() -> None:
+    with (
+        MultiRobotSimulationCore(SimulationParams(gui=False)) as sim,
+        pytest.raises(InvalidValueError, match="physics"),
+    ):
+        FrankaArm([0, 0, 0], [0, 0, 0, 1], sim, REST)

@@ -1,0 +1,43 @@
+"""The camera above the bin: depth in metres, and where it looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation import BinScene, Camera
+from fleet_sim.manipulation.camera import look_at
+from fleet_sim.spatial import quaternions
+
+
+def test_depth_is_in_metres_and_leads_back_to_the_floor(scene: BinScene) -> None:
+    camera = Camera(scene.config.camera, scene.sim)
+    rgb, depth = camera.get_image(get_depth_data=True)
+    assert rgb.shape == (64, 64, 3)
+    assert depth.shape == (64, 64)
+    reading = camera.read()
+    # The lowest line of the picture shows the floor before the bin.
+    ahead = reading.points()[-1, 32].astype(float)
+    place = quaternions.rotate(reading.orientation[None], ahead[None])[0] + reading.position
+    assert place[2] == pytest.approx(0.0, abs=2e-3)
+    camera.config.scale_depth_data = True
+    grey = camera.render(mode="rgb_and_depth_arrays")
+    assert grey is not None
+    assert 0.0 <= grey[1].min() <= grey[1].max() <= 255.0
+    camera.config.scale_depth_data = False
+    assert camera.render(mode="human") is None
+    with pytest.raises(InvalidValueError, match="mode"):
+        camera.render(mode="rgb")
+    scene.sim.remove_sensor(camera.sensor)
+
+
+@pytest.mark.parametrize("target", [(1.0, 0.0, 0.0), (0.0, -1.0, -1.0), (-1.0, 0.2, 0.5)])
+def test_looking_at_a_point_puts_it_in_the_middle(target: tuple[float, float, float]) -> None:
+    turn = look_at(np.zeros(3), np.array(target), np.array([0.0, 0.0, 1.0]))
+    forward = quaternions.rotate(turn[None], np.array([[0.0, 0.0, 1.0]]))[0]
+    down = quaternions.rotate(turn[None], np.array([[0.0, 1.0, 0.0]]))[0]
+    assert forward == pytest.approx(np.array(target) / np.linalg.norm(target))
+    assert down[2] < 0.0
+    with pytest.raises(InvalidValueError, match="cannot look"):
+        look_at(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0]))
