@@ -196,6 +196,7 @@ def test_resets_do_not_take_memory(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-@pytest.mark.parametrize("name", IDS)
+# The arm's environments share their reset.
+@pytest.mark.parametrize("name", [name for name in IDS if name not in PICKING[1:]])
 def test_ten_thousand_resets_do_not_take_memory(name: str) -> None:
     assert grown_by_resets(name, 200, 10_000) < 16.0
