@@ -89,8 +89,10 @@ class Goals:
 
     def _tell_when_ended(self) -> None:
         if self._ending is not None and not self._open:
-            # The result of the last goal is sent when this function's caller has returned: tell one turn later.
-            self._bridge.mailbox.post(self._ending.set)
+            # Setting a result makes rclpy create a task that sends it, and the newest task goes first: tell two turns
+            # of tasks later, when those of this turn and of the next one are done.
+            later = self._bridge.node.executor.create_task
+            self._bridge.mailbox.post(partial(later, later, self._ending.set))
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
