@@ -162,9 +162,10 @@ def test_cancelling_and_pre_empting(fleet: Running) -> None:
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Result.INVALID_GOAL)
     assert "preempted" in result.error_string
     assert second.result()[0] == GoalStatus.STATUS_SUCCEEDED
+    commands = client.publisher(JointState, "/arm/joint_commands")
     third = client.send_goal(FollowJointTrajectory, ACTION, slow)
-    # What arrives in the step in which a goal is accepted may still come before it.
-    client.until(lambda: any(states[-1].velocity), "motion")
-    client.publisher(JointState, "/arm/joint_commands").publish(JointState(name=[J1], position=[0.2]))
+    # By then the node has surely found the publisher too.
+    client.until(lambda: position(states) > 0.01, "motion")
+    commands.publish(JointState(name=[J1], position=[0.2]))
     assert third.result()[0] == GoalStatus.STATUS_ABORTED
     client.until(lambda: position(states) == 0.2, "the command that took over")
