@@ -110,3 +110,14 @@ def test_it_needs_physics() -> None:
         pytest.raises(InvalidValueError, match="physics"),
     ):
         FrankaArm([0, 0, 0], [0, 0, 0, 1], sim, REST)
+
+
+def test_a_gripper_stays_where_it_was_told_to_close_while_the_arm_moves(arm: FrankaArm) -> None:
+    arm.closed_position = 0.005
+    arm.close_gripper()
+    assert arm.agent.joint_positions[7:] == pytest.approx([0.005, 0.005], abs=0.001)
+    arm.apply_action_delta([0.0, 0.0, 0.02, 0.0, -1.0])
+    assert arm.agent.joint_positions[7:] == pytest.approx([0.005, 0.005], abs=0.001)
+    arm.open_gripper()
+    assert arm.agent.joint_positions[7:] == pytest.approx([arm.open_position] * 2, abs=0.001)
+    arm.closed_position = 0.0

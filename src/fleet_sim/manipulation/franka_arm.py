@@ -41,7 +41,9 @@ class FrankaArm:
     max_gripper_force = 80.0
     max_steps = 120
     revolute_joints = tuple(range(7))
-    open_position = 0.02
+    open_position, closed_position = 0.02, 0.0
+    """Where each finger goes when the gripper opens and when it closes, in m. Fingers that close a little less far than
+    the thing between them is wide hold it in the middle; otherwise it slides along with both."""
 
     def __init__(
         self,
@@ -194,7 +196,7 @@ class FrankaArm:
             target = self.clip_to_workspace(target)
         down = quaternions.from_eulers(np.array([[np.pi, 0.0, angles[2] + delta[3]]]))[0]
         joints = self.get_joint_poses_ik(target.tolist(), down.tolist(), use_null_space=True)
-        joints[7:] = self.open_position if self.gripper_is_open else 0.0
+        joints[7:] = self.open_position if self.gripper_is_open else self.closed_position
         joints = np.clip(joints, self._lower, self._upper)
         self._hold(joints)
         forces = self.at_target(joints, 7)
@@ -276,7 +278,7 @@ class FrankaArm:
     def close_gripper(self) -> Forces:
         """Close the gripper, as far as what is between its fingers allows."""
         self.gripper_is_open = False
-        return self.apply_action_to_gripper(float(self._lower[7]), float(self._lower[8]))
+        return self.apply_action_to_gripper(self.closed_position, self.closed_position)
 
     def apply_action_to_gripper(self, target_position_a: float, target_position_b: float) -> Forces:
         """Move the fingers alone; the arm stays."""

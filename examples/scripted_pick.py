@@ -1,0 +1,388 @@
+"""An arm empties a bin into another one, guided by nothing but the depth of its camera.
+
+Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--pictures pick.png]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bytes, Floats
+from fleet_sim.geometry import Pose
+from fleet_sim.images import write_png
+from fleet_sim.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
+from fleet_sim.manipulation.camera import look_at
+from fleet_sim.sensors.camera import CameraSensorParams
+
+Mask = npt.NDArray[np.bool_]
+
+FLOOR, WALL = 0.005, 0.002
+"""Points lower than this (m) are of the bin's floor, points nearer to a wall than this are the wall's."""
+CLUSTER = 60
+"""Fewer pixels are no thing; the smallest thing covers more."""
+EDGE = 0.003
+"""Metres in height between two neighbouring pixels where one thing ends and another one begins."""
+LONGEST = 0.042
+"""What is longer than this (m, the diagonal of the largest box) is more than one thing."""
+FINGER, HALF_WIDTH = 0.014, 0.011
+"""Room in m that a finger takes beyond what is held, along the line on which it closes and to each side of it."""
+SLACK, WIDEST = 0.006, 0.03
+"""Metres that each finger keeps from the thing before it closes, and that each finger is opened at most."""
+DEPTH, LOWEST = 0.018, 0.003
+"""Metres from the top of a thing down to the tips that hold it, and of the tips above the floor at least."""
+TIP = 0.0075
+"""Metres from the point that is steered to the tips."""
+ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
+"""Heights in m: of the approach above a thing, of the ways between bins, and of letting go."""
+ANGLES = 12
+FORCE, SQUEEZE = 10.0, 0.002
+"""Newtons of a finger, and metres that it would go on if the thing were not there: small things are light."""
+NEAR, EXACT = 0.02, 0.003
+"""Radians from its target at which a joint on the way, and one that brings the fingers to a thing, has arrived."""
+CLOSE_STEPS, FALL_STEPS = 40, 40
+"""Steps in which the fingers close, and in which a thing falls."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What the camera sees of one thing: its points (N, 3), world frame."""
+
+    points: Floats
+
+    @property
+    def centre(self) -> Floats:
+        """The middle (2,) of its outline, whichever side more points are on."""
+        middle: Floats = 0.5 * (self.points[:, :2].min(0) + self.points[:, :2].max(0))
+        return middle
+
+    @property
+    def top(self) -> float:
+        """How high it is."""
+        return float(np.quantile(self.points[:, 2], 0.95))
+
+    def axis(self) -> Floats:
+        """Return the direction (2,) along which it is longest."""
+        offsets = self.points[:, :2] - self.points[:, :2].mean(0)
+        directions: Floats = np.linalg.eigh(offsets.T @ offsets)[1]
+        return directions[:, 1]
+
+    def span(self, direction: Floats) -> tuple[float, float]:
+        """Return from where to where it reaches along a direction (2,)."""
+        along = self.points[:, :2] @ direction
+        return float(np.quantile(along, 0.01)), float(np.quantile(along, 0.99))
+
+
+@dataclass(frozen=True)
+class Grasp:
+    """Where to close the fingers: the point between their tips (3,), the angle of the line on which they close."""
+
+    point: Floats
+    angle: float
+    opening: float
+    """Metres for each finger."""
+    cost: float
+
+    @property
+    def line(self) -> Floats:
+        """The direction (2,) in which the fingers close."""
+        return np.array([np.cos(self.angle), np.sin(self.angle)])
+
+    def is_like(self, other: Grasp) -> bool:
+        """Return whether two grasps are about the same."""
+        return bool(np.hypot(*(self.point - other.point)[:2]) < 0.006 and abs(self.line @ other.line) > 0.9)
+
+
+# ---- seeing --------------------------------------------------------------------------------------------------------
+
+
+def world_points(camera: Camera) -> Floats:
+    """Take a picture and return what its pixels show, (H, W, 3) in the world frame, NaN where there is nothing."""
+    reading = camera.read()
+    points = reading.points().astype(np.float64)
+    x, y, z, w = reading.orientation.tolist()
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    world: Floats = points @ turn.T + reading.position
+    return world
+
+
+def seen_things(points: Floats, bin_: BaseBin) -> list[Thing]:
+    """Return the things of a bin in points (H, W, 3), the one with the highest point first."""
+    inside = bin_.to_bin(points.reshape(-1, 3)).reshape(points.shape)
+    reach = 0.5 * bin_.dimensions[:2] - WALL
+    free = (np.abs(inside[..., :2]) < reach).all(axis=2) & (inside[..., 2] > FLOOR)
+    things = []
+    while free.any():
+        heights = np.where(free, points[..., 2], -np.inf)
+        mask = grown(int(heights.argmax()), points[..., 2], free)
+        free &= ~mask
+        things += [Thing(part) for part in parted(points[mask]) if len(part) >= CLUSTER]
+    return things
+
+
+def grown(seed: int, heights: Floats, free: Mask) -> Mask:
+    """Return the pixels (H, W) that are reached from a flat index over free pixels without a jump in height."""
+    mask = np.zeros_like(free)
+    mask.flat[seed] = True
+    down = free[1:] & free[:-1] & (np.abs(np.diff(heights, axis=0)) < EDGE)
+    right = free[:, 1:] & free[:, :-1] & (np.abs(np.diff(heights, axis=1)) < EDGE)
+    while True:
+        wider = mask.copy()
+        wider[1:] |= mask[:-1] & down
+        wider[:-1] |= mask[1:] & down
+        wider[:, 1:] |= mask[:, :-1] & right
+        wider[:, :-1] |= mask[:, 1:] & right
+        if (wider == mask).all():
+            return mask
+        mask = wider
+
+
+def parted(points: Floats) -> list[Floats]:
+    """Return points (N, 3) of things that lie side by side as several sets, each as short as one thing."""
+    thing = Thing(points)
+    axis = thing.axis()
+    low, high = thing.span(axis)
+    if high - low <= LONGEST:
+        return [points]
+    far_mask = points[:, :2] @ axis > 0.5 * (low + high)
+    return [part for half in (points[far_mask], points[~far_mask]) for part in parted(half)]
+
+
+# ---- choosing ------------------------------------------------------------------------------------------------------
+
+
+def best_grasp(points: Floats, bin_: BaseBin, failed: Sequence[Grasp]) -> Grasp | None:
+    """Return how to take a thing out of the bin, None where none is seen. Grasps like failed ones come last."""
+    cloud = points.reshape(-1, 3)
+    inside = np.abs(bin_.to_bin(cloud)[:, :2]) < 0.5 * bin_.dimensions[:2] - WALL
+    cloud = cloud[inside.all(axis=1) & (cloud[:, 2] > bin_.pose.z + FLOOR)]
+    grasps = [grasp for thing in seen_things(points, bin_) for grasp in grasps_of(thing, cloud, bin_)]
+    return min(grasps, key=lambda grasp: grasp.cost + sum(map(grasp.is_like, failed)), default=None)
+
+
+def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
+    """Return ways to take a thing: across its longer side and turned from that, with what speaks against each."""
+    axis = thing.axis()
+    floor = bin_.pose.z
+    tips = max(floor + LOWEST, thing.top - DEPTH)
+    across = float(np.arctan2(axis[0], -axis[1]))
+    grasps = []
+    for step in range(ANGLES):
+        angle = across + np.pi * step / ANGLES
+        line = np.array([np.cos(angle), np.sin(angle)])
+        side = np.array([-line[1], line[0]])
+        (low, high), (left, right) = thing.span(line), thing.span(side)
+        middle = 0.5 * ((low + high) * line + (left + right) * side)
+        opening = min(0.5 * (high - low) + SLACK, WIDEST)
+        blocked = finger_room(middle, line, opening, tips, cloud, bin_)
+        # A way across is better, a high thing is better, a free way is better than all of that.
+        cost = blocked + 8.0 * (high - low) - 2.0 * (thing.top - floor)
+        grasps.append(Grasp(np.array([*middle, tips]), angle, opening, cost))
+    return grasps
+
+
+def finger_room(middle: Floats, line: Floats, opening: float, tips: float, cloud: Floats, bin_: BaseBin) -> float:
+    """Return how much is where the fingers go down: 0 where their ways are free, about 1 for a finger's way."""
+    side = np.array([-line[1], line[0]])
+    offsets = cloud[:, :2] - middle
+    along, aside = np.abs(offsets @ line), np.abs(offsets @ side)
+    in_way = (along > opening) & (along < opening + FINGER) & (aside < HALF_WIDTH) & (cloud[:, 2] > tips)
+    corners = [middle + a * (opening + FINGER) * line + b * HALF_WIDTH * side for a in (-1, 1) for b in (-1, 1)]
+    inside = bin_.to_bin(np.array([[*corner, bin_.pose.z] for corner in corners]))[:, :2]
+    beyond = np.maximum(np.abs(inside) - 0.5 * bin_.dimensions[:2], 0.0).max()
+    return 0.01 * float(in_way.sum()) + (0.3 + 100.0 * float(beyond) if beyond > 0.0 else 0.0)
+
+
+# ---- doing ---------------------------------------------------------------------------------------------------------
+
+
+class Picker:
+    """The arm of a scene with its camera."""
+
+    def __init__(self, config: BinPickingConfig) -> None:
+        self.scene = BinScene(config=config)
+        self.watch: Callable[[str], None] = lambda moment: None
+        """Called with its name at each moment of a pick."""
+        # The scene is made by its first reset.
+        self.scene.reset()
+        assert self.scene.pick_bin is not None and self.scene.drop_bin is not None
+        self.pick_bin, self.drop_bin = self.scene.pick_bin, self.scene.drop_bin
+        self.camera = Camera(config.camera, self.scene.sim)
+        self.arm = self.scene.arms[0]
+        self.arm.max_gripper_force = FORCE
+
+    def empty_bin(self, seed: int) -> Score:
+        """Fill the bin from a seed and empty it, with at most two attempts for each thing."""
+        self.scene.reset(rng=np.random.default_rng(seed))
+        number = self.scene.current_number_of_objects
+        failed: list[Grasp] = []
+        attempts = successes = brought = 0
+        while attempts < 2 * number:
+            self.leave()
+            grasp = best_grasp(world_points(self.camera), self.pick_bin, failed)
+            if grasp is None:
+                break
+            self.pick(grasp)
+            attempts += 1
+            before, brought = brought, self.brought()
+            if brought > before:
+                successes += 1
+            else:
+                failed.append(grasp)
+        return Score(number, brought, attempts, successes)
+
+    def leave(self) -> None:
+        """Take the arm out of the camera's view."""
+        self.move([*self.drop_bin.pose.position[:2], TRAVEL], 0.0)
+
+    def pick(self, grasp: Grasp) -> None:
+        """Carry what is at a grasp to the other bin."""
+        x, y, tips = grasp.point.tolist()
+        drop_x, drop_y, _ = self.drop_bin.pose.position
+        # The fingers close along the hand's y axis; half a turn makes no difference.
+        yaw = grasp.angle - 0.5 * np.pi
+        self.arm.open_position = grasp.opening
+        self.arm.closed_position = max(grasp.opening - SLACK - SQUEEZE, 0.0)
+        self.watch("look")
+        self.arm.open_gripper()
+        self.move([x, y, tips + ABOVE], yaw)
+        self.watch("approach")
+        self.move([x, y, tips + TIP], yaw, EXACT)
+        self.close()
+        self.watch("close")
+        self.move([x, y, TRAVEL], yaw)
+        self.watch("lift")
+        self.move([drop_x, drop_y, RELEASE], yaw)
+        self.watch("carry")
+        self.arm.open_gripper()
+        for _ in range(FALL_STEPS):
+            self.scene.sim.step_once()
+        self.watch("open")
+
+    def close(self) -> None:
+        """Close the gripper; fingers that hold something never arrive, so that the number of steps ends it."""
+        steps, self.arm.max_steps = self.arm.max_steps, CLOSE_STEPS
+        self.arm.close_gripper()
+        self.arm.max_steps = steps
+
+    def move(self, target: Sequence[float], yaw: float, near: float = NEAR) -> None:
+        """Bring the point between the fingers to a place, the hand looking down, turned by `yaw` or half a turn more.
+
+        Inverse kinematics is the better the nearer the arm is, so that an exact move takes several.
+        """
+        self.arm.acceptable_proximity_to_target = near
+        for _ in range(3 if near == EXACT else 1):
+            position, angles = self.arm.get_gripper_state()
+            offset = np.array(target) - position
+            turn = (yaw - angles[2] + 0.5 * np.pi) % np.pi - 0.5 * np.pi
+            self.arm.apply_action_delta([*offset.tolist(), turn, 1.0 if self.arm.gripper_is_open else -1.0])
+
+    def brought(self) -> int:
+        """Return how many things are in the other bin: for the score, not for the choice of grasps."""
+        places = np.array([thing.get_pose().position for thing in self.pick_bin.objects])
+        return int(self.drop_bin.contains_mask(places).sum())
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many things there were and how many were brought, attempts, and attempts that brought something."""
+
+    things: int
+    brought: int
+    attempts: int
+    successes: int
+
+    def __add__(self, other: Score) -> Score:
+        """Return both together."""
+        return Score(
+            self.things + other.things,
+            self.brought + other.brought,
+            self.attempts + other.attempts,
+            self.successes + other.successes,
+        )
+
+    def __str__(self) -> str:
+        """Return the score in words."""
+        share = 100.0 * self.successes / max(self.attempts, 1)
+        return (
+            f"{self.brought:3d} of {self.things} things brought, "
+            f"{self.successes:3d} of {self.attempts} attempts succeeded ({share:.0f} %)"
+        )
+
+
+# ---- pictures ------------------------------------------------------------------------------------------------------
+
+
+def strip_of_a_pick(picker: Picker, seed: int) -> Bytes:
+    """Return six pictures (H, W, 3) of the first pick from a bin side by side."""
+    picker.scene.reset(rng=np.random.default_rng(seed))
+    place = look_at(np.array([1.15, -0.35, 0.5]), np.array([0.48, 0.13, 0.06]), np.array([0.0, 0.0, 1.0]))
+    view = picker.scene.sim.add_sensor(
+        CameraSensorParams(
+            name="witness",
+            rate=None,
+            width=240,
+            height=200,
+            horizontal_fov=float(np.radians(50.0)),
+            frame="optical",
+            pose=Pose([1.15, -0.35, 0.5], place.tolist()),
+        )
+    )
+    pictures: list[Bytes] = []
+    picker.watch = lambda moment: pictures.append(view.read().rgb)
+    picker.leave()
+    grasp = best_grasp(world_points(picker.camera), picker.pick_bin, [])
+    if grasp is not None:
+        picker.pick(grasp)
+    picker.watch = lambda moment: None
+    picker.scene.sim.remove_sensor(view)
+    return np.concatenate(pictures, axis=1)
+
+
+# ---- the program ---------------------------------------------------------------------------------------------------
+
+
+def settings(least: int, most: int) -> BinPickingConfig:
+    """Return bin picking with a camera straight above the bin and an arm that may leave the bin."""
+    view = {"eye-position": [0.5, 0.0, 0.62], "target-position": [0.5, 0.0, 0.0], "up-vector": [1.0, 0.0, 0.0]}
+    return load_bin_picking(
+        {
+            "camera": {"view-matrix": view, "projection-matrix": {"fov": 18.0}},
+            "arms": {"arm-1": {"clip-delta-actions-to-workspace": False}},
+            "scene": {"bin": {"objects": {"min-number-of-objects": least, "max-number-of-objects": most}}},
+        }
+    )
+
+
+def main() -> None:
+    """Empty a bin for each seed and say how many grasps succeeded."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seeds", type=int, default=50, help="how many bins to empty")
+    parser.add_argument("--objects", type=int, nargs=2, default=(5, 10), metavar=("LEAST", "MOST"), help="in a bin")
+    parser.add_argument("--pictures", metavar="FILE.png", help="write pictures of one pick, and nothing else")
+    options = parser.parse_args()
+    picker = Picker(settings(*options.objects))
+    if options.pictures:
+        write_png(options.pictures, strip_of_a_pick(picker, 0))
+        return
+    total = Score(0, 0, 0, 0)
+    for seed in range(options.seeds):
+        score = picker.empty_bin(seed)
+        kind = picker.pick_bin.kind
+        print(f"seed {seed:3d}: {score}, {kind.family if kind else 'nothing'}", flush=True)
+        total += score
+    print(f"all seeds: {total}")
+
+
+if __name__ == "__main__":
+    main()
