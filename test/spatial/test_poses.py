@@ -48,3 +48,11 @@ def test_components_agree_with_rows() -> None:
     back = np.zeros_like(vectors)
     components.scatter(back, index, gathered)
     assert np.array_equal(back, vectors)
+
+
+def test_a_matrix_is_the_rotation_it_was_made_from() -> None:
+    turns = quaternions.normalized(np.random.default_rng(3).normal(size=(50, 4)))
+    turns[:4] = np.eye(4)
+    for turn, matrix in zip(turns, quaternions.to_matrices(turns), strict=True):
+        found = quaternions.from_matrix(matrix)
+        assert min(np.abs(found - turn).max(), np.abs(found + turn).max()) < 1e-12

@@ -165,28 +165,4 @@ def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:
     forward /= np.linalg.norm(forward)
     right /= np.linalg.norm(right)
     down = np.cross(forward, right)
-    return from_axes(right, down, forward)
-
-
-def from_axes(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Return the rotation (4,) that takes the axes to the orthonormal `x`, `y`, `z` (3,)."""
-    matrix = np.stack([x, y, z], axis=1)
-    # The largest of the four squares keeps the division well conditioned.
-    squares = np.array(
-        [
-            1.0 + matrix[0, 0] - matrix[1, 1] - matrix[2, 2],
-            1.0 - matrix[0, 0] + matrix[1, 1] - matrix[2, 2],
-            1.0 - matrix[0, 0] - matrix[1, 1] + matrix[2, 2],
-            1.0 + matrix[0, 0] + matrix[1, 1] + matrix[2, 2],
-        ]
-    )
-    table = np.array(
-        [
-            [squares[0], matrix[1, 0] + matrix[0, 1], matrix[0, 2] + matrix[2, 0], matrix[2, 1] - matrix[1, 2]],
-            [matrix[1, 0] + matrix[0, 1], squares[1], matrix[2, 1] + matrix[1, 2], matrix[0, 2] - matrix[2, 0]],
-            [matrix[0, 2] + matrix[2, 0], matrix[2, 1] + matrix[1, 2], squares[2], matrix[1, 0] - matrix[0, 1]],
-            [matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1], squares[3]],
-        ]
-    )
-    row = table[int(np.argmax(squares))]
-    return quaternions.normalized(row[None])[0]
+    return quaternions.from_matrix(np.stack([right, down, forward], axis=1))

@@ -19,6 +19,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.sensors.hulls import hull_faces
 
 LARGEST, SMALLEST = 0.03, 0.01
 """Metres: the largest and the smallest extent of a thing."""
@@ -114,22 +115,6 @@ def _convex_corners(rng: np.random.Generator) -> Floats:
     return scaled
 
 
-def _hull_faces(corners: Floats) -> list[tuple[int, int, int]]:
-    """Return the triangles of the convex hull, outside up: every three corners with all others on one side."""
-    faces = []
-    count = len(corners)
-    for a in range(count):
-        for b in range(a + 1, count):
-            for c in range(b + 1, count):
-                normal = np.cross(corners[b] - corners[a], corners[c] - corners[a])
-                sides = (corners - corners[a]) @ normal
-                if (sides <= 1e-12).all():
-                    faces.append((a, b, c))
-                elif (sides >= -1e-12).all():
-                    faces.append((a, c, b))
-    return faces
-
-
 @lru_cache(maxsize=1)
 def _folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="fleet_sim_objects_"))
@@ -140,9 +125,9 @@ def _folder() -> Path:
 def _write_hull(name: str, corners: Floats) -> Path:
     """Write the convex hull of `corners` as an OBJ file with flat faces and return its path."""
     lines = [f"o {name}"]
-    faces = _hull_faces(corners)
+    faces = hull_faces(corners).tolist()
     for face in faces:
-        lines += [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in corners[list(face)].tolist()]
+        lines += [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in corners[face].tolist()]
     for a, b, c in faces:
         normal = np.cross(corners[b] - corners[a], corners[c] - corners[a])
         x, y, z = (normal / np.sqrt(normal @ normal)).tolist()

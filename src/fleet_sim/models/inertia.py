@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import Inertial
 from fleet_sim.models.assembly import Quaternion, Vector
 from fleet_sim.models.markup import Element
@@ -30,7 +29,7 @@ def inertial_of(
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
         moments = tuple(values.tolist())
-        turned = quaternions.multiply(np.array([orientation]), quaternion_of(axes)[None])
+        turned = quaternions.multiply(np.array([orientation]), quaternions.from_matrix(axes)[None])
         x, y, z, w = quaternions.normalized(turned)[0].tolist()
         orientation = (x, y, z, w)
     if min(moments) < _NEGATIVE * max(map(abs, moments)):
@@ -40,16 +39,3 @@ def inertial_of(
         )
     about_x, about_y, about_z = (max(moment, 0.0) for moment in moments)
     return Inertial(mass, position, orientation, (about_x, about_y, about_z))
-
-
-def quaternion_of(axes: Floats) -> Floats:
-    """Return the quaternion (4,) of a rotation matrix (3, 3), from its largest component."""
-    (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
-    squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]
-    rows = (
-        (squares[0], b + d, c + g, h - f),
-        (b + d, squares[1], f + h, c - g),
-        (c + g, f + h, squares[2], d - b),
-        (h - f, c - g, d - b, squares[3]),
-    )
-    return quaternions.normalized(np.array([rows[int(np.argmax(squares))]]))[0]

@@ -12,7 +12,7 @@ from fleet_sim.core.robot_model import Inertial
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.models.assembly import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry
-from fleet_sim.models.inertia import inertial_of, quaternion_of
+from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
@@ -187,7 +187,7 @@ def _from_axes(element: Element, axes: Floats) -> Quaternion:
     if min(np.linalg.norm(x), np.linalg.norm(y)) < 1e-9:
         raise element.error("xyaxes must be two directions that are neither zero nor parallel")
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    return _tuple(quaternion_of(np.column_stack([x, y, np.cross(x, y)])))
+    return _tuple(quaternions.from_matrix(np.column_stack([x, y, np.cross(x, y)])))
 
 
 def _tuple(quaternion: Floats) -> Quaternion:

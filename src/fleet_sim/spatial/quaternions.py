@@ -98,6 +98,20 @@ def to_matrices(quaternions: Floats) -> Floats:
     return out
 
 
+def from_matrix(axes: Floats) -> Floats:
+    """Return the rotation (4,) of a rotation matrix (3, 3), whose columns are the turned axes."""
+    (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
+    # The largest component keeps the division well conditioned.
+    squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]
+    rows = (
+        (squares[0], b + d, c + g, h - f),
+        (b + d, squares[1], f + h, c - g),
+        (c + g, f + h, squares[2], d - b),
+        (h - f, c - g, d - b, squares[3]),
+    )
+    return normalized(np.array([rows[int(np.argmax(squares))]]))[0]
+
+
 def from_yaws(yaws: Floats) -> Floats:
     """Return rotations about z (N, 4) by `yaws` (N,) in radians."""
     out = np.zeros((len(yaws), 4))
