@@ -13,7 +13,7 @@ from fleet_sim.bullet.camera import CameraView, render
 from fleet_sim.bullet.client import data_path
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -244,11 +244,18 @@ def test_a_registered_body_brings_its_pose_and_stays(scene: Scene) -> None:
     assert scene.client.getBasePositionAndOrientation(body)[0] == (5.0, 6.0, 7.0)
 
 
-@pytest.mark.parametrize("visuals", [True, False])
-def test_bodies_are_seen_only_where_they_have_a_visual_shape(make_scene: Callable[..., Scene], visuals: bool) -> None:
-    scene = make_scene(visuals=visuals)
+def test_bodies_are_seen_only_where_they_have_a_visual_shape(make_scene: Callable[..., Scene]) -> None:
+    scene = make_scene()
     seen = scene.spawn([0.0, 0.0, 0.0])
     unseen = scene.spawn([1.0, 0.0, 0.0], BodyShape(None, BOX))
     rows = set(np.unique(render(scene.mirror, 64, 48, CameraView(distance=3.0)).rows).tolist())
-    assert rows - {-2} == (set(seen.tolist()) if visuals else set())
+    assert rows - {-2} == set(seen.tolist())
     assert scene.client.getCollisionShapeData(scene.mirror.body_id(unseen[0]), -1)
+
+
+def test_pictures_of_bodies_made_without_looks_are_refused(make_scene: Callable[..., Scene]) -> None:
+    scene = make_scene(visuals=False)
+    body = scene.mirror.body_id(scene.spawn([0.0, 0.0, 0.0])[0])
+    assert scene.client.getCollisionShapeData(body, -1)
+    with pytest.raises(StateError, match="engine_visuals"):
+        render(scene.mirror, 64, 48, CameraView(distance=3.0))
