@@ -68,7 +68,7 @@ def test_kinds_are_small_solids_of_every_family_and_others_for_testing() -> None
             assert SMALLEST <= 2 * min(kind.shape.half_extents) <= 2 * max(kind.shape.half_extents) <= LARGEST
     assert object_kind("sphere").family == "sphere"
     with pytest.raises(InvalidValueError, match="Did you mean 'sphere'"):
-        object_kind("spere")
+        object_kind("spher")
 
 
 def test_settings_are_read_with_hyphens_and_refused_with_a_hint() -> None:
