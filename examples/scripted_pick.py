@@ -3,8 +3,6 @@
 Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--pictures pick.png]
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,9 +38,11 @@ TIP = 0.0075
 ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
 """Heights in m: of the approach above a thing, of the ways between bins, and of letting go."""
 ANGLES = 12
+BLOCKED = 1.0
+"""What is more in the fingers' way than this, see `finger_room`, would be pressed upon: such a thing is left."""
 FORCE, SQUEEZE = 10.0, 0.002
 """Newtons of a finger, and metres that it would go on if the thing were not there: small things are light."""
-NEAR, EXACT = 0.02, 0.003
+NEAR, EXACT = 0.01, 0.003
 """Radians from its target at which a joint on the way, and one that brings the fingers to a thing, has arrived."""
 CLOSE_STEPS, FALL_STEPS = 40, 40
 """Steps in which the fingers close, and in which a thing falls."""
@@ -92,9 +92,13 @@ class Grasp:
         """The direction (2,) in which the fingers close."""
         return np.array([np.cos(self.angle), np.sin(self.angle)])
 
-    def is_like(self, other: Grasp) -> bool:
+    def is_near(self, other: "Grasp") -> bool:
+        """Return whether two grasps are at about the same place."""
+        return bool(np.hypot(*(self.point - other.point)[:2]) < 0.01)
+
+    def is_like(self, other: "Grasp") -> bool:
         """Return whether two grasps are about the same."""
-        return bool(np.hypot(*(self.point - other.point)[:2]) < 0.006 and abs(self.line @ other.line) > 0.9)
+        return bool(self.is_near(other) and abs(self.line @ other.line) > 0.9)
 
 
 # ---- seeing --------------------------------------------------------------------------------------------------------
@@ -162,11 +166,15 @@ def parted(points: Floats) -> list[Floats]:
 
 
 def best_grasp(points: Floats, bin_: BaseBin, failed: Sequence[Grasp]) -> Grasp | None:
-    """Return how to take a thing out of the bin, None where none is seen. Grasps like failed ones come last."""
+    """Return how to take a thing out of the bin, None where the fingers get around none.
+
+    Grasps like failed ones come last, and where two have failed no third one is tried.
+    """
     cloud = points.reshape(-1, 3)
     inside = np.abs(bin_.to_bin(cloud)[:, :2]) < 0.5 * bin_.dimensions[:2] - WALL
     cloud = cloud[inside.all(axis=1) & (cloud[:, 2] > bin_.pose.z + FLOOR)]
     grasps = [grasp for thing in seen_things(points, bin_) for grasp in grasps_of(thing, cloud, bin_)]
+    grasps = [grasp for grasp in grasps if sum(map(grasp.is_near, failed)) < 2]
     return min(grasps, key=lambda grasp: grasp.cost + sum(map(grasp.is_like, failed)), default=None)
 
 
@@ -185,6 +193,8 @@ def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
         middle = 0.5 * ((low + high) * line + (left + right) * side)
         opening = min(0.5 * (high - low) + SLACK, WIDEST)
         blocked = finger_room(middle, line, opening, tips, cloud, bin_)
+        if blocked > BLOCKED:
+            continue
         # A way across is better, a high thing is better, a free way is better than all of that.
         cost = blocked + 8.0 * (high - low) - 2.0 * (thing.top - floor)
         grasps.append(Grasp(np.array([*middle, tips]), angle, opening, cost))
@@ -221,7 +231,7 @@ class Picker:
         self.arm = self.scene.arms[0]
         self.arm.max_gripper_force = FORCE
 
-    def empty_bin(self, seed: int) -> Score:
+    def empty_bin(self, seed: int) -> "Score":
         """Fill the bin from a seed and empty it, with at most two attempts for each thing."""
         self.scene.reset(rng=np.random.default_rng(seed))
         number = self.scene.current_number_of_objects
@@ -302,7 +312,7 @@ class Score:
     attempts: int
     successes: int
 
-    def __add__(self, other: Score) -> Score:
+    def __add__(self, other: "Score") -> "Score":
         """Return both together."""
         return Score(
             self.things + other.things,
@@ -326,14 +336,14 @@ class Score:
 def strip_of_a_pick(picker: Picker, seed: int) -> Bytes:
     """Return six pictures (H, W, 3) of the first pick from a bin side by side."""
     picker.scene.reset(rng=np.random.default_rng(seed))
-    place = look_at(np.array([1.15, -0.35, 0.5]), np.array([0.48, 0.13, 0.06]), np.array([0.0, 0.0, 1.0]))
+    place = look_at(np.array([1.15, -0.35, 0.5]), np.array([0.46, 0.13, 0.06]), np.array([0.0, 0.0, 1.0]))
     view = picker.scene.sim.add_sensor(
         CameraSensorParams(
             name="witness",
             rate=None,
             width=240,
             height=200,
-            horizontal_fov=float(np.radians(50.0)),
+            horizontal_fov=float(np.radians(38.0)),
             frame="optical",
             pose=Pose([1.15, -0.35, 0.5], place.tolist()),
         )
