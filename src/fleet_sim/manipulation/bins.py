@@ -25,6 +25,8 @@ GAP = 0.005
 """Metres between things that are let fall."""
 STILL, STILL_STEPS = 0.005, 12
 """Things that are slower than this (m/s) for so many steps have come to rest."""
+WAKING = 1.0
+"""Squares of speeds (m/s and rad/s) from which a thing at rest wakes up by itself; high heaps tremble for a step."""
 
 
 class BaseBin:
@@ -215,7 +217,11 @@ class PickBin(BaseBin):
         # In the first step after it was made a body wakes up in any case.
         self.sim.step_once()
         for body in self._bodies():
-            bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING)
+            # What still turns in a high heap would wake all of it again.
+            bullet.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+            bullet.changeDynamics(
+                body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=WAKING
+            )
             bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_SLEEP)
 
     def wake_up(self) -> None:
