@@ -25,8 +25,8 @@ GAP = 0.005
 """Metres between things that are let fall."""
 STILL, STILL_STEPS = 0.005, 12
 """Things that are slower than this (m/s) for so many steps have come to rest."""
-WAKING = 1.0
-"""Squares of speeds (m/s and rad/s) from which a thing at rest wakes up by itself; high heaps tremble for a step."""
+TREMBLING, RESTING = 1.0, 0.05
+"""Sums of squares of speeds (m/s, rad/s) below which a thing may sleep: right after it was put down, and later on."""
 
 
 class BaseBin:
@@ -216,13 +216,17 @@ class PickBin(BaseBin):
         bullet = self.sim.bullet
         # In the first step after it was made a body wakes up in any case.
         self.sim.step_once()
-        for body in self._bodies():
-            # What still turns in a high heap would wake all of it again.
+        bodies = self._bodies()
+        for body in bodies:
             bullet.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
             bullet.changeDynamics(
-                body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=WAKING
+                body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=TREMBLING
             )
             bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_SLEEP)
+        # They fall asleep in this step. Later on, what moves as fast as a high heap trembles must not.
+        self.sim.step_once()
+        for body in bodies:
+            bullet.changeDynamics(body, -1, sleepThreshold=RESTING)
 
     def wake_up(self) -> None:
         """Let all things move again, as after one was taken from under the others."""
