@@ -19,7 +19,8 @@ def virtual_display(*options: str) -> Iterator[str]:
             pytest.skip(f"{tool} is not installed: the window cannot be tested here")
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp", *options],
+        # Without -r a key that a busy machine releases late counts as pressed again and again.
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp", "-r", *options],
         pass_fds=[write],
         stderr=subprocess.DEVNULL,
     )
