@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from fleet_sim.arrays import Floats
+from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
@@ -62,9 +63,9 @@ class MillingParams(Checked):
 
 
 class MillingWorld:
-    """The swarm of an episode."""
+    """The swarm; made once, and begun anew for each episode."""
 
-    def __init__(self, params: MillingParams, seed: int) -> None:
+    def __init__(self, params: MillingParams) -> None:
         middle, reach = 0.5 * params.world_size, min(1.0, 0.2 * params.world_size)
         low, high = middle - reach, middle + reach
         agent = {
@@ -78,7 +79,6 @@ class MillingWorld:
                 "type": "RectangularWorld",
                 "size": [params.world_size, params.world_size],
                 "time_step": 0.05,
-                "seed": seed,
                 "metrics": ["Circliness", "Scatter", "GroupRotation"],
                 "spawners": [
                     {
@@ -97,6 +97,16 @@ class MillingWorld:
         controller = self.world.population[0].controller
         assert isinstance(controller, Commanded)
         self.controller = controller
+
+    def begin(self, rng: np.random.Generator) -> None:
+        """Begin an episode: agents apart from each other around the middle, looking away from it."""
+        self.world.reset()
+        size = self.params.world_size
+        reach = min(2.0, 0.4 * size)
+        points = scatter_points(rng, self.params.num_agents, reach, 0.25, np.empty((0, 2)))
+        for row, point in zip(self.group.rows.tolist(), points, strict=True):
+            self.world.place(row, point + 0.5 * size, float(np.arctan2(point[1], point[0])))
+        self.controller.table, self.controller.actions = None, np.zeros((0, 2))
 
     def step(self) -> None:
         """Go on for one step of the environment."""
@@ -160,8 +170,9 @@ class MillingEnv(gym.Env[Observations, Observations]):
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin with a swarm elsewhere; the same seed gives the same one."""
         super().reset(seed=seed)
-        self.close()
-        self._swarm = MillingWorld(self.params, int(self.np_random.integers(2**31)))
+        if self._swarm is None:
+            self._swarm = MillingWorld(self.params)
+        self._swarm.begin(self.np_random)
         self._steps = 0
         return self._observe(), {}
 
@@ -231,8 +242,9 @@ class FleetMilling(ParallelEnv[str, Observations, Observations]):
         """Begin with a swarm elsewhere; the same seed gives the same one."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
-        self.close()
-        self._swarm = MillingWorld(self.params, int(self._rng.integers(2**31)))
+        if self._swarm is None:
+            self._swarm = MillingWorld(self.params)
+        self._swarm.begin(self._rng)
         self._steps = 0
         self.agents = list(self.possible_agents)
         return self._observe(self._swarm), {name: {} for name in self.agents}
