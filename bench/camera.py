@@ -18,9 +18,9 @@ import numpy as np
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
-from fleet_sim.memory import keep_freed_memory
 from fleet_sim.sensors.render.optics import Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import make_renderer
 from fleet_sim.sensors.render.shot import Shot

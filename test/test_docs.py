@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import fleet_sim
-from fleet_sim.ros_params import Group, RateParams, RosParams
+from fleet_sim.config.ros_params import Group, RateParams, RosParams
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

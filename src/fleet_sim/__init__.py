@@ -45,7 +45,7 @@ _HOMES = {
         "resolve_model resolve_urdf unregister_model"
     ),
     "kinematics.params": "IKParams",
-    "modes": (
+    "config.modes": (
         "ActionCause ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection "
         "PosePhase SpatialHashCellSizeMode"
     ),
@@ -53,7 +53,7 @@ _HOMES = {
     "motion.controller": "AgentController",
     "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
     "motion.laws": "MotionLaw register_motion_law",
-    "params": "SimulationParams",
+    "config.params": "SimulationParams",
     "runner": "RunReport",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "

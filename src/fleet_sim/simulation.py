@@ -27,6 +27,9 @@ from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
 from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.config.modes import CollisionDetectionMethod
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.config.scenario import as_scenario, open_sections
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.clock import Clock
@@ -50,15 +53,12 @@ from fleet_sim.facade.state import StateFacade
 from fleet_sim.facade.view import ViewFacade
 from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.models.search_paths import checked_folder
-from fleet_sim.modes import CollisionDetectionMethod
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.controllers import install_controllers
 from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
-from fleet_sim.params import SimulationParams
 from fleet_sim.runner import Runner
-from fleet_sim.scenario import as_scenario, open_sections
 from fleet_sim.sensors.base import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.broad import BroadPhase, auto_cell_size, candidate_pairs, cross_pairs
+from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.modes import SpatialHashCellSizeMode
 
 
 def all_with_all(lower: Floats, upper: Floats, margin: float) -> Ints:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_fleet import DIFFERENTIAL, Fleet
 
-from fleet_sim.modes import MovementDirection, PosePhase
+from fleet_sim.config.modes import MovementDirection, PosePhase
 from fleet_sim.spatial.quaternions import from_eulers, from_yaws, to_eulers, yaws
 
 FORWARD, BACKWARD, AUTO = (direction.code for direction in MovementDirection)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_fleet import DIFFERENTIAL, OMNI, Fleet
 
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.steering import give_velocities, halt
-from fleet_sim.modes import ControllerMode
 from fleet_sim.spatial.quaternions import conjugate, from_eulers, rotate
 
 

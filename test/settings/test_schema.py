@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from fleet_sim.cli.schema import scenario_schema
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError
-from fleet_sim.params import SimulationParams
 from fleet_sim.settings import json_schema, load_mapping
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ import pytest
 
 from fleet_sim.arrays import Floats
 from fleet_sim.cli.main import main
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError
-from fleet_sim.params import SimulationParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.base import Controller
 from fleet_sim.swarm.groups import Group

@@ -11,11 +11,11 @@ from fleet_sim.actions.base import Action, Failure
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.pose import UNREACHABLE, PoseAction
 from fleet_sim.arrays import Floats, as_float
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import read_target
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.modes import ActionCause
 
 
 class ArmMove:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Ints, as_float
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
-from fleet_sim.modes import ActionCause, ActionStatus
 
 Canceller = Callable[[str, ActionCause], None]
 """Ends an action that is queued or running: called with the reason and the cause."""

@@ -12,6 +12,7 @@ from fleet_sim.actions.base import Failure
 from fleet_sim.actions.pick import before_offset
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import TOLERANCE
@@ -19,7 +20,6 @@ from fleet_sim.entities.joint_values import JointNumbers, Tolerance
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import ActionCause
 
 
 class DropPhase(Enum):

@@ -9,13 +9,13 @@ import numpy as np
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE, TO_POSITION
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError
-from fleet_sim.modes import ActionCause, ActionStatus
 
 
 class JointAction(Action):

@@ -7,10 +7,10 @@ from typing import Any
 
 from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.arrays import as_float
+from fleet_sim.config.modes import ActionCause, MovementDirection
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
-from fleet_sim.modes import ActionCause, MovementDirection
 
 
 class MoveAction(Action):

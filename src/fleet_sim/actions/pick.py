@@ -12,6 +12,7 @@ from fleet_sim.actions.arm import ArmMove
 from fleet_sim.actions.base import Failure
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.entities import attachments
@@ -21,7 +22,6 @@ from fleet_sim.entities.joint_values import JointNumbers, Tolerance
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import ActionCause
 from fleet_sim.spatial import quaternions
 
 NOT_FOUND = Failure("Target object not found or not pickable", ActionCause.UNKNOWN_OBJECT)

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.arrays import Floats, Ints, as_float, as_floats
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import TOLERANCE, read_target
 from fleet_sim.errors import FleetSimError
-from fleet_sim.modes import ActionCause, ActionStatus
 
 UNREACHABLE = "IK target was not reachable"
 SETTLE_TIME = 1.0

@@ -13,12 +13,12 @@ import numpy as np
 from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.registry import parse_action_goal
 from fleet_sim.arrays import Bytes, Ints, Rows
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.modes import ActionCause, ActionStatus
 
 _IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 

@@ -11,13 +11,13 @@ from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.curves import JointCurves
 from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
+from fleet_sim.config.modes import ActionCause, ActionStatus, Mode
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.modes import ActionCause, ActionStatus, Mode
 
 
 class TrajectoryCause(Mode):

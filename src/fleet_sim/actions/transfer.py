@@ -8,10 +8,10 @@ from fleet_sim.actions.arm import ArmMove
 from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.actions.move_to import immovable
 from fleet_sim.arrays import Floats, Ints, as_float
+from fleet_sim.config.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.tools import calculate_offset_pose
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.arrays import as_float
+from fleet_sim.config.modes import ActionStatus
 from fleet_sim.entities.agent import Agent
-from fleet_sim.modes import ActionStatus
 
 
 class WaitAction(Action):

@@ -54,12 +54,12 @@ def execute(args: argparse.Namespace) -> int:
 def measure(robots: int, steps: int, motion: str) -> Result:
     """Return the times of a fleet of boxes on a grid, of which every other one drives past the rest to a far goal."""
     # Here, so that `fleet-sim --help` need not load the simulation.
+    from fleet_sim.config.params import SimulationParams
     from fleet_sim.entities.agent_manager import AgentManager
     from fleet_sim.entities.grid import GridSpawnParams
     from fleet_sim.entities.shape_params import ShapeParams
     from fleet_sim.entities.spawn_params import AgentSpawnParams
     from fleet_sim.geometry import Pose
-    from fleet_sim.params import SimulationParams
     from fleet_sim.simulation import MultiRobotSimulationCore
 
     params = SimulationParams(gui=False, monitor=False, target_rtf=0, timestep=0.1)

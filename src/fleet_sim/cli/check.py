@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import ConfigError
-from fleet_sim.params import SimulationParams
 from fleet_sim.paths import resolve_config
-from fleet_sim.ros_params import RosParams
 from fleet_sim.settings import load_mapping
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.cli.arguments import check_png
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.entities.agent import Agent
@@ -27,7 +28,6 @@ from fleet_sim.models import (
     resolve_urdf,
 )
 from fleet_sim.models.tiers import TIERS
-from fleet_sim.params import SimulationParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial.shapes import ShapeKind
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import check_png
+from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.paths import resolve_config
-from fleet_sim.scenario import as_scenario, is_scenario
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import argparse
 import json
 from typing import Any
 
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.config.ros_params import RosParams
+from fleet_sim.config.scenario import SECTIONS
 from fleet_sim.entities.entries import ENTRIES
-from fleet_sim.params import SimulationParams
-from fleet_sim.ros_params import RosParams
-from fleet_sim.scenario import SECTIONS
 from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
 from fleet_sim.swarm.config import RectangularWorldConfig

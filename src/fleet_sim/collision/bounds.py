@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.world import World
-from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind

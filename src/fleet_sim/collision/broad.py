@@ -13,9 +13,9 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.boxes import Boxes
 from fleet_sim.collision.levels import BoxIndex
 from fleet_sim.collision.tables import radix_order
+from fleet_sim.config.modes import SpatialHashCellSizeMode
+from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.memory import keep_freed_memory
-from fleet_sim.modes import SpatialHashCellSizeMode
 
 MIN_AUTO_CELL_SIZE = 0.5
 DEFAULT_MULTI_CELL_THRESHOLD = 1.5

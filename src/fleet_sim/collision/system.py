@@ -13,10 +13,10 @@ from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
+from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
 from fleet_sim.core.clock import Schedule
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.modes import CollisionDetectionMethod, CollisionMode
 
 _STATIC = CollisionMode.STATIC.code
 NO_PAIRS: Ints = np.empty((0, 2), np.int64)

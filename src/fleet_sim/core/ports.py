@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.errors import StateError
-from fleet_sim.modes import ActionCause
 
 
 class ActionBook(Protocol):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode
 
 IDLE, VELOCITY, POSE = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code, ControllerMode.POSE.code
 

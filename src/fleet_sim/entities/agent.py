@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.config.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
 from fleet_sim.core.plugins import AgentPlugin, check_plugin
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
@@ -20,7 +21,6 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import InvalidValueError, StateError, unknown_name
 from fleet_sim.geometry import Path, Pose
-from fleet_sim.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
 
 
 class Agent(EndEffectorHandle):

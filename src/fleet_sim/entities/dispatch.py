@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.joint_steering import hold_joints
@@ -19,7 +20,6 @@ from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.modes import ActionCause
 from fleet_sim.spatial import quaternions
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.config.modes import MovementDirection
 from fleet_sim.core import steering
 from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
-from fleet_sim.modes import MovementDirection
 from fleet_sim.spatial import quaternions
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
@@ -18,7 +19,6 @@ from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
 
 JOINT_FIXED = 4

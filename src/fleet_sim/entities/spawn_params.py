@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.kinematics.params import IKParams
-from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.settings import Checked, read, setting
 
 Limit = float | Vector

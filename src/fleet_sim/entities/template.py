@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.core.plugins import AgentPlugin
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
@@ -21,7 +22,6 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
-from fleet_sim.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.config.modes import MotionMode
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core import steering
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
@@ -21,8 +23,6 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.modes import MotionMode
-from fleet_sim.params import SimulationParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 

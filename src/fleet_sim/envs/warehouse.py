@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.entities import attachments
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
@@ -15,7 +16,6 @@ from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT, scatter_points
 from fleet_sim.envs.drawing import Canvas
 from fleet_sim.envs.task import ArenaTask, Outcome, TaskParams
-from fleet_sim.modes import CollisionMode
 from fleet_sim.settings import setting
 
 CRATE = 0.12

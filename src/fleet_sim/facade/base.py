@@ -13,6 +13,8 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.bullet.visualizer import Visualizer
 from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.config.modes import CollisionMode
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.clock import Clock
@@ -25,8 +27,6 @@ from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.world import World
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.errors import StateError
-from fleet_sim.modes import CollisionMode
-from fleet_sim.params import SimulationParams
 from fleet_sim.sensors.system import SensorSystem
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.facade.base import SimulationParts
-from fleet_sim.modes import SpatialHashCellSizeMode
 
 Pair = tuple[SimObject, SimObject]
 

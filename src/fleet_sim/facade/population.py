@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_floats
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.plugins import SimPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.core.snapshot import Snapshot, take_snapshot
@@ -22,7 +23,6 @@ from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
 from fleet_sim.facade.base import SimulationParts
-from fleet_sim.modes import CollisionMode
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 

@@ -10,9 +10,9 @@ from typing import Any
 from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
 from fleet_sim.bullet.camera import setup_camera as place_camera
 from fleet_sim.bullet.visualizer import visualizer_keys
+from fleet_sim.config.params import CameraParams
 from fleet_sim.facade.base import SimulationParts
 from fleet_sim.facade.collisions import scene_bounds
-from fleet_sim.params import CameraParams
 
 
 class ViewFacade(SimulationParts):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
@@ -17,7 +18,6 @@ from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.config import BinSettings, PickBinSettings
 from fleet_sim.manipulation.layouts import Layout, LayoutLibrary
 from fleet_sim.manipulation.objects import LARGEST, ObjectKind, object_kind, object_kinds
-from fleet_sim.modes import CollisionMode
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.manipulation.bins import BaseBin, PickBin
 from fleet_sim.manipulation.camera import opengl_is_there
 from fleet_sim.manipulation.config import BinPickingConfig, arm_number, load_bin_picking
 from fleet_sim.manipulation.franka_arm import FrankaArm
-from fleet_sim.params import SimulationParams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.config.modes import CollisionMode, ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.modes import CollisionMode, ControllerMode, MotionMode
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions

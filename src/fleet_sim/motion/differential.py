@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
+from fleet_sim.config.modes import MovementDirection, PosePhase
 from fleet_sim.core.world import World
-from fleet_sim.modes import MovementDirection, PosePhase
 from fleet_sim.motion.line import drive
 from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to

@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.world import World
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
-from fleet_sim.modes import ControllerMode, MotionMode
 from fleet_sim.motion import differential, omni
 from fleet_sim.motion.velocity import follow_velocities
 from fleet_sim.motion.wheels import WheelLaw

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bytes, Rows
+from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.core.world import World
-from fleet_sim.memory import keep_freed_memory
-from fleet_sim.modes import ControllerMode
 from fleet_sim.motion.laws import motion_law
 
 IDLE = ControllerMode.IDLE.code

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode
 from fleet_sim.motion.limits import clipped
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.components import (

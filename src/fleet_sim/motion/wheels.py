@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.config.modes import ControllerMode, MovementDirection
 from fleet_sim.core import joint_steering
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode, MovementDirection
 from fleet_sim.motion import limits
 from fleet_sim.motion.velocity import expire_commands
 from fleet_sim.spatial import quaternions

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
+from fleet_sim.config.ros_params import RosParams
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
@@ -20,7 +21,6 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
-from fleet_sim.ros_params import RosParams
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.config.ros_params import RateParams, RosParams
+from fleet_sim.config.scenario import as_scenario, is_scenario, open_sections
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
 from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError
-from fleet_sim.params import SimulationParams
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.rates import Rates
-from fleet_sim.ros_params import RateParams, RosParams
-from fleet_sim.scenario import as_scenario, is_scenario, open_sections
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
 

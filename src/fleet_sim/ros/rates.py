@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from fleet_sim.config.ros_params import RateParams
 from fleet_sim.core.clock import Clock, Schedule
-from fleet_sim.ros_params import RateParams
 
 
 class Rates:

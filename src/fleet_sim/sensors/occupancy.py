@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.modes import CollisionMode
 from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls, outlines_of
 from fleet_sim.sensors.solids import solids_of

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.config.modes import CollisionMode, MotionMode
 from fleet_sim.core import steering
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.shape_params import ShapeParams
@@ -17,7 +18,6 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.modes import CollisionMode, MotionMode
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm import registry

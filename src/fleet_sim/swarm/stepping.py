@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core import steering
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.modes import ControllerMode
 from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.collisions import keep_apart

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
-from fleet_sim.modes import ControllerMode
 from fleet_sim.motion import differential
 from fleet_sim.motion.laws import by_control, register_motion_law
 from fleet_sim.motion.limits import clipped

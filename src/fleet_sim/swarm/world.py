@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import as_float, as_floats
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
-from fleet_sim.params import SimulationParams
-from fleet_sim.scenario import as_scenario
 from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions

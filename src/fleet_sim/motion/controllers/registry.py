@@ -7,12 +7,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.world import World
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.controller_plan import ControllerPlan
 from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
-from fleet_sim.modes import MotionMode
 from fleet_sim.motion.controller import AgentController
 from fleet_sim.motion.controllers.patrol import Patrol
 from fleet_sim.motion.controllers.random_walk import RandomWalk

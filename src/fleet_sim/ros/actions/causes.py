@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fleet_sim.actions.base import Action
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.errors import FleetSimError, UnknownNameError
-from fleet_sim.modes import ActionCause
 from fleet_sim_msgs.msg import Cause
 
 CANCEL_REASON = "cancelled by a client"

@@ -10,10 +10,10 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
+from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.commands import ExecuteAction
 from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Pose
-from fleet_sim.modes import ActionStatus
 from fleet_sim.ros.actions import causes
 from fleet_sim.ros.actions.kind import Outcome, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer

@@ -6,9 +6,9 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.config.modes import MovementDirection
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path
-from fleet_sim.modes import MovementDirection
 from fleet_sim.ros.actions.kind import Place, own_kind, timeout_of
 from fleet_sim_msgs.action import MoveTo
 

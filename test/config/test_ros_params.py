@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import ConfigError
-from fleet_sim.ros_params import RosParams
 
 
 def test_every_robot_has_everything_unless_said_otherwise() -> None:

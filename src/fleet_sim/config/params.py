@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fleet_sim.config.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
+from fleet_sim.config.scenario import as_scenario, check_sections, implied_settings, is_scenario
 from fleet_sim.errors import ConfigError
-from fleet_sim.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
-from fleet_sim.scenario import as_scenario, check_sections, implied_settings, is_scenario
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from fleet_sim.config.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
+from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.errors import ConfigError, UnknownNameError
-from fleet_sim.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
-from fleet_sim.params import CameraParams, SimulationParams
 
 DEFAULTS: dict[str, Any] = {
     "target_rtf": 1.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleet_sim import modes
+from fleet_sim.config import modes
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 
 VALUES = {

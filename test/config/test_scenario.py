@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fleet_sim.config.scenario import SECTIONS, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
-from fleet_sim.scenario import SECTIONS, check_sections, is_scenario
 
 
 def test_a_scenario_has_sections() -> None:
