@@ -12,6 +12,7 @@ from .client import Client
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .exceptions import NameValidationException, RCLError
 from .graph_node import GraphNode
+from .impl.rcutils_logger import RcutilsLogger
 from .publisher import Publisher
 from .qos import QoSProfile, warn_zero_depth
 from .service import Service
@@ -39,6 +40,17 @@ class NodeEndpoints:
 
     def get_namespace(self) -> str:
         raise NotImplementedError("Node defines get_namespace()")
+
+    def get_fully_qualified_name(self) -> str:
+        raise NotImplementedError("Node defines get_fully_qualified_name()")
+
+    def get_logger(self) -> RcutilsLogger:
+        raise NotImplementedError("Node defines get_logger()")
+
+    @property
+    def context(self) -> Context:
+        """The context of the node."""
+        return self._context
 
     @property
     def _ros_graph(self) -> Graph:
@@ -82,7 +94,7 @@ class NodeEndpoints:
         group = callback_group or self._default_callback_group
         data = f"typehash={type_hash(msg_type._type_name_)};".encode()
         writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
-        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
+        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)
         events = event_callbacks or PublisherEventCallbacks()
         publisher.event_handlers = events.create_event_handlers(
             group, writer, full_name, publisher.logger_name
@@ -105,7 +117,7 @@ class NodeEndpoints:
         data = f"typehash={type_hash(msg_type._type_name_)};".encode()
         reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
         subscription = Subscription(
-            self,  # type: ignore[arg-type]
+            self,
             reader,
             msg_type,
             full_name,
@@ -134,7 +146,7 @@ class NodeEndpoints:
         reader = self._ros_reader(f"rr{full_name}Reply", response, profile, data(response))
         writer = self._ros_writer(f"rq{full_name}Request", request, profile, data(request))
         group = group or self._default_callback_group
-        return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
+        return Client(self, writer, reader, srv_type, full_name, group, profile)
 
     def _ros_create_service(
         self,
@@ -157,7 +169,7 @@ class NodeEndpoints:
         reader = self._ros_reader(f"rq{full_name}Request", request, profile, data(request))
         group = group or self._default_callback_group
         return service_class(
-            self,  # type: ignore[arg-type]
+            self,
             reader,
             writer,
             srv_type,

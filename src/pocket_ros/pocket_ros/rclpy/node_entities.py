@@ -86,12 +86,12 @@ class NodeEntities(NodeEndpoints):
         if current is new_executor:
             return
         if current is not None:
-            current.remove_node(self)  # type: ignore[arg-type]
+            current.remove_node(self)
         if new_executor is None:
             self._ros_executor_ref = lambda: None
         else:
             self._ros_executor_ref = weakref.ref(new_executor)
-            new_executor.add_node(self)  # type: ignore[arg-type]
+            new_executor.add_node(self)
 
     def create_publisher(
         self,

@@ -15,9 +15,9 @@ from .exceptions import (
     ParameterNotDeclaredException,
     ParameterUninitializedException,
 )
+from .names import validate_parameter_name
 from .parameter import PARAMETER_SEPARATOR_STRING, Parameter
 from .parameter_rules import refusal
-from .validate_parameter_name import validate_parameter_name
 
 if TYPE_CHECKING:
     from .clock import ROSClock

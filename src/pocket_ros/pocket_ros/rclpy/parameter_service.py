@@ -11,13 +11,13 @@ from .parameter import Parameter
 from .qos import qos_profile_parameters
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 
 class ParameterService:
     """The six services under the name of the node, such as `~/get_parameters`."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: NodeBase) -> None:
         self._node_weak_ref = weakref.ref(node)
         for name, callback in {
             "DescribeParameters": self._describe,
@@ -33,7 +33,7 @@ class ParameterService:
                 kind, f"{node.get_name()}/{snake}", callback, qos_profile=qos_profile_parameters
             )
 
-    def _node(self) -> Node:
+    def _node(self) -> NodeBase:
         node = self._node_weak_ref()
         if node is None:
             raise ReferenceError("Expected valid node weak reference")

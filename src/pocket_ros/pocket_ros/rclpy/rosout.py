@@ -11,13 +11,13 @@ from .impl.log_output import LogRecord
 from .qos import qos_profile_rosout_default
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 
 class Rosout:
     """Publishes what a node's logger and its children write."""
 
-    def __init__(self, node: Node, logger_name: str) -> None:
+    def __init__(self, node: NodeBase, logger_name: str) -> None:
         self._name = logger_name
         self._log: Any = message_class("rcl_interfaces/msg/Log")
         self._time: Any = message_class("builtin_interfaces/msg/Time")

@@ -13,7 +13,7 @@ from .qos import QoSProfile, ReliabilityPolicy
 from .time import Time
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
     from .subscription import Subscription
 
 CLOCK_TOPIC = "/clock"
@@ -23,7 +23,7 @@ USE_SIM_TIME_NAME = "use_sim_time"
 class TimeSource:
     """Follows the parameter `use_sim_time` of a node."""
 
-    def __init__(self, *, node: Node) -> None:
+    def __init__(self, *, node: NodeBase) -> None:
         self._node_weak_ref = weakref.ref(node)
         self._clocks: set[ROSClock] = set()
         self._last = Time(clock_type=ClockType.ROS_TIME)

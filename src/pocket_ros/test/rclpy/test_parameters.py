@@ -194,3 +194,16 @@ def test_changes_are_published(ros: None) -> None:
 )
 def test_values_from_a_command_line(text: str, value: object) -> None:
     assert parameter_value_to_python(get_parameter_value(text)) == value
+
+
+def test_a_node_named_twice_in_a_file_has_both_sections(tmp_path: Path) -> None:
+    file = tmp_path / "twice.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters: {a: 1, nested: {x: 1}}\n"
+        "/**:\n  ros__parameters: {b: 2, nested: {y: 2}}\n"
+        "node:\n  ros__parameters: {a: 3}\n  ros__parameters: {c: 4}\n"
+    )
+    with rclpy.init(args=["program", "--ros-args", "--params-file", str(file)]):
+        node = Node("node", automatically_declare_parameters_from_overrides=True)
+        names = ["a", "b", "c", "nested.x", "nested.y"]
+        assert [node.get_parameter(name).value for name in names] == [3, 2, 4, 1, 2]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
-from ..launch_description_entity import LaunchDescriptionEntity
+from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -69,6 +69,9 @@ class ResetLaunchConfigurations(Action):
     ) -> None:
         super().__init__(**kwargs)
         self._kept = dict(launch_configurations or {})
+
+    def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
+        return False  # what the caller gives does not get past this
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         def text(value: SomeSubstitutionsType) -> str:
