@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
@@ -45,6 +46,7 @@ class World(BodyColumns):
         self.links: LinkBook = Unconnected()
         self.sensors: SensorBook = Unconnected()
         self.random = RandomStreams(seed)
+        self.collision_rules = CollisionRules(self)
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
