@@ -25,6 +25,7 @@ LAYERS: list[tuple[str, list[str]]] = [
         [
             "errors",
             "arrays",
+            "registry",
             "images",
             "settings",
             "paths",
