@@ -109,9 +109,7 @@ def _read(cls: type[T], data: object, where: Where) -> T:
     try:
         return cls(**values)
     except ConfigError as error:
-        inner = where.key(error.path) if error.path else where
-        message = str(error).removeprefix(f"{error.path}: ")
-        raise ConfigError(message, source=inner.source, path=inner.path) from error
+        raise error.within(where.path, source=where.source) from error
     except InvalidValueError as error:
         raise ConfigError(str(error), source=where.source, path=where.path) from error
 
