@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .callback_groups import CallbackGroup
 from .entity import Destroyable, Entity
 from .qos import QoSProfile
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
@@ -30,7 +30,7 @@ class EndpointOwner(Protocol):
     def _ros_forget_reader(self, reader: Reader) -> None: ...
 
 
-class Endpoint(Destroyable):
+class Endpoint(Destroyable, WithBlock):
     """Something of a node that the middleware announces; `destroy`, or the end of a `with` block, ends it."""
 
     _node: EndpointOwner
@@ -49,15 +49,7 @@ class Endpoint(Destroyable):
     def _leave(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} defines how it ends")
 
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.destroy()
 
 

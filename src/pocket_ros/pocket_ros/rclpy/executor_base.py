@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .context import Context
@@ -26,6 +25,7 @@ from .task import Future, Task
 from .timer import Timer
 from .timer_schedule import TimerSchedule
 from .utilities import get_default_context, timeout_sec_to_nsec
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.waitset import Guard, WaitSet
@@ -67,7 +67,7 @@ class ExecutableNode(Protocol):
     def _ros_leave_executor(self, executor: Executor) -> None: ...
 
 
-class Executor:
+class Executor(WithBlock):
     """What all executors share: nodes, tasks, waiting. Use it in a `with` block, or call `shutdown`."""
 
     def __init__(self, *, context: Context | None = None) -> None:
@@ -243,15 +243,7 @@ class Executor:
         group = entity.callback_group
         return group is None or group.can_execute(entity)
 
-    def __enter__(self) -> Executor:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.shutdown()
 
     def _wait_on(self, entity: Entity) -> None:
@@ -316,7 +308,11 @@ class Executor:
                 return job
             due, until_timer = self._timers.due()
             self._ready.extend(due)
-            if self._ready:
+            if due:
+                # Timers that are always due, for their callbacks take longer than their period, must keep neither
+                # messages nor tasks waiting.
+                self._collect(wait_set.wait(0))
+                self._task_turns = len(self._tasks)
                 continue
             if deadline is not None or timeout_ns >= 0:
                 now = time.monotonic_ns()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from .arguments import RosArguments, parse_arguments
@@ -42,6 +41,7 @@ from .topic_endpoint_info import TopicEndpointInfo
 from .type_description_service import TypeDescriptionService
 from .type_support import MsgType, SrvType, SrvTypeRequest, SrvTypeResponse
 from .utilities import get_default_context
+from .with_block import WithBlock
 
 # Programs import what a node's methods take, answer and raise from here as well.
 __all__ = [
@@ -87,7 +87,7 @@ __all__ = [
 HIDDEN_NODE_PREFIX = "_"
 
 
-class Node(NodeBase):
+class Node(NodeBase, WithBlock):
     """A node: a name in the graph, and what it publishes, subscribes to, serves and asks.
 
     Subclasses keep their own state here too: what is not public starts with `_ros_`, or has the name it has
@@ -161,7 +161,7 @@ class Node(NodeBase):
         if self._ros_destroyed:
             return
         self._ros_destroyed = True
-        executor = self.executor
+        executor = self._ros_running_executor()
         if executor is not None:
             executor.remove_node(self)
         if self._ros_rosout is not None:
@@ -184,15 +184,7 @@ class Node(NodeBase):
         if self._context.ok():
             self._context.graph.remove_node(self._ros_graph_node)
 
-    def __enter__(self) -> Node:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.destroy_node()
 
 

@@ -21,7 +21,8 @@ class Rosout:
         self._name = logger_name
         self._log: Any = message_class("rcl_interfaces/msg/Log")
         self._time: Any = message_class("builtin_interfaces/msg/Time")
-        self._publisher = node.create_publisher(self._log, "/rosout", qos_profile_rosout_default)
+        # None of the node's own publishers: programs that go through those do not expect it.
+        self._publisher = node._ros_create_publisher(self._log, "/rosout", qos_profile_rosout_default)
         log_output.add_sink(logger_name, self._publish)
 
     def _publish(self, record: LogRecord) -> None:
@@ -43,3 +44,4 @@ class Rosout:
     def close(self) -> None:
         """Stop publishing."""
         log_output.remove_sink(self._name, self._publish)
+        self._publisher.destroy()

@@ -6,13 +6,13 @@ import inspect
 import time
 from collections.abc import Callable
 from enum import Enum
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .callback_groups import CallbackGroup
 from .endpoint import EndpointOwner, TopicEndpoint
 from .entity import Entity
 from .qos import QoSProfile
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
@@ -32,7 +32,7 @@ class MessageInfo(TypedDict):
     reception_sequence_number: int | None
 
 
-class SubscriptionHandle:
+class SubscriptionHandle(WithBlock):
     """Takes messages directly, for programs that poll instead of spinning."""
 
     def __init__(self, reader: Reader, topic: str) -> None:
@@ -89,15 +89,7 @@ class SubscriptionHandle:
         """How many publishers are received."""
         return self._reader.matched_count()
 
-    def __enter__(self) -> SubscriptionHandle:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         return None
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..action import Action
+from ..launch_context import LaunchContext
 from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from ..utilities.substitutions import perform_mapping
+from .context_action import ContextAction
 
 
 class SetLaunchConfiguration(Action):
@@ -43,20 +43,16 @@ class UnsetLaunchConfiguration(Action):
         return None
 
 
-class PushLaunchConfigurations(Action):
+class PushLaunchConfigurations(ContextAction):
     """Remembers the launch configurations."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._push_launch_configurations()
-        return None
+    _call = LaunchContext._push_launch_configurations
 
 
-class PopLaunchConfigurations(Action):
+class PopLaunchConfigurations(ContextAction):
     """Brings back the launch configurations remembered last."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._pop_launch_configurations()
-        return None
+    _call = LaunchContext._pop_launch_configurations
 
 
 class ResetLaunchConfigurations(Action):
@@ -74,10 +70,7 @@ class ResetLaunchConfigurations(Action):
         return False  # what the caller gives does not get past this
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        def text(value: SomeSubstitutionsType) -> str:
-            return perform_substitutions(context, normalize_to_list_of_substitutions(value))
-
-        kept = {text(name): text(value) for name, value in self._kept.items()}
+        kept = perform_mapping(context, self._kept)
         context.launch_configurations.clear()
         context.launch_configurations.update(kept)
         return None
