@@ -37,6 +37,7 @@ LIBRARIES = frozenset(
         "tf2_geometry_msgs",
         "tf2_py",
         "tf2_ros",
+        "tf2_sensor_msgs",
     }
 )
 INTERFACE_PACKAGES = frozenset(
