@@ -232,12 +232,12 @@ class Agent(EndEffectorHandle):
     @property
     def motion_mode(self) -> MotionMode | str:
         """How the base moves: the name of its motion law."""
-        name = self._world.law_names[self._world.motion.law[self.row]]
+        name = self._world.laws.names()[self._world.motion.law[self.row]]
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
         """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
-        names = self._world.law_names
+        names = self._world.laws.names()
         if str(mode) not in names[1:]:
             raise unknown_name("motion mode", str(mode), names[1:])
         self.require_mobile()

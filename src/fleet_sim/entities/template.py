@@ -179,7 +179,7 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
 
 
 def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan, *, rolls: bool) -> dict[str, Any]:
-    settings, mode, laws = plan.params, plan.law or str(params.motion_mode), world.law_names
+    settings, mode, laws = plan.params, plan.law or str(params.motion_mode), world.laws.names()
     if mode not in laws[1:]:
         raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
     if mode == MotionMode.DIFFERENTIAL and rolls:

@@ -113,8 +113,3 @@ _names: list[str] = ["immovable"]
 register_motion_law(OmnidirectionalLaw.name, OmnidirectionalLaw())
 register_motion_law(DifferentialLaw.name, DifferentialLaw())
 register_motion_law(WheelLaw.name, WheelLaw())
-
-
-def install_laws(world: World) -> None:
-    """Let `world` know the laws by name: those that are registered now and later."""
-    world.law_names = _names
