@@ -54,7 +54,7 @@ _HOMES = {
     "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
     "motion.laws": "MotionLaw register_motion_law",
     "config.params": "SimulationParams",
-    "runner": "RunReport",
+    "facade.pacing": "RunReport",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "

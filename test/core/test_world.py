@@ -160,7 +160,7 @@ def test_books_agree_after_any_history(history: list[tuple[bool, int]]) -> None:
 
 @pytest.mark.parametrize("part", ["actions", "bodies", "links", "sensors", "laws", "controllers"])
 def test_a_part_that_is_not_connected_says_what_to_do(part: str) -> None:
-    with pytest.raises(StateError, match="this world has no .*; use MultiRobotSimulationCore"):
+    with pytest.raises(StateError, match=r"this world has no .*; use MultiRobotSimulationCore"):
         getattr(new_world(), part)
 
 
