@@ -10,7 +10,7 @@ import pytest
 
 from fleet_sim.swarm import simulate
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Metric
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.player import Event, Player
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -12,7 +12,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.base import Metric
+    from fleet_sim.swarm.metric import Metric
     from fleet_sim.swarm.world import RectangularWorld
 
 STEPS = 1000

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from fleet_sim.swarm.base import positive
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.controllers.human import KEYS, HumanController
 from fleet_sim.swarm.recorders import GifRecorder
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.agents import SwarmAgent
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.world import RectangularWorld
 
 MOST_STEPS_PER_FRAME = 256
 SLOWER = 1.5

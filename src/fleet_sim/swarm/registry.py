@@ -18,7 +18,7 @@ from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.errors import ConfigError, DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
 
 HOMES: dict[str, str] = {
-    "agent": "fleet_sim.swarm.agents",
+    "agent": "fleet_sim.swarm.agent_types",
     "controller": "fleet_sim.swarm.controllers",
     "sensor": "fleet_sim.swarm.sensors",
     "spawner": "fleet_sim.swarm.spawners",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fleet_sim.swarm.base import Spawner
 from fleet_sim.swarm.spawners.base import AgentSpawner
 from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner, FixedAgentSpawner, GridAgentSpawner, PointAgentSpawner
 from fleet_sim.swarm.spawners.spread import DonutAgentSpawner, UniformAgentSpawner, UniformCircleAgentSpawner
+from fleet_sim.swarm.swarm_world import Spawner
 
 BUILT_IN: dict[str, type[Spawner]] = {
     "PointAgentSpawner": PointAgentSpawner,
