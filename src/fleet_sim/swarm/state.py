@@ -143,7 +143,7 @@ class SwarmState:
 
         return self._cache(f"segments {border}", find)
 
-    # ---- what agents do to the world ---------------------------------------------------------------------------------
+    # ---- what is done to the world ---------------------------------------------------------------------------------
 
     def place(self, row: int, position: object, angle: float) -> None:
         """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
@@ -157,6 +157,18 @@ class SwarmState:
     def remove(self, bodies: Iterable[SwarmBody]) -> None:
         """Take agents or objects out of the world."""
         self.sim.remove_rows(rows_of([body for body in bodies if body.is_alive]))
+
+    def press_key(self, key: str) -> None:
+        """Note that `key` is held down from now on; controllers such as HumanController look at `keys`."""
+        self.keys.add(key)
+
+    def release_key(self, key: str) -> None:
+        """Note that `key` is held down no more."""
+        self.keys.discard(key)
+
+    def release_all_keys(self) -> None:
+        """Note that no key is held down, as where the window is closed or another one is typed in."""
+        self.keys.clear()
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""

@@ -58,7 +58,7 @@ class SwarmWindow:
         self._root.protocol("WM_DELETE_WINDOW", self.close)
         self._root.bind("<KeyPress>", self._key_down)
         self._root.bind("<KeyRelease>", self._key_up)
-        self._root.bind("<FocusOut>", lambda event: self._world.keys.clear())
+        self._root.bind("<FocusOut>", lambda event: self._world.release_all_keys())
         surface = self._surface
         surface.bind("<ButtonPress-1>", self._press)
         surface.bind("<B1-Motion>", self._drag)
@@ -77,7 +77,7 @@ class SwarmWindow:
         return self._open
 
     def events(self) -> list[Event]:
-        """Return what the user did since the last call; keys that are held are in `world.keys`."""
+        """Return what the user did since the last call; the world is told which keys are held."""
         if self._open:
             self._root.update()
         events, self._events = self._events, []
@@ -95,7 +95,7 @@ class SwarmWindow:
         """Close it; may be called again."""
         if self._open:
             self._open = False
-            self._world.keys.clear()
+            self._world.release_all_keys()
             self._root.destroy()
 
     # ---- keys --------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class SwarmWindow:
         if key in ("kp_0", "kp_insert", "0"):
             self._frame = Frame(self._world, self._frame.width, self._frame.height)
             self._canvas.frame = self._frame
-        self._world.keys.add(key)
+        self._world.press_key(key)
         self._events.append(Event("key", key))
 
     def _key_up(self, event: Any) -> None:
@@ -117,7 +117,7 @@ class SwarmWindow:
 
     def _lifted(self, key: str) -> None:
         self._releases.pop(key, None)
-        self._world.keys.discard(key)
+        self._world.release_key(key)
 
     # ---- mouse -------------------------------------------------------------------------------------------------------
 
