@@ -155,7 +155,7 @@ def test_agents_alike_share_a_group_and_others_do_not() -> None:
 def test_a_type_of_the_users_own() -> None:
     registry.register_agent_type("slow_for_test", Slow)
     assert one((1.0, 0.0), type="slow_for_test").linear == 0.5
-    with pytest.raises(DuplicateNameError, match="the agent type 'slow_for_test' exists already"):
+    with pytest.raises(DuplicateNameError, match="the agent 'slow_for_test' exists already"):
         registry.register_agent_type("slow_for_test", DiffDriveAgent)
     with pytest.raises(InvalidValueError, match="expected a class"):
         registry.register_agent_type("other", "Slow")  # type: ignore[arg-type]

@@ -31,6 +31,9 @@ class ActionBook(Protocol):
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
 
+    def busy(self, rows: Rows) -> Rows:
+        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
+
     def current(self, row: int) -> Any | None:
         """Return the running action, or None."""
 
@@ -112,6 +115,10 @@ class Unconnected:
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """There is nothing to cancel."""
         return False
+
+    def busy(self, rows: Rows) -> Rows:
+        """Nobody has an action."""
+        return NO_ROWS
 
     def current(self, row: int) -> Any | None:
         """There is no action."""

@@ -91,10 +91,14 @@ def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bo
     x, y = (bodies.centres[first] - bodies.centres[second]).T
     distances = np.sqrt(x * x + y * y)
     depths = bodies.radii[first] + bodies.radii[second] - distances
-    hit_mask = depths > EXACT
-    if hit_mask.any():
-        first, second, depths = first[hit_mask], second[hit_mask], depths[hit_mask]
-        distances, x, y = distances[hit_mask], x[hit_mask], y[hit_mask]
+    hits = np.flatnonzero(depths > EXACT)
+    if len(hits):
+        # Only what overlaps is asked about: that are few of the pairs.
+        met = np.stack((bodies.rows[first[hits]], bodies.rows[second[hits]]), axis=1)
+        hits = hits[world.columns.collision_rules.may_collide(met)]
+    if len(hits):
+        first, second, depths = first[hits], second[hits], depths[hits]
+        distances, x, y = distances[hits], x[hits], y[hits]
         met_mask[first] = met_mask[second] = True
         same_mask = distances == 0.0
         x, y = np.where(same_mask, 1.0, x), np.where(same_mask, 0.0, y)

@@ -65,7 +65,7 @@ def _check_components(config: AgentConfig) -> None:
         try:
             registry.check("sensor", spec, Sensor).works_on_arrays()
         except FleetSimError as error:
-            raise ConfigError(str(error), path=f"sensors[{index}]") from error
+            raise ConfigError.of(error).within(f"sensors[{index}]") from error
 
 
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:

@@ -199,7 +199,7 @@ def naming(source: str) -> Iterator[None]:
     except ConfigError as error:
         if error.source or not source:
             raise
-        raise ConfigError(str(error).removeprefix(f"{error.path}: "), source=source, path=error.path) from error
+        raise error.within(source=source) from error
 
 
 def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,9 +234,7 @@ def _at(key: str, function: Any, *args: Any) -> Any:
     try:
         return function(*args)
     except FleetSimError as error:
-        inner = error.path if isinstance(error, ConfigError) else ""
-        text = str(error).removeprefix(f"{inner}: ")
-        raise ConfigError(text, path=f"{key}.{inner}" if inner else key) from error
+        raise ConfigError.of(error).within(key) from error
 
 
 BUILT_IN: dict[str, type[Any]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
