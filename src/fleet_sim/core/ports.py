@@ -34,6 +34,9 @@ class ActionBook(Protocol):
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
 
+    def busy(self, rows: Rows) -> Rows:
+        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
+
     def current(self, row: int) -> Any | None:
         """Return the running action, or None."""
 
@@ -94,6 +97,9 @@ class LawBook(Protocol):
 
     def names(self) -> Sequence[str]:
         """Return the names by the laws' indices in `world.motion.law`; 0 is for what cannot move."""
+
+    def index(self, name: str) -> int:
+        """Return the index of a law, loading it where it is another package's; raises UnknownNameError."""
 
 
 class ControllerBook(Protocol):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
@@ -17,7 +19,7 @@ from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.ports import ActionBook, BodyBook, ControllerBook, LawBook, LinkBook, Parts, SensorBook
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
+from fleet_sim.core.schema import NO_ROW, BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
@@ -43,6 +45,7 @@ class World(BodyColumns):
         self.entity_events = EntityEvents(self.guard)
         self.hooks = EntityHooks(clock, self.guard)
         self.random = RandomStreams(seed)
+        self.collision_rules = CollisionRules(self)
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
@@ -69,7 +72,7 @@ class World(BodyColumns):
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.version = 0
-        """Grows with every spawn and removal; caches of what lives compare it."""
+        """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
         self._parts = _NO_PARTS
         self._row_of_name: dict[str, int] = {}
         self._row_of_id: dict[int, int] = {}
@@ -366,6 +369,10 @@ class World(BodyColumns):
             raise unknown_name("object or agent", name, self._row_of_name)
         return row
 
+    def rows_named(self, names: Sequence[str]) -> Rows:
+        """Return the rows (N,) of the entities called `names`, NO_ROW for each that is unknown."""
+        return np.fromiter(map(self._row_of_name.get, names, repeat(NO_ROW)), np.int64, len(names))
+
     def row_of(self, object_id: int) -> int:
         """Return the row of `object_id`; raises UnknownNameError."""
         row = self._row_of_id.get(int(object_id))
@@ -396,6 +403,7 @@ class World(BodyColumns):
         self.names[row] = name
         if name is not None:
             self._row_of_name[name] = row
+        self.version += 1
 
     def label(self, row: int) -> str:
         """Return the entity's name, or `#id` where it has none."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.config.modes import CollisionMode, ControllerMode, MotionMode
+from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
@@ -24,7 +24,6 @@ CLEARANCE = 1.15
 MAX_SPEED = 1e3
 """What a robot without a speed limit is taken to have, in m/s."""
 
-_DISABLED = CollisionMode.DISABLED.code
 _ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
@@ -148,6 +147,7 @@ class AvoidanceSystem:
         x, y = scene.x.take(second) - scene.x.take(first), scene.y.take(second) - scene.y.take(first)
         bound = reach.take(first) + reach.take(second)
         near = np.flatnonzero(x * x + y * y <= bound * bound)
+        near = near[world.collision_rules.may_collide(rows[pairs[near]])]
         return first.take(near), second.take(near)
 
     def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
@@ -172,7 +172,7 @@ def _scene(world: World, movers: Bools) -> _Scene:
     """Return who avoids and what is in the world besides."""
     motion = world.motion
     kinds = world.shape_kind
-    solid = world.alive & (world.collision_mode != _DISABLED) & (world.parent == NO_ROW)
+    solid = world.collision_rules.active_mask() & (world.parent == NO_ROW)
     solid &= ~np.isin(kinds, _SHAPELESS)
     rows = np.flatnonzero(movers | solid)
     extents, offsets = world.half_extents[rows], world.shape_position[rows]

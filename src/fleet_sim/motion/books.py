@@ -6,7 +6,7 @@ from typing import Any
 
 from fleet_sim.entities.controller_plan import ControllerPlan
 from fleet_sim.motion.controllers.registry import plan
-from fleet_sim.motion.laws import motion_law_names
+from fleet_sim.motion.laws import motion_law_index, motion_law_names
 
 
 class Laws:
@@ -15,6 +15,10 @@ class Laws:
     def names(self) -> list[str]:
         """Return the names by the laws' indices; 0 is for what cannot move."""
         return ["immovable", *motion_law_names()]
+
+    def index(self, name: str) -> int:
+        """Return the index of a law; raises UnknownNameError."""
+        return motion_law_index(name)
 
 
 class Controllers:
