@@ -65,12 +65,10 @@ RESERVED = {
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {
     ("config/scenario.py", "fleet_sim.swarm.section"): "the section is opened by its name",
-    ("swarm/simulate.py", "fleet_sim.viewer.swarm_window"): "the window of worlds still lies above what opens it",
 }
 # Modules that import each other, each circle with the reason why it is still there.
 CIRCLES: dict[str, str] = {
     "fleet_sim.sensors": "a sensor knows its group and the system that reads it",
-    "fleet_sim.swarm": "a world, its population and its parts know each other by their types",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -18,7 +18,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, unkn
 from fleet_sim.registry import Fit, Registry
 
 HOMES: dict[str, str] = {
-    "agent": "fleet_sim.swarm.agents",
+    "agent": "fleet_sim.swarm.agent_types",
     "controller": "fleet_sim.swarm.controllers",
     "sensor": "fleet_sim.swarm.sensors",
     "spawner": "fleet_sim.swarm.spawners",
