@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (
         CHAIN,
         [
+            "exports",
             "errors",
             "arrays",
             "registry",
