@@ -9,6 +9,8 @@ ARGS ?=
 RUN := $(VENV)/bin/
 READY := $(VENV)/.ready
 PEER_READY := $(PEER_VENV)/.ready
+# A distribution of its own, with targets of the same names; here it shares the virtual environment.
+POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
 .PHONY: help venv install lint format types test test-slow bench bench-parts bench-ros pictures demo run clean
@@ -27,26 +29,30 @@ $(RUN)python:
 	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || { rm -rf $(VENV); \
 	  echo "cannot create $(VENV): install the venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
+# pocket_ros is on no index: it is installed from its folder first, and then is what the extra `pocket` asks for.
 $(READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
-	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --editable 'src/pocket_ros[dev]'
+	$(POCKET) install
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),pocket]'
 	@touch $@
 
 lint: $(READY)  ## Check style, formatting and spelling
 	$(RUN)ruff check .
 	$(RUN)ruff format --check .
 	$(RUN)codespell
+	$(POCKET) lint
 
 format: $(READY)  ## Rewrite the sources in the project's format
 	$(RUN)ruff check --fix .
 	$(RUN)ruff format .
+	$(POCKET) format
 
 types: $(READY)  ## Check the types (mypy, strict)
 	$(RUN)mypy
-	cd src/pocket_ros && $(abspath $(RUN))/mypy
+	$(POCKET) types
 
 test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
 	$(RUN)python -m pytest -m "not slow" $(ARGS)
-	cd src/pocket_ros && $(abspath $(RUN))/python -m pytest $(ARGS)
+	$(POCKET) test
 
 test-slow: $(READY)  ## Run the slow tests
 	$(RUN)python -m pytest -m slow $(ARGS)

@@ -1,15 +1,18 @@
 """Imports point one way.
 
-Every import counts: at the top, inside functions, and under TYPE_CHECKING, since the reader of a file
-depends on its types as well. Modules and packages directly under `fleet_sim` are the parts.
+Every import counts: at the top, inside functions, under TYPE_CHECKING, since the reader of a file depends on its types
+as well, and the name of a module in a string, which is an import that tools do not see. Modules and packages directly
+under `fleet_sim` are the parts.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,7 @@ LAYERS: list[tuple[str, list[str]]] = [
         [
             "errors",
             "arrays",
+            "registry",
             "images",
             "settings",
             "paths",
@@ -41,7 +45,8 @@ LAYERS: list[tuple[str, list[str]]] = [
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["facade", "runner", "simulation"]),
     (GROUP, ["swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer", "record", "cli"]),
+    (GROUP, ["envs", "ros", "viewer"]),
+    (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.
 RESERVED = {
@@ -54,7 +59,15 @@ RESERVED = {
     "tf2_ros": {"ros"},
     "gymnasium": {"envs"},
     "pettingzoo": {"envs"},
-    "tkinter": {"viewer"},
+    "tkinter": {"monitor", "viewer"},
+}
+# Strings that name a module of a floor above, each with the reason why it may.
+NAMED: dict[tuple[str, str], str] = {
+    ("config/scenario.py", "fleet_sim.swarm.section"): "the section is opened by its name",
+}
+# Modules that import each other, each circle with the reason why it is still there.
+CIRCLES: dict[str, str] = {
+    "fleet_sim.sensors": "a sensor knows its group and the system that reads it",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -74,14 +87,29 @@ def allowed_for(part: str) -> set[str]:
     raise AssertionError(f"{part!r} has no place in LAYERS; put it where its imports point")
 
 
+@cache
+def tree_of(module: Path) -> ast.Module:
+    """The parsed source of `module`."""
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def imports_of(module: Path) -> Iterator[tuple[int, str]]:
     """Every (line, dotted name) that `module` imports, at any depth."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}:{node.lineno}: write imports in full, not relative"
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def strings_of(module: Path) -> Iterator[tuple[int, str]]:
+    """Every (line, dotted name) of a module of fleet_sim that stands in a string of `module`, docstrings left out."""
+    prose = {node.value for node in ast.walk(tree_of(module)) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
+            for name in re.findall(r"\bfleet_sim(?:\.\w+)+", node.value):
+                yield node.lineno, name
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -104,6 +132,66 @@ def test_imports_point_one_way(module: Path) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_string_names_a_module_of_a_floor_above(module: Path) -> None:
+    part = part_of(module)
+    if part == "__init__":
+        return
+    known = {name for _, parts in LAYERS for name in parts}
+    for line, name in strings_of(module):
+        target = name.split(".")[1]
+        if target in known and (str(module.relative_to(PACKAGE)), name) not in NAMED:
+            assert target in allowed_for(part), f"{module}:{line}: {part} must not name {name}"
+
+
+def name_of(module: Path) -> str:
+    """The dotted name of a module; a package has that of its folder."""
+    parts = module.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """The modules that each module names in its imports; types count, packages passed on the way do not."""
+    names = {name_of(module) for module in MODULES}
+    graph: dict[str, set[str]] = {}
+    for module in MODULES:
+        found = {name if name in names else name.rpartition(".")[0] for _, name in imports_of(module)}
+        graph[name_of(module)] = found & names - {name_of(module)}
+    return graph
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
+    """The largest sets of nodes in which each can be reached from each."""
+
+    @cache
+    def reached(start: str) -> frozenset[str]:
+        seen, waiting = set(), [start]
+        while waiting:
+            for name in graph[waiting.pop()]:
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+        return frozenset(seen)
+
+    found = {frozenset(other for other in reached(name) if name in reached(other)) for name in graph}
+    return [set(circle) for circle in found if circle]
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "e"}, "e": {"d"}}
+    assert sorted(map(sorted, circles(graph))) == [["b", "c"], ["d", "e"]]
+
+
+def test_no_modules_import_each_other() -> None:
+    left = [sorted(circle) for circle in circles(import_graph()) if not exempt(circle)]
+    assert left == []
+
+
+def exempt(circle: set[str]) -> bool:
+    """Whether all of a circle lies in a part that CIRCLES names."""
+    return any(all(name == part or name.startswith(f"{part}.") for name in circle) for part in CIRCLES)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_foreign_modules_stay_in_their_part(module: Path) -> None:
     for line, name in imports_of(module):
         owners = RESERVED.get(name.split(".")[0])
@@ -114,3 +202,9 @@ def test_importing_fleet_sim_loads_nothing_heavy() -> None:
     code = f"import sys, fleet_sim; print(*set({sorted(RESERVED)}) & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_fleet_sim_can_be_imported_without_the_modules_of_one_platform() -> None:
+    code = "import sys; sys.modules['resource'] = None; import fleet_sim.simulation"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

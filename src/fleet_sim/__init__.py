@@ -52,7 +52,8 @@ _HOMES = {
     "monitor": "DataMonitor MonitorFigures TerminalMonitor",
     "motion.controller": "AgentController",
     "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
-    "motion.laws": "MotionLaw register_motion_law",
+    "motion.law": "MotionLaw",
+    "motion.laws": "register_motion_law",
     "config.params": "SimulationParams",
     "runner": "RunReport",
     "sensors": (

@@ -345,7 +345,7 @@ def test_actions_from_json() -> None:
         ("wait", 5, "parameters by name"),
         ("wait", "{}", "'duration' is missing"),
         ("wait", {"durations": 1}, "Did you mean 'duration'"),
-        ("wait", {"duration": "1"}, "expected a number"),
+        ("wait", {"duration": "1"}, "duration: must be a number"),
         ("wait", {"duration": 1, "timeout": -1}, "timeout"),
         ("move", {"path": 5}, "list of poses"),
         ("move", {"path": [[0, 0]]}, "path"),

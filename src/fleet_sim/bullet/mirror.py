@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 
@@ -34,6 +35,7 @@ class BulletMirror:
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals)
+        self.filters = CollisionFilters(self.bodies)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False

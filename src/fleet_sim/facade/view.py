@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -109,10 +108,20 @@ class ViewFacade(SimulationParts):
         self.profiler.record(name, value_ms)
 
     def get_memory_usage(self) -> dict[str, float]:
-        """Return the process's peak memory and the columns' size, in MB."""
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        """Return the process's peak memory (nan where the platform does not tell) and the columns' size, in MB."""
         tables = {id(table): table for table in self.world.tables.values()}
         return {
-            "peak_rss_mb": peak / (1024.0**2 if sys.platform == "darwin" else 1024.0),
+            "peak_rss_mb": _peak_memory(),
             "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2,
         }
+
+
+def _peak_memory() -> float:
+    """Return the most memory this process has held so far, in MB; nan where the platform does not tell."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such module, and the rest of the library does without.
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)

@@ -1,7 +1,8 @@
 """Swarm worlds: a population with controllers and sensors, objects, spawners, metrics and subscribers.
 
-Read `world.py` and `stepping.py` first: what a world holds, and what happens in a step. What users write derives from a
-class in `base.py`. The names below are importable from here; each is loaded at its first use.
+Read `state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write derives
+from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is loaded when
+first used.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "agents": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject SwarmAgent UnicycleAgent",
-    "base": "AbstractMetric Controller Metric Sensor Spawner Subscriber",
+    "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
+    "agents": "Controller Group Sensor SwarmAgent",
     "config": "RectangularWorldConfig WorldConfig",
-    "groups": "Crowd Group",
+    "crowd": "Crowd",
+    "metric": "AbstractMetric Metric",
     "registry": (
         "register_agent_type register_controller_type register_dictlike_type register_metric_type "
         "register_sensor_type register_spawner_type register_world_type"
     ),
     "spawners": "AgentSpawner",
     "subscribers": "WorldSubscriber",
+    "swarm_world": "Spawner Subscriber",
     "world": "RectangularWorld World_from_config",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

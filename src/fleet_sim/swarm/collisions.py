@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.swarm.regions import edges, inside_polygon
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.state import SwarmState
 
 ROUNDS = 4
 """Pushing two apart may push one into a third: so often they are looked at again in one step."""
@@ -38,7 +36,7 @@ class Bodies(NamedTuple):
     movable_mask: Bools
 
 
-def keep_apart(world: RectangularWorld, movers: Rows) -> None:
+def keep_apart(world: SwarmState, movers: Rows) -> None:
     """Push `movers` out of what they overlap after they moved, and note who touched something.
 
     Two agents that may be pushed go half of the way each. An agent with `stop_on_collision` goes back to where it was
@@ -70,7 +68,7 @@ def keep_apart(world: RectangularWorld, movers: Rows) -> None:
         columns.touch(changed)
 
 
-def _stop_short(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> Bodies:
+def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:
     """Put agents with `stop_on_collision` that touch something back to where they were; nothing moves them there."""
     swarm = world.swarm
     careful_mask = swarm.stop_on_collision[bodies.rows] & bodies.movable_mask
@@ -85,7 +83,7 @@ def _stop_short(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> Bodies
     return bodies._replace(movable_mask=bodies.movable_mask & ~back_mask)
 
 
-def _pushes(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bools, Bools]:
+def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bools, Bools]:
     """Return how far each body is to be pushed (N, 2), and which met another body, or a wall or polygon (N,)."""
     shift = np.zeros_like(bodies.centres)
     met_mask = np.zeros(len(shift), np.bool_)
@@ -93,10 +91,14 @@ def _pushes(world: RectangularWorld, bodies: Bodies, pairs: Pairs) -> tuple[Floa
     x, y = (bodies.centres[first] - bodies.centres[second]).T
     distances = np.sqrt(x * x + y * y)
     depths = bodies.radii[first] + bodies.radii[second] - distances
-    hit_mask = depths > EXACT
-    if hit_mask.any():
-        first, second, depths = first[hit_mask], second[hit_mask], depths[hit_mask]
-        distances, x, y = distances[hit_mask], x[hit_mask], y[hit_mask]
+    hits = np.flatnonzero(depths > EXACT)
+    if len(hits):
+        # Only what overlaps is asked about: that are few of the pairs.
+        met = np.stack((bodies.rows[first[hits]], bodies.rows[second[hits]]), axis=1)
+        hits = hits[world.columns.collision_rules.may_collide(met)]
+    if len(hits):
+        first, second, depths = first[hits], second[hits], depths[hits]
+        distances, x, y = distances[hits], x[hits], y[hits]
         met_mask[first] = met_mask[second] = True
         same_mask = distances == 0.0
         x, y = np.where(same_mask, 1.0, x), np.where(same_mask, 0.0, y)
@@ -131,7 +133,7 @@ def _near_pairs(bodies: Bodies) -> Pairs:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _push_from_walls(world: RectangularWorld, bodies: Bodies, shift: Floats) -> Bools:
+def _push_from_walls(world: SwarmState, bodies: Bodies, shift: Floats) -> Bools:
     """Add to `shift` what brings movable bodies back inside the border and out of polygons; return whom."""
     walled_mask = np.zeros(len(shift), np.bool_)
     for polygon in world.polygons:

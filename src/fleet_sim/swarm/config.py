@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fleet_sim.settings import Checked, setting
+from fleet_sim.swarm.canvas import Color
 
 StopCondition = int | str | Callable[..., Any]
 
@@ -23,7 +24,6 @@ def read_stop(value: object) -> StopCondition | None:
 
 
 Entries = list[Any]
-Colour = tuple[int, int, int]
 
 
 @dataclass
@@ -42,7 +42,7 @@ class WorldConfig(Checked):
         schema={"type": ["integer", "string", "null"]},
         doc="When the world stops: a number of steps, or an expression in steps, time, population and metrics.",
     )
-    background_color: Colour = setting((255, 255, 255), low=0, high=255, doc="Red, green, blue.")
+    background_color: Color = setting((255, 255, 255), low=0, high=255, doc="Red, green, blue.")
     seed: int | None = setting(0, low=0, doc="Seeds every random stream; null: another run each time.")
     metadata: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the world.")
     flags: dict[str, Any] = setting(factory=dict, doc="Anything; for components to look at.")

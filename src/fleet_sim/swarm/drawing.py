@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.swarm.canvas import Canvas, Colour
+from fleet_sim.swarm.canvas import Canvas, Color
+from fleet_sim.swarm.swarm_world import SwarmWorld
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
-
-WALL_COLOUR: Colour = (60, 60, 60)
-SENSOR_COLOUR: Colour = (205, 205, 205)
+WALL_COLOR: Color = (60, 60, 60)
+SENSOR_COLOR: Color = (205, 205, 205)
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 """Endings of files of pictures."""
 
@@ -24,19 +22,19 @@ SMOOTH = 2
 """Pictures are drawn so many times as large, and made smaller, for smooth lines."""
 
 
-def draw_world(world: RectangularWorld, canvas: Canvas) -> None:
+def draw_world(world: SwarmWorld, canvas: Canvas) -> None:
     """Draw a world: goals and walls, what sensors see, objects, then agents; later ones on top."""
     canvas.clear(world.config.background_color)
     for goal in world.goals:
         goal.draw(canvas, goal.color)
     if world.config.show_walls:
         width, height = world.config.size
-        canvas.polygon(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]), outline=WALL_COLOUR)
+        canvas.polygon(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]), outline=WALL_COLOR)
     for group in world.groups:
         for sensor in group.sensors if len(group) else ():
             outlines = sensor.outlines(group)
             for outline in () if outlines is None else outlines:
-                canvas.polygon(outline, outline=SENSOR_COLOUR)
+                canvas.polygon(outline, outline=SENSOR_COLOR)
     for member in (*world.objects, *world.population):
         member.draw(canvas)
 
@@ -47,7 +45,7 @@ class Frame:
     `center` is the point of the world in the middle of the picture.
     """
 
-    def __init__(self, world: RectangularWorld, width: int, height: int, margin: float = 0.03) -> None:
+    def __init__(self, world: SwarmWorld, width: int, height: int, margin: float = 0.03) -> None:
         self.width, self.height = width, height
         share = 1.0 - 2.0 * margin
         self.scale = float(np.min(np.array([width, height]) * share / world.size))
@@ -79,11 +77,11 @@ class PictureCanvas:
     def _at(self, points: Floats) -> list[tuple[float, float]]:
         return [(x, y) for x, y in (self._frame.pixels(points) * SMOOTH).tolist()]
 
-    def clear(self, colour: Colour) -> None:
-        """Begin anew, with everything in one colour."""
-        self._pen.rectangle((0, 0, *self._image.size), fill=colour)
+    def clear(self, color: Color) -> None:
+        """Begin anew, with everything in one color."""
+        self._pen.rectangle((0, 0, *self._image.size), fill=color)
 
-    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+    def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a closed polygon."""
         corners = self._at(points)
         if fill is not None:
@@ -91,9 +89,7 @@ class PictureCanvas:
         if outline is not None:
             self._pen.line([*corners, corners[0]], fill=outline, width=SMOOTH, joint="curve")
 
-    def circle(
-        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
-    ) -> None:
+    def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle."""
         ((x, y),) = self._at(centre[None])
         size = radius * self._frame.scale * SMOOTH
@@ -101,13 +97,13 @@ class PictureCanvas:
             size, fill = 2.0 * SMOOTH, fill or outline
         self._pen.ellipse((x - size, y - size, x + size, y + size), fill=fill, outline=outline, width=SMOOTH)
 
-    def line(self, points: Floats, colour: Colour) -> None:
+    def line(self, points: Floats, color: Color) -> None:
         """Draw an open line."""
-        self._pen.line(self._at(points), fill=colour, width=SMOOTH)
+        self._pen.line(self._at(points), fill=color, width=SMOOTH)
 
-    def text(self, lines: list[str], colour: Colour) -> None:
+    def text(self, lines: list[str], color: Color) -> None:
         """Write lines in the upper left corner."""
-        self._pen.multiline_text((6 * SMOOTH, 6 * SMOOTH), "\n".join(lines), fill=colour, font_size=12 * SMOOTH)
+        self._pen.multiline_text((6 * SMOOTH, 6 * SMOOTH), "\n".join(lines), fill=color, font_size=12 * SMOOTH)
 
     @property
     def image(self) -> Any:
@@ -120,7 +116,7 @@ class PictureCanvas:
         return np.asarray(self.image)
 
 
-def picture(world: RectangularWorld, width: int = 500, height: int | None = None) -> PictureCanvas:
+def picture(world: SwarmWorld, width: int = 500, height: int | None = None) -> PictureCanvas:
     """Return a picture of `world` as it is now; without `height` it has the world's proportions.
 
     Raises MissingDependencyError where Pillow is not installed.
@@ -133,7 +129,7 @@ def picture(world: RectangularWorld, width: int = 500, height: int | None = None
     return canvas
 
 
-def save_picture(world: RectangularWorld, path: str | Path, width: int = 500) -> None:
+def save_picture(world: SwarmWorld, path: str | Path, width: int = 500) -> None:
     """Write a picture of `world` as it is now; the ending of `path` says the format, see `check_picture_path`."""
     check_picture_path(path)
     picture(world, width).image.save(path)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fleet_sim.swarm.base import Component
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.agents import Component, Group
+from fleet_sim.swarm.swarm_world import SwarmWorld
 
 
 class SwarmMemory:
     """Saves and restores groups, spawners, metrics, and what components keep in attributes of their own."""
 
-    def __init__(self, world: RectangularWorld) -> None:
+    def __init__(self, world: SwarmWorld) -> None:
         self._world = world
 
     def save(self) -> dict[str, Any]:

@@ -7,18 +7,18 @@ group "fleet_sim.swarm.<kind>" of an installed distribution. The other keys are 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from fleet_sim.entities.arguments import check_arguments
-from fleet_sim.errors import ConfigError, DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, unknown_name
+from fleet_sim.registry import Fit, Registry
 
 HOMES: dict[str, str] = {
-    "agent": "fleet_sim.swarm.agents",
+    "agent": "fleet_sim.swarm.agent_types",
     "controller": "fleet_sim.swarm.controllers",
     "sensor": "fleet_sim.swarm.sensors",
     "spawner": "fleet_sim.swarm.spawners",
@@ -29,11 +29,45 @@ HOMES: dict[str, str] = {
 }
 """The kinds of parts, and the modules whose `BUILT_IN` maps short names to classes."""
 
-ENTRY_POINTS = "fleet_sim.swarm."
-
 Part = TypeVar("Part")
 
-_registered: dict[str, dict[str, type[Any]]] = {kind: {} for kind in HOMES}
+
+def _built_in(home: str) -> dict[str, type[Any]]:
+    types: dict[str, type[Any]] = import_module(home).BUILT_IN
+    return types
+
+
+KINDS: dict[str, Registry[type[Any]]] = {
+    # Which base class a part needs is said by who makes it; see `check`.
+    kind: Registry(
+        kind,
+        Fit("a class", lambda thing: isinstance(thing, type)),
+        group=f"fleet_sim.swarm.{kind}",
+        built_in=partial(_built_in, home),
+    )
+    for kind, home in HOMES.items()
+}
+"""A registry for each kind. The modules of `HOMES` are imported at the first look-up."""
+
+
+def built_in_names(
+    namespace: Mapping[str, object], *, suffix: str = "", short: Mapping[type[Any], str] | None = None
+) -> dict[str, type[Any]]:
+    """Return the classes that a package imported from its own modules, each by two names, for its `BUILT_IN`.
+
+    These are the class's own, and that in lower case with underscores and without `suffix`, or what `short` says:
+    BinaryFOVSensor is "binary_fov". A class whose name is the suffix is a base class and no part.
+    """
+    found: dict[str, type[Any]] = {}
+    for name, value in namespace.items():
+        own = isinstance(value, type) and value.__module__.startswith(f"{namespace['__name__']}.")
+        if isinstance(value, type) and own and name != suffix:
+            words = _WORD_STARTS.sub("_", name.removesuffix(suffix)).lower()
+            found |= {name: value, (short or {}).get(value, words): value}
+    return found
+
+
+_WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
@@ -42,12 +76,10 @@ def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
     Raises UnknownNameError for a namespace that does not exist, DuplicateNameError for a name that is taken and
     InvalidValueError for anything but a class.
     """
-    _require_kind(namespace)
-    if not isinstance(cls, type):
-        raise InvalidValueError(f"{namespace} {name!r}: expected a class, got {cls!r}")
-    if known_types(namespace).get(name, cls) is not cls:
-        raise DuplicateNameError(f"the {namespace} type {name!r} exists already")
-    _registered[namespace][name] = cls
+    registry = _registry(namespace)
+    # Naming a class once more does no harm: notebooks run their cells again.
+    if registry.registered().get(name) is not cls:
+        registry.register(name, cls)
 
 
 def register_agent_type(name: str, cls: type[Any]) -> None:
@@ -81,27 +113,10 @@ def register_world_type(name: str, cls: type[Any]) -> None:
 
 
 def known_types(kind: str) -> dict[str, type[Any]]:
-    """Return the classes of a kind by name, built in and registered; entry points are loaded when asked for."""
-    _require_kind(kind)
-    return {**_built_in(kind), **_registered[kind]}
-
-
-def _require_kind(kind: str) -> None:
-    if kind not in HOMES:
-        raise unknown_name("kind of part", kind, HOMES)
-
-
-@cache
-def _built_in(kind: str) -> dict[str, type[Any]]:
-    if find_spec(HOMES[kind]) is None:
-        return {}
-    types: dict[str, type[Any]] = import_module(HOMES[kind]).BUILT_IN
-    return types
-
-
-@cache
-def _entry_points(kind: str) -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS + kind)}
+    """Return the classes of a kind by name: built in, registered, and of other distributions."""
+    registry = _registry(kind)
+    known = registry.registered()
+    return {**known, **registry.all()}
 
 
 def find_type(kind: str, name: object) -> type[Any]:
@@ -111,32 +126,15 @@ def find_type(kind: str, name: object) -> type[Any]:
     """
     if isinstance(name, type):
         return name
-    known = known_types(kind)
     if not isinstance(name, str):
         raise InvalidValueError(f"{kind}: type must be a name or a dotted path, got {name!r}")
-    if name in known:
-        return known[name]
-    points = _entry_points(kind)
-    if name in points:
-        loaded: type[Any] = points[name].load()
-        return loaded
-    if ":" in name or "." in name:
-        return _imported(kind, name)
-    raise unknown_name(kind, name, {*known, *points})
+    return _registry(kind).find(name)
 
 
-def _imported(kind: str, path: str) -> type[Any]:
-    module, _, name = path.rpartition(":" if ":" in path else ".")
-    try:
-        cls = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValueError(
-            f"{kind}: {path!r} cannot be imported ({error}); write package.module:Class, and see that the folder of"
-            " the package is where Python looks for modules"
-        ) from error
-    if not isinstance(cls, type):
-        raise InvalidValueError(f"{kind}: {path!r} is not a class but {cls!r}")
-    return cls
+def _registry(kind: str) -> Registry[type[Any]]:
+    if kind not in KINDS:
+        raise unknown_name("kind of part", kind, KINDS)
+    return KINDS[kind]
 
 
 def split(kind: str, spec: object) -> tuple[type[Any], dict[str, Any]]:

@@ -28,5 +28,4 @@ def open_section(sim: MultiRobotSimulationCore, entry: Any, *, source: str = "")
     try:
         World_from_config(entry, sim).setup()
     except ConfigError as error:
-        path = f"swarm.{error.path}" if error.path else "swarm"
-        raise ConfigError(str(error).removeprefix(f"{error.path}: "), source=source, path=path) from error
+        raise error.within("swarm", source=source) from error

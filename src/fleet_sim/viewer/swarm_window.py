@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import StateError
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.canvas import Colour
+from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.drawing import Frame
 from fleet_sim.swarm.player import HELP, Event
 from fleet_sim.swarm.world import RectangularWorld
@@ -25,7 +25,7 @@ RELEASE = 40
 DRAG = 4
 """Pixels by which the mouse may move in a click."""
 
-MARK: Colour = (230, 60, 30)
+MARK: Color = (230, 60, 30)
 
 
 class SwarmWindow:
@@ -58,7 +58,7 @@ class SwarmWindow:
         self._root.protocol("WM_DELETE_WINDOW", self.close)
         self._root.bind("<KeyPress>", self._key_down)
         self._root.bind("<KeyRelease>", self._key_up)
-        self._root.bind("<FocusOut>", lambda event: self._world.keys.clear())
+        self._root.bind("<FocusOut>", lambda event: self._world.release_all_keys())
         surface = self._surface
         surface.bind("<ButtonPress-1>", self._press)
         surface.bind("<B1-Motion>", self._drag)
@@ -77,7 +77,7 @@ class SwarmWindow:
         return self._open
 
     def events(self) -> list[Event]:
-        """Return what the user did since the last call; keys that are held are in `world.keys`."""
+        """Return what the user did since the last call; the world is told which keys are held."""
         if self._open:
             self._root.update()
         events, self._events = self._events, []
@@ -95,7 +95,7 @@ class SwarmWindow:
         """Close it; may be called again."""
         if self._open:
             self._open = False
-            self._world.keys.clear()
+            self._world.release_all_keys()
             self._root.destroy()
 
     # ---- keys --------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class SwarmWindow:
         if key in ("kp_0", "kp_insert", "0"):
             self._frame = Frame(self._world, self._frame.width, self._frame.height)
             self._canvas.frame = self._frame
-        self._world.keys.add(key)
+        self._world.press_key(key)
         self._events.append(Event("key", key))
 
     def _key_up(self, event: Any) -> None:
@@ -117,7 +117,7 @@ class SwarmWindow:
 
     def _lifted(self, key: str) -> None:
         self._releases.pop(key, None)
-        self._world.keys.discard(key)
+        self._world.release_key(key)
 
     # ---- mouse -------------------------------------------------------------------------------------------------------
 
@@ -162,31 +162,29 @@ class TkCanvas:
         flat: list[float] = self.frame.pixels(points).ravel().tolist()
         return flat
 
-    def clear(self, colour: Colour) -> None:
-        """Begin anew, with everything in one colour."""
+    def clear(self, color: Color) -> None:
+        """Begin anew, with everything in one color."""
         self._surface.delete("all")
-        self._surface.configure(background=_hex(colour))
+        self._surface.configure(background=_hex(color))
 
-    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+    def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a closed polygon."""
         self._surface.create_polygon(self._at(points), fill=_hex(fill), outline=_hex(outline))
 
-    def circle(
-        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
-    ) -> None:
+    def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle."""
         x, y = self._at(centre[None])
         size = max(radius * self.frame.scale, 2.0)
         self._surface.create_oval(x - size, y - size, x + size, y + size, fill=_hex(fill), outline=_hex(outline))
 
-    def line(self, points: Floats, colour: Colour) -> None:
+    def line(self, points: Floats, color: Color) -> None:
         """Draw an open line."""
-        self._surface.create_line(self._at(points), fill=_hex(colour))
+        self._surface.create_line(self._at(points), fill=_hex(color))
 
-    def text(self, lines: list[str], colour: Colour) -> None:
+    def text(self, lines: list[str], color: Color) -> None:
         """Write lines in the upper left corner."""
-        self._surface.create_text(8, 6, anchor="nw", text="\n".join(lines), fill=_hex(colour))
+        self._surface.create_text(8, 6, anchor="nw", text="\n".join(lines), fill=_hex(color))
 
 
-def _hex(colour: Colour | None) -> str:
-    return "" if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
+def _hex(color: Color | None) -> str:
+    return "" if color is None else "#{:02x}{:02x}{:02x}".format(*color)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
+SWITCH = "POCKET_ROS_DISABLE"
+
 LIBRARIES = frozenset(
     {
         "ament_index_python",
@@ -73,8 +75,6 @@ INTERFACE_PACKAGES = frozenset(
 _INTERFACE_ENDINGS = ("_msgs", "_interfaces", "_srvs", "_actions")
 
 _given_out: "dict[str, str]" = {}  # public top-level name to the module inside pocket_ros that it stands for
-
-_INTERFACE_ENDINGS = ("_msgs", "_interfaces", "_srvs", "_actions")
 
 
 class AliasLoader:
@@ -208,7 +208,16 @@ GUARD = PathGuard()
 
 
 def register() -> None:
-    """Put both finders in place; doing so twice changes nothing."""
+    """Put both finders in place; doing so twice changes nothing.
+
+    With POCKET_ROS_DISABLE in the environment, neither empty nor 0, this does nothing: no name is taken,
+    an interpreter is as if pocket_ros were not installed. `pocket_ros` itself can still be imported.
+    """
+    # `os` is there already, `site` has imported it: the look-up costs less than a microsecond.
+    from os import environ
+
+    if environ.get(SWITCH, "") not in ("", "0"):
+        return
     if LAST not in sys.meta_path:
         sys.meta_path.append(LAST)
         sys.meta_path.insert(0, GUARD)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 
-def run_python(code: str, folder: Path, *path: Path) -> str:
+def run_python(code: str, folder: Path, *path: Path, **variables: str) -> str:
     """Run a program in `folder`, which is on its path as for `python -c`; its output."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **variables}
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -147,3 +147,33 @@ def test_interpreter_start_imports_nothing_else(tmp_path: Path) -> None:
     plain = subprocess.run([sys.executable, "-S", "-c", listing], capture_output=True, text=True, check=True)
     started = set(run_python(listing, tmp_path).split()) - set(plain.stdout.split())
     assert not started & {"typing", "re", "json", "numpy", "cyclonedds", "importlib.metadata"}
+
+
+@pytest.mark.parametrize("value", ["1", "true"])
+def test_switched_off_nothing_is_taken(value: str, tmp_path: Path) -> None:
+    code = """
+import importlib.util, sys
+print([importlib.util.find_spec(n) for n in ("rclpy", "launch", "std_msgs", "fleet_msgs")])
+print([type(f).__module__ for f in sys.meta_path if type(f).__module__.startswith("pocket_ros")])
+import pocket_ros
+"""
+    output = run_python(code, tmp_path, POCKET_ROS_DISABLE=value)
+    assert output.splitlines() == ["[None, None, None, None]", "[]"]
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_the_switch_is_off_by_these(value: str, tmp_path: Path) -> None:
+    assert (
+        run_python("import rclpy; print(rclpy.__name__)", tmp_path, POCKET_ROS_DISABLE=value)
+        == "pocket_ros.rclpy"
+    )
+
+
+def test_switched_off_a_bare_folder_is_what_it_is_without_pocket_ros(tmp_path: Path) -> None:
+    (tmp_path / "launch").mkdir()
+    assert run_python("import launch; print(launch.__file__)", tmp_path, POCKET_ROS_DISABLE="1") == "None"
+
+
+def test_switched_off_ros2_says_so(tmp_path: Path) -> None:
+    code = "from pocket_ros.ros2cli.main import main; print(main(['topic', 'list']))"
+    assert "POCKET_ROS_DISABLE" in run_python(code, tmp_path, POCKET_ROS_DISABLE="1")

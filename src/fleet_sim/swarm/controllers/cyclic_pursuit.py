@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.errors import unknown_name
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.base import Controller
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
 
 _WHAT = "CyclicPursuitController"
 ORDERS = ("around", "spawned")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
 from fleet_sim.swarm.neighbours import pairs_within
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "OrcaController"
 

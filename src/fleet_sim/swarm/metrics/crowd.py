@@ -8,9 +8,9 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import StateError
-from fleet_sim.swarm.base import HISTORY_SIZE, Metric
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
+from fleet_sim.swarm.state import SwarmState
 
 
 class CrowdMetric(Metric):
@@ -27,7 +27,7 @@ class CrowdMetric(Metric):
         self.team = team
 
     @property
-    def watched(self) -> RectangularWorld:
+    def watched(self) -> SwarmState:
         """The world; raises StateError before `attach_world`."""
         if self.world is None:
             raise StateError(f"metric {self.name}: attach_world() comes before calculate()")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 from fleet_sim.arrays import Bools, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
 from fleet_sim.swarm.metrics.at_goal import at_goal
 from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
 

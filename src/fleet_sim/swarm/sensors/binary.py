@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints, as_float
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.draws import AgentDraws
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 HISTORY = 1000
 """How many readings `store_history` keeps."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.sensors.binary import whole
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 
 class StaticSensor(Sensor):

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
 from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.draws import AgentDraws
 from fleet_sim.swarm.sensors.binary import distance as as_distance
 from fleet_sim.swarm.sensors.binary import whole
-
-if TYPE_CHECKING:
-    from fleet_sim.arrays import Rows
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "Targeter"
 MODES = ("closest", "furthest")

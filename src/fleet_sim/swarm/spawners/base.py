@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.swarm.base import Spawner, positive
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | None
 
@@ -38,7 +36,7 @@ class AgentSpawner(Spawner):
 
     def __init__(
         self,
-        world: RectangularWorld,
+        world: SwarmWorld,
         agent: Any,
         n: int = 1,
         facing: Facing = None,

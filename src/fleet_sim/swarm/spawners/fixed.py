@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.settings import parse_value
-from fleet_sim.swarm.base import Spawner
 from fleet_sim.swarm.spawners.base import AgentSpawner
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.population import Recipe
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.spawning import Recipe
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 
 class PointAgentSpawner(AgentSpawner):
@@ -26,7 +23,7 @@ class PointAgentSpawner(AgentSpawner):
     With `avoid_overlap` they go around it, as close as there is room.
     """
 
-    def __init__(self, world: RectangularWorld, agent: Any, position: Any = None, **settings: Any) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, position: Any = None, **settings: Any) -> None:
         super().__init__(world, agent, **settings)
         place = position if position is not None else self.recipe.config.position or 0.5 * world.size
         self.position = as_floats(place, (2,), "position")
@@ -57,9 +54,7 @@ class FixedAgentSpawner(AgentSpawner):
 
     chosen_freely = False
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, positions: Any, angles: Any = None, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, positions: Any, angles: Any = None, **settings: Any) -> None:
         self.positions = as_floats(positions, (None, 2), "positions")
         super().__init__(world, agent, **{"n": len(self.positions), **settings})
         if self.n != len(self.positions):
@@ -84,7 +79,7 @@ class GridAgentSpawner(FixedAgentSpawner):
 
     def __init__(
         self,
-        world: RectangularWorld,
+        world: SwarmWorld,
         agent: Any,
         n: int,
         columns: int | None = None,
@@ -110,7 +105,7 @@ class CsvAgentSpawner(Spawner):
 
     oneshot = True
 
-    def __init__(self, world: RectangularWorld, agent: Any, file: str) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, file: str) -> None:
         super().__init__(world)
         self.file = Path(file)
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,7 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.regions import Region, rectangle
 from fleet_sim.swarm.spawners.base import AgentSpawner
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.swarm_world import SwarmWorld
 
 MOST_DRAWS = 10_000
 """How often a region is drawn from in vain before it counts as having no area."""
@@ -24,9 +22,7 @@ class UniformAgentSpawner(AgentSpawner):
     Without a `region` it is the whole world, as far from the walls as the agent's disc needs.
     """
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, region: Any = None, holes: Any = None, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, region: Any = None, holes: Any = None, **settings: Any) -> None:
         super().__init__(world, agent, **settings)
         if region is None:
             inset = np.minimum(self.recipe.config.disc, 0.5 * world.size)
@@ -60,7 +56,7 @@ class DonutAgentSpawner(AgentSpawner):
 
     def __init__(
         self,
-        world: RectangularWorld,
+        world: SwarmWorld,
         agent: Any,
         center: Any = (5.0, 5.0),
         inner: float = 4.0,
@@ -89,8 +85,6 @@ class DonutAgentSpawner(AgentSpawner):
 class UniformCircleAgentSpawner(DonutAgentSpawner):
     """Draws places evenly from a disc."""
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, center: Any = None, radius: float = 1.0, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, center: Any = None, radius: float = 1.0, **settings: Any) -> None:
         middle = 0.5 * world.size if center is None else center
         super().__init__(world, agent, middle, 0.0, as_float(radius, "radius in m", low=0.0), **settings)

@@ -1,8 +1,7 @@
 """Finds the definition of an interface by its name.
 
 Asked in this order: the ament index (installed packages and source checkouts), then the definitions bundled
-here, which
-are those of ROS 2 Jazzy. What was found is kept.
+here, which are those of ROS 2 Jazzy. What was found is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ BUNDLED = Path(__file__).parent / "definitions"
 
 
 class UnknownInterfaceError(LookupError):
-    """No definition of that name is installed, bundled or known to rosbags."""
+    """No definition of that name is installed or bundled."""
 
 
 @cache

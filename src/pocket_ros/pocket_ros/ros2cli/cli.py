@@ -50,11 +50,11 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         _top_parser().error(
             f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
         )
-    command = importlib.import_module(f".command.{name}", __package__)
-    parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
-    command.add_arguments(parser)
-    args = parser.parse_args(rest)
     try:
+        command = importlib.import_module(f".command.{name}", __package__)
+        parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
+        command.add_arguments(parser)
+        args = parser.parse_args(rest)
         result: int | str | None = args.main(args)
         sys.stdout.flush()
         return result

@@ -7,7 +7,12 @@ import importlib
 
 def main(argv: list[str] | None = None) -> int | str | None:
     """Run a `ros2` command line; the exit code, or a message that goes to standard error."""
-    found = importlib.import_module("ros2cli")
+    try:
+        found = importlib.import_module("ros2cli")
+    except ModuleNotFoundError as error:
+        if error.name != "ros2cli":
+            raise
+        return "no ROS 2 is installed, and POCKET_ROS_DISABLE switches pocket_ros off; unset it to use `ros2`"
     if found.__name__ != __package__:
         real = importlib.import_module("ros2cli.cli")
         code: int | str | None = real.main() if argv is None else real.main(argv=argv)

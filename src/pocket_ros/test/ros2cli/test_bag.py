@@ -1,6 +1,8 @@
 """`ros2 bag`: record in MCAP, look at it, play it."""
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +64,28 @@ def test_clock_is_published(robot: Any, ros2_process: Any, tmp_path: Path) -> No
     ros2_process("bag", "play", folder, "--loop", "--clock", "100", "--topics", "/fleet/point", "-r", "0.5")
     output, _ = echo.communicate(timeout=30)
     assert output.startswith("clock:\n  sec: ")
+
+
+def test_without_rosbags_the_extra_is_named() -> None:
+    code = """
+import sys
+sys.modules["rosbags"] = None
+from pocket_ros.ros2cli.main import main
+sys.exit(main(["bag", "info", "x"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "pip install 'pocket_ros[bag]'" in done.stderr
+
+
+def test_only_bag_imports_rosbags() -> None:
+    code = """
+import sys, importlib
+from pocket_ros.ros2cli.cli import COMMANDS
+for name in sorted(set(COMMANDS) - {"bag"}):
+    importlib.import_module(f"pocket_ros.ros2cli.command.{name}")
+import rclpy, launch, launch_ros, launch_testing, tf2_ros, rosidl_runtime_py, sensor_msgs_py.point_cloud2
+print("rosbags" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 
 from ..verbs import add_verbs
-from . import bag_info, bag_play, bag_record
+
+# The only user of rosbags, which is an extra: whoever runs nodes needs none of it.
+try:
+    from . import bag_info, bag_play, bag_record
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.partition(".")[0] != "rosbags":
+        raise
+    raise RuntimeError(
+        "'ros2 bag' needs rosbags, which is not installed; run: pip install 'pocket_ros[bag]'"
+    ) from error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,15 +1,15 @@
-"""Bringing agents and objects into a world: rows in the core, handles, groups, controllers and sensors."""
+"""Making agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import CollisionMode, MotionMode
 from fleet_sim.core import steering
 from fleet_sim.entities.agent import Agent
@@ -22,13 +22,9 @@ from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm import registry
 from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
-from fleet_sim.swarm.agents import SensorView, SwarmAgent
-from fleet_sim.swarm.base import Component, Controller, Sensor
-from fleet_sim.swarm.groups import Group
-from fleet_sim.swarm.regions import edges
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SensorView, SwarmAgent
+from fleet_sim.swarm.regions import edges, rectangle
+from fleet_sim.swarm.state import SwarmState
 
 WALL_THICKNESS = 0.02
 LEAST_HEIGHT = 0.05
@@ -48,8 +44,8 @@ class Recipe:
     is_object: bool
 
 
-def make_recipe(world: RectangularWorld, spec: Any, *, is_object: bool) -> Recipe:
-    """Return what `spec` describes: a name, a mapping with a type and settings, a type, or an AgentConfig's mapping.
+def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
+    """Return what `spec` describes, checked: a name, a mapping with a type and settings, or a type.
 
     Raises ConfigError, UnknownNameError or InvalidValueError for what is not known or not allowed.
     """
@@ -58,8 +54,7 @@ def make_recipe(world: RectangularWorld, spec: Any, *, is_object: bool) -> Recip
         raise InvalidValueError(f"agent: {cls.__name__} does not derive from SwarmAgent")
     config = read(cls.config_class, params)
     _check_components(config)
-    group = world.group_for(group_key(cls, config, is_object), cls, config, is_object=is_object)
-    return Recipe(cls, config, group, is_object)
+    return cls, config
 
 
 def _check_components(config: AgentConfig) -> None:
@@ -70,7 +65,7 @@ def _check_components(config: AgentConfig) -> None:
         try:
             registry.check("sensor", spec, Sensor).works_on_arrays()
         except FleetSimError as error:
-            raise ConfigError(str(error), path=f"sensors[{index}]") from error
+            raise ConfigError.of(error).within(f"sensors[{index}]") from error
 
 
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
@@ -90,33 +85,25 @@ def _content(value: Any) -> str:
     return f"{type(value).__name__} {id(value)}"
 
 
-def spawn(world: RectangularWorld, recipe: Recipe, positions: Any, angles: Any) -> list[SwarmAgent]:
-    """Spawn one agent or object per position (N, 2) with headings (N,); return them, controllers and sensors made.
+def spawn(
+    world: SwarmState, recipe: Recipe, names: Sequence[str], positions: Floats, headings: Floats
+) -> list[SwarmAgent]:
+    """Spawn one agent or object per name, at `positions` (N, 2) with `headings` (N,); return them in that order.
 
-    Raises InvalidValueError for numbers of another shape or not finite; the world is then as it was.
+    Their controllers and sensors are made; their group and the world's lists do not know them yet.
     """
-    places = as_floats(positions, (None, 2), "positions")
-    headings = as_floats(angles, (len(places),), "angles")
     config, cls = recipe.config, recipe.cls
-    points = np.zeros((len(places), 3))
-    points[:, :2] = places
-    points[:, 2] = 0.5 * _height(config.disc)
-    handle_class: type[Any] = Agent if cls.law is not None or not recipe.is_object else SimObject
+    centres = np.zeros((len(names), 3))
+    centres[:, :2] = positions
+    centres[:, 2] = 0.5 * _height(config.disc)
+    handle_class: type[SimObject] = Agent if cls.law is not None or not recipe.is_object else SimObject
     params = _spawn_params(recipe, handle_class)
-    turns = quaternions.from_yaws(headings)
-    names = world.new_names(config.name, "object" if recipe.is_object else "agent", len(places))
-    equipment = _equip(recipe, len(places))
-    handles = spawn_many(world.columns, handle_class, params, points, turns, names)
+    # Before anything is spawned: what a constructor refuses leaves the world as it was.
+    equipment = _equip(recipe, len(names))
+    handles = spawn_many(world.columns, handle_class, params, centres, quaternions.from_yaws(headings), list(names))
     agents = [cls(world, handle, config, recipe.group) for handle in handles]
     _fill_columns(world, recipe, agents)
     _hand_over(recipe, agents, equipment)
-    recipe.group.join(agents)
-    (world.objects if recipe.is_object else world.population).extend(agents)
-    if recipe.is_object and config.collides and cls.law is None:
-        for agent in agents:
-            if agent.outline is not None:
-                _spawn_walls(world, edges(agent.outline), f"{agent.name}_side")
-    world.forget_cached()
     return agents
 
 
@@ -129,8 +116,8 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     shape = None
     if config.disc > 0.0 and (moves or config.points is None):
         red, green, blue = (part / 255.0 for part in config.body_color)
-        colour = (red, green, blue, 1.0 if config.collides else 0.4)
-        shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=colour)
+        color = (red, green, blue, 1.0 if config.collides else 0.4)
+        shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=color)
     mode = CollisionMode.DISABLED if not config.collides else CollisionMode.NORMAL_3D if moves else CollisionMode.STATIC
     common: dict[str, Any] = {
         "visual_shape": shape,
@@ -145,7 +132,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     return AgentSpawnParams(**common, motion_mode=law, use_fixed_base=not moves)
 
 
-def _fill_columns(world: RectangularWorld, recipe: Recipe, agents: Sequence[SwarmAgent]) -> None:
+def _fill_columns(world: SwarmState, recipe: Recipe, agents: Sequence[SwarmAgent]) -> None:
     rows = np.array([agent.row for agent in agents], np.int64)
     config, swarm = recipe.config, world.swarm
     swarm.group[rows] = recipe.group.index
@@ -230,14 +217,12 @@ def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence
 # ---- walls in the core -----------------------------------------------------------------------------------------------
 
 
-def spawn_border(world: RectangularWorld) -> None:
+def spawn_border(world: SwarmState) -> None:
     """Put the world's border into the core, for lidars, cameras and PyBullet."""
-    width, height = world.config.size
-    corners = np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)])
-    _spawn_walls(world, edges(corners), "wall")
+    spawn_walls(world, edges(rectangle((0.0, 0.0), world.config.size)), "wall")
 
 
-def _spawn_walls(world: RectangularWorld, segments: Floats, prefix: str) -> None:
+def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
     """Put thin static boxes along `segments` (K, 4) into the core."""
     for index, (x1, y1, x2, y2) in enumerate(segments.tolist()):
         length = float(np.hypot(x2 - x1, y2 - y1))

@@ -1,13 +1,19 @@
-"""The monitor's window: a program that shows what it reads, one JSON object per line, until its input ends."""
+"""The monitor's window: a program that shows what it reads, one JSON object per line, until its input ends.
+
+It is run as a file, so it imports nothing of the package; and it is imported for its place, so it loads tkinter, which
+may be missing, only when it runs.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-import tkinter
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import tkinter
 
 POLL = 100
 """Milliseconds between two looks at the input."""
@@ -17,7 +23,10 @@ class MonitorWindow:
     """Names in one column, values in the other."""
 
     def __init__(self, title: str, geometry: str, source: TextIO) -> None:
+        import tkinter
+
         self._root = tkinter.Tk()
+        self._new_label = tkinter.Label
         self._root.title(title)
         self._root.geometry(geometry)
         self._root.columnconfigure(1, weight=1)
@@ -58,8 +67,8 @@ class MonitorWindow:
             label = self._values.get(name)
             if label is None:
                 row = len(self._values)
-                tkinter.Label(self._root, text=name, anchor="w").grid(row=row, column=0, sticky="w", padx=6)
-                label = self._values[name] = tkinter.Label(self._root, anchor="e")
+                self._new_label(self._root, text=name, anchor="w").grid(row=row, column=0, sticky="w", padx=6)
+                label = self._values[name] = self._new_label(self._root, anchor="e")
                 label.grid(row=row, column=1, sticky="e", padx=6)
             label["text"] = value
 

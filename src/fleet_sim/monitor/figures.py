@@ -1,0 +1,90 @@
+"""The figures of a run: what they are, how their rates are measured, and what can show them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+PERIOD = 0.5
+"""Seconds of real time between two updates."""
+
+
+@dataclass(frozen=True)
+class MonitorFigures:
+    """How a run goes at present. Times in s; `fps` counts steps per real second, `step_time` is the mean cost of one.
+
+    `actual_rtf`, `fps` and `step_time` are of the time since the figures before.
+    """
+
+    sim_time: float
+    real_time: float
+    steps: int
+    timestep: float
+    target_rtf: float
+    actual_rtf: float
+    fps: float
+    step_time: float
+    agents: int
+    objects: int
+    moving: int
+    collisions: int
+    collision_count: int
+    physics: bool
+    paused: bool
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return names and values as they are shown."""
+        target = f"{self.target_rtf:g}" if self.target_rtf > 0.0 else "max"
+        return [
+            ("Simulated", f"{self.sim_time:.2f} s"),
+            ("Real time", f"{self.real_time:.2f} s"),
+            ("RTF", f"{self.actual_rtf:.2f} of {target}"),
+            ("Steps", f"{self.steps}"),
+            ("Time step", f"{1000.0 * self.timestep:.2f} ms"),
+            ("FPS", f"{self.fps:.0f}"),
+            ("Step time", f"{1000.0 * self.step_time:.3f} ms"),
+            ("Agents", f"{self.agents}"),
+            ("Moving", f"{self.moving}"),
+            ("Objects", f"{self.objects}"),
+            ("Collisions", f"{self.collisions}"),
+            ("Collisions so far", f"{self.collision_count}"),
+            ("Physics", "on" if self.physics else "off"),
+            ("State", "paused" if self.paused else "running"),
+        ]
+
+
+class MonitorOutput(Protocol):
+    """Where figures are shown."""
+
+    def show(self, figures: MonitorFigures) -> bool:
+        """Show `figures`; returns whether there is still somebody to show them to."""
+
+    def close(self) -> None:
+        """Show nothing more."""
+
+
+class RunMeter:
+    """Real time and steps of a run, from which rates are computed."""
+
+    def __init__(self, steps: int, sim_time: float) -> None:
+        self._begin = self._last = time.perf_counter()
+        self._last_step = steps
+        self._last_sim_time = sim_time
+
+    def due(self) -> bool:
+        """Return whether it is time for new figures."""
+        return time.perf_counter() - self._last >= PERIOD
+
+    def rates(self, steps: int, sim_time: float) -> dict[str, float]:
+        """Return the `real_time` of the run, and `actual_rtf` and `fps` since the call before."""
+        now = time.perf_counter()
+        seconds = max(now - self._last, 1e-9)
+        made, simulated = steps - self._last_step, sim_time - self._last_sim_time
+        self._last, self._last_step, self._last_sim_time = now, steps, sim_time
+        return {
+            "real_time": now - self._begin,
+            # A reset takes simulated time back.
+            "actual_rtf": max(0.0, simulated / seconds),
+            "fps": max(0.0, made / seconds),
+        }

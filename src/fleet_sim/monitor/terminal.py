@@ -1,0 +1,34 @@
+"""The figures of a run in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from fleet_sim.monitor.figures import MonitorFigures
+
+
+class TerminalMonitor:
+    """The same figures in the terminal: a table rewritten in place; a line each time where it is no terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._in_place = self._stream.isatty()
+        self._shown = 0
+
+    def show(self, figures: MonitorFigures) -> bool:
+        """Print `figures`."""
+        lines = figures.lines()
+        if self._in_place:
+            back = f"\x1b[{self._shown}F" if self._shown else ""
+            text = "\n".join(f"\x1b[2K{name:<18}{value}" for name, value in lines)
+            self._stream.write(f"{back}{text}\n")
+            self._shown = len(lines)
+        else:
+            self._stream.write("  ".join(f"{name.lower()}: {value}" for name, value in lines) + "\n")
+        self._stream.flush()
+        return True
+
+    def close(self) -> None:
+        """Leave the last figures standing."""
+        self._shown = 0

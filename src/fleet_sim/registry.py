@@ -1,0 +1,242 @@
+"""One registry for every kind of thing that has a name: sensors, actions, motion laws, controllers, swarm parts.
+
+A new kind is one line, and the line says all there is to say about it:
+
+    ACTIONS = Registry("action", subclasses_of(Action), group="fleet_sim.action")
+
+A name comes from one of three places: it is built in, users `register` it, or an installed distribution declares it as
+an entry point of the group. Where a file of the user may say so, `find` also takes dotted paths.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Thing = TypeVar("Thing")
+Base = TypeVar("Base")
+Decorated = TypeVar("Decorated")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fit(Generic[Thing]):
+    """What a registry accepts: the wording for errors, and the test."""
+
+    expected: str
+    accepts: Callable[[object], bool]
+
+
+# `Callable` and not `type`, in both: to mypy, an abstract class and a protocol are no `type[Base]`.
+def subclasses_of(base: Callable[..., Base]) -> Fit[type[Base]]:
+    """Accept classes that derive from `base`."""
+    cls = _as_class(base)
+    return Fit(f"a class derived from {cls.__name__}", lambda thing: isinstance(thing, type) and issubclass(thing, cls))
+
+
+def instances_of(base: Callable[..., Base], expected: str = "") -> Fit[Base]:
+    """Accept objects of `base`; a class is none, even where `base` is a protocol that its attributes would satisfy."""
+    cls = _as_class(base)
+    return Fit(
+        expected or f"an object of {cls.__name__}", lambda thing: isinstance(thing, cls) and not isinstance(thing, type)
+    )
+
+
+class Registry(Generic[Thing]):
+    """Things by name.
+
+    `noun` is how errors call one. `fit` says what is accepted, and so of which type the things are. `group` is the
+    entry-point group of other distributions. `built_in` holds our own things by name, or is a function that returns
+    them: called at the first look-up, it may import what nobody needs before. `check(name, thing)` may raise
+    InvalidValueError for what a type cannot say.
+
+    Names of our own and registered ones win over entry points, which are read once, when a name is not among the
+    others or all names are asked for. Threads may look up and register: each entry is made in one atomic step, and no
+    lock is held while a module is imported.
+    """
+
+    def __init__(
+        self,
+        noun: str,
+        fit: Fit[Thing],
+        *,
+        group: str = "",
+        built_in: Mapping[str, Thing] | Callable[[], Mapping[str, Thing]] | None = None,
+        check: Callable[[str, Thing], None] | None = None,
+    ) -> None:
+        self.noun = noun
+        self.group = group
+        self._fit = fit
+        self._check = check
+        self._built_in = built_in
+        self._things: dict[str, Thing] = {}
+        self._points: dict[str, list[EntryPoint]] | None = None
+
+    @overload
+    def register(self, name: str) -> Callable[[Decorated], Decorated]: ...
+
+    @overload
+    def register(self, name: str, thing: Thing) -> Thing: ...
+
+    def register(self, name: str, thing: Any = None) -> Any:
+        """Make `thing` known as `name` and return it; without `thing`, return a decorator that does so.
+
+        Raises DuplicateNameError for a name that is taken, InvalidValueError for what does not fit.
+        """
+        if thing is None:
+            return lambda decorated: self.register(name, decorated)
+        if not (isinstance(name, str) and name):
+            raise InvalidValueError(f"{self.noun}: the name must be a text that is not empty, got {name!r}")
+        taken = DuplicateNameError(f"the {self.noun} {name!r} exists already; choose another name")
+        own = self._own()
+        if name in own:
+            raise taken
+        self._require_fit(name, thing)
+        # setdefault is one atomic step: of two threads that register a name at once, one is told.
+        if own.setdefault(name, thing) is not thing:
+            raise taken
+        return thing
+
+    def unregister(self, name: str) -> None:
+        """Forget what is registered as `name`; raises UnknownNameError. An entry point comes back when asked for."""
+        if self._own().pop(name, None) is None:
+            raise unknown_name(self.noun, name, self._own())
+
+    def get(self, name: str) -> Thing:
+        """Return what is known as `name`, loading an entry point that nobody asked for before.
+
+        Raises UnknownNameError with the closest name, and InvalidValueError for an entry point that cannot be used.
+        """
+        own = self._own()
+        if name in own:
+            return own[name]
+        points = self._entry_points().get(name)
+        if points is None:
+            raise unknown_name(self.noun, name, self.names())
+        thing = self._loaded(name, points)
+        # The plug-in may have registered itself while it was imported; then that is the one everybody has.
+        return own.setdefault(name, thing)
+
+    __getitem__ = get
+
+    def find(self, name: str) -> Thing:
+        """Return what is known as `name`, or is at the dotted path `name`; raises as `get` and `at` do.
+
+        Looking up a path imports its module: for names from files and code of the user, not from messages.
+        """
+        if name not in self and (":" in name or "." in name):
+            return self.at(name)
+        return self.get(name)
+
+    def at(self, path: str) -> Thing:
+        """Return what is at a dotted path, "package.module:Name" or "package.module.Name"; it gets no name.
+
+        Raises InvalidValueError for a path that cannot be imported and for what does not fit.
+        """
+        module, _, name = path.rpartition(":" if ":" in path else ".")
+        try:
+            thing = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidValueError(
+                f"{self.noun}: {path!r} cannot be imported ({error}); write package.module:Name, and check that the"
+                " folder of the package is on Python's path"
+            ) from error
+        return self._require_fit(path, thing)
+
+    def names(self) -> list[str]:
+        """Return all names in alphabetical order, those of entry points included; loads none of them."""
+        return sorted({*self._own(), *self._entry_points()})
+
+    def registered(self) -> dict[str, Thing]:
+        """Return what is known without a look at entry points, by name, in order of registration."""
+        return dict(self._own())
+
+    def all(self) -> dict[str, Thing]:
+        """Return everything by name, in alphabetical order. Entry points are loaded; a broken one is logged and left
+        out, so that it does not hide the others."""
+        found = {}
+        for name in self.names():
+            try:
+                found[name] = self.get(name)
+            except InvalidValueError as error:
+                logger.warning("%s", error)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own() or name in self._entry_points()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self.names())
+
+    def __repr__(self) -> str:
+        return f"<Registry of {self.noun}: {', '.join(self._things) or 'nothing yet'}>"
+
+    def _own(self) -> dict[str, Thing]:
+        """Return built-in and registered things; the first call brings the built-in ones."""
+        built_in = self._built_in
+        if built_in is not None:
+            for name, thing in (built_in() if callable(built_in) else built_in).items():
+                self._things.setdefault(name, thing)
+            self._built_in = None
+        return self._things
+
+    def _entry_points(self) -> dict[str, list[EntryPoint]]:
+        """Return the group's entry points by name, a list of more than one where distributions disagree."""
+        if self._points is None:
+            found: dict[str, list[EntryPoint]] = {}
+            if self.group:
+                # Imported here, for it takes 50 ms and few ask for a name that is not our own.
+                from importlib.metadata import entry_points
+
+                for point in entry_points(group=self.group):
+                    found.setdefault(point.name, []).append(point)
+            self._points = found
+        return self._points
+
+    def _loaded(self, name: str, points: list[EntryPoint]) -> Thing:
+        if len(points) > 1:
+            owners = " and ".join(sorted(_owner(point) for point in points))
+            raise InvalidValueError(f"the {self.noun} {name!r} is declared by {owners}; uninstall one of them")
+        (point,) = points
+        try:
+            thing = point.load()
+        except Exception as error:  # whatever another package raises while it is imported
+            raise InvalidValueError(
+                f"the {self.noun} {name!r} of the package {_owner(point)} cannot be loaded from {point.value!r}"
+                f" ({type(error).__name__}: {error}); repair or uninstall that package"
+            ) from error
+        try:
+            return self._require_fit(name, thing)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{error} (from the package {_owner(point)})") from error
+
+    def _require_fit(self, name: str, thing: Any) -> Thing:
+        if not self._fit.accepts(thing):
+            raise InvalidValueError(f"{self.noun} {name!r}: expected {self._fit.expected}, got {thing!r}")
+        if self._check is not None:
+            self._check(name, thing)
+        fitting: Thing = thing
+        return fitting
+
+
+def _as_class(base: Any) -> type[Any]:
+    if not isinstance(base, type):
+        raise InvalidValueError(f"expected a class to derive from, got {base!r}")
+    return base
+
+
+def _owner(point: EntryPoint) -> str:
+    """Return the name and version of the distribution that declares `point`."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else repr(point.value)
