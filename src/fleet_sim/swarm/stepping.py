@@ -175,7 +175,7 @@ class Stepper:
     def _run_metrics(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        follow_traces(world)
+        follow_traces(world.groups, world.steps)
         for metric in world.metrics:
             if metric.world is None:
                 metric.attach_world(world)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fleet_sim.swarm.registry import built_in_names
+from fleet_sim.swarm.agents import Sensor
+from fleet_sim.swarm.parts import PartRegistry, built_in_names
 from fleet_sim.swarm.sensors.binary_fov import BinaryFOVSensor as BinaryFOVSensor
 from fleet_sim.swarm.sensors.binary_los import BinaryLOSSensor as BinaryLOSSensor
 from fleet_sim.swarm.sensors.neighbours import NeighboursInRangeSensor as NeighboursInRangeSensor
@@ -11,4 +12,5 @@ from fleet_sim.swarm.sensors.regional import RegionalSensor as RegionalSensor
 from fleet_sim.swarm.sensors.static import StaticSensor as StaticSensor
 from fleet_sim.swarm.sensors.targeter import Targeter as Targeter
 
-BUILT_IN = built_in_names(globals(), suffix="Sensor")
+BUILT_IN: dict[str, type[Sensor]] = built_in_names(globals(), suffix="Sensor")
+SENSORS = PartRegistry("sensor", Sensor, BUILT_IN)
