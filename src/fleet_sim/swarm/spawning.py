@@ -27,7 +27,7 @@ from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle
 from fleet_sim.swarm.sensors import SENSORS
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
 
 Made = TypeVar("Made", bound=Component)
 
@@ -238,5 +238,5 @@ def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
         # Outside of the line, so that its face is where agents stop: to the right of its direction.
         aside = 0.5 * WALL_THICKNESS / length
         centre = (0.5 * (x1 + x2) + aside * (y2 - y1), 0.5 * (y1 + y2) - aside * (x2 - x1), half[2])
-        turn = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
-        spawn_many(world.columns, SimObject, params, np.array([centre]), turn, [f"{prefix}_{index}"])
+        orientation = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
+        spawn_many(world.columns, SimObject, params, np.array([centre]), orientation, [f"{prefix}_{index}"])

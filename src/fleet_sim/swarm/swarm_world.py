@@ -18,13 +18,13 @@ from fleet_sim.swarm import spawning
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.config import RectangularWorldConfig
 from fleet_sim.swarm.crowd import NO_GROUP
 from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.regions import edges
 from fleet_sim.swarm.spawning import Recipe
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
 class Spawner:
@@ -92,7 +92,7 @@ class SwarmWorld(SwarmState):
         """Return the agent or object in `row`."""
         index = int(self.swarm.group[row])
         group = self.groups[index]
-        return group.agents[group.place_of(row)]
+        return group.agents[group.number_of(row)]
 
     def agent_named(self, name: str) -> SwarmAgent:
         """Return the agent or object of that name; raises UnknownNameError with the closest one."""

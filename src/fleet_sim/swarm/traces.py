@@ -27,7 +27,7 @@ def trace_of(agent: SwarmAgent) -> Floats | None:
     positions = agent.group.state.get(COLUMN)
     if positions is None:
         return None
-    own = positions[agent.group.place_of(agent.row)]
+    own = positions[agent.group.number_of(agent.row)]
     own = np.roll(own, -(agent.world.steps % len(own)), axis=0)
     trace: Floats = own[~np.isnan(own[:, 0])]
     return trace

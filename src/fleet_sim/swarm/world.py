@@ -18,10 +18,8 @@ from fleet_sim.errors import ConfigError, FleetSimError, StateError
 from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
-from fleet_sim.swarm.drawing import draw_world
-from fleet_sim.swarm.memory import SwarmMemory
 from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.pictures import draw_world
 from fleet_sim.swarm.regions import GOALS
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
@@ -29,6 +27,8 @@ from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
 from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.world_memory import SwarmMemory
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
@@ -217,7 +217,7 @@ def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
         timestep=config.time_step,
         seed=secrets.randbits(32) if config.seed is None else config.seed,
         target_rtf=0.0,
-        # Agents are kept apart by `collisions.py`, which notes who touched something; nobody asks for more by itself.
+        # Agents are kept apart by `separation.py`, which notes who touched something; nobody asks for more by itself.
         collision_check_frequency=0.0,
         collision_margin=COLLISION_MARGIN,
         monitor=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet_sim.swarm.parts import PartRegistry, built_in_names
-from fleet_sim.swarm.spawners.base import AgentSpawner as AgentSpawner
+from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner as AgentSpawner
 from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner as CsvAgentSpawner
 from fleet_sim.swarm.spawners.fixed import FixedAgentSpawner as FixedAgentSpawner
 from fleet_sim.swarm.spawners.fixed import GridAgentSpawner as GridAgentSpawner
