@@ -38,6 +38,7 @@ from fleet_sim.core.inbox import Inbox
 from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System
 from fleet_sim.core.plugins import PluginRunner
+from fleet_sim.core.ports import Parts
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.snapshot import SnapshotBoard
@@ -54,9 +55,8 @@ from fleet_sim.facade.view import ViewFacade
 from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
-from fleet_sim.motion.controllers import install_controllers
+from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.joints import advance_joints
-from fleet_sim.motion.laws import install_laws
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.runner import Runner
 from fleet_sim.sensors.base import SensorContext
@@ -133,9 +133,6 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         self.world.block_on_collision_default = params.block_on_collision
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
         self.world.on_remove.append(self._release_carried)
-        WorldLinks(self.world)
-        install_laws(self.world)
-        install_controllers(self.world)
 
     def _build_view(self) -> None:
         params = self.params
@@ -150,7 +147,6 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         visuals = params.engine_visuals or params.gui
         self._mirror = BulletMirror(self.world, self._client, params.pose_flush, visuals=visuals)
         self._queries = BulletQueries(self._mirror)
-        self.world.bodies = BulletBook(self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
         self._highlight = Highlight(self._mirror, self._collision_colour)
@@ -184,7 +180,17 @@ class MultiRobotSimulationCore(PopulationFacade, SensorFacade, CollisionFacade, 
         context = SensorContext(
             world, self._mirror, lambda: self.collisions.pairs, params.gravity, params.camera_budget
         )
-        self.sensors = world.sensors = SensorSystem(context)
+        self.sensors = SensorSystem(context)
+        world.connect(
+            Parts(
+                actions=self.actions,
+                bodies=BulletBook(self._mirror, self._queries),
+                links=WorldLinks(world),
+                sensors=self.sensors,
+                laws=Laws(),
+                controllers=Controllers(),
+            )
+        )
         self.snapshots = SnapshotBoard(world)
         self._callbacks = CallbackList(self.clock, self.guard)
         self._plugins = PluginRunner(self.clock, self.guard)
