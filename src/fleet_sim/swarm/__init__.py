@@ -1,8 +1,8 @@
 """Swarm worlds: a population with controllers and sensors, objects, spawners, metrics and subscribers.
 
-Read `state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write derives
-from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is loaded when
-first used.
+Read `swarm_state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write
+derives from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is
+loaded when first used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fleet_sim.exports import lazy
 _HOMES = {
     "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
     "agents": "Controller Group Sensor SwarmAgent",
-    "config": "RectangularWorldConfig WorldConfig",
+    "world_config": "RectangularWorldConfig WorldConfig",
     "crowd": "Crowd",
     "metric": "AbstractMetric Metric",
     "registry": (
