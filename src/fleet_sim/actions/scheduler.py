@@ -52,7 +52,6 @@ class ActionScheduler:
         self.user_defined = False
         """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
         self._acting: int | None = None
-        world.actions = self
         world.on_remove.append(self._forget)
 
     # ---- ActionBook --------------------------------------------------------------------------------------------------

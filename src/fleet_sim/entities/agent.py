@@ -19,7 +19,7 @@ from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Path, Pose
 
 
@@ -232,18 +232,16 @@ class Agent(EndEffectorHandle):
     @property
     def motion_mode(self) -> MotionMode | str:
         """How the base moves: the name of its motion law."""
-        name = self._world.law_names[self._world.motion.law[self.row]]
+        name = self._world.laws.names()[self._world.motion.law[self.row]]
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
         """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
-        names = self._world.law_names
-        if str(mode) not in names[1:]:
-            raise unknown_name("motion mode", str(mode), names[1:])
+        law = self._world.laws.index(str(mode))
         self.require_mobile()
         if self.is_moving:
             return False
-        self._world.motion.law[self.row] = names.index(str(mode))
+        self._world.motion.law[self.row] = law
         return True
 
     @property

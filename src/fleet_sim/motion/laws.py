@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.differential import DifferentialLaw
 from fleet_sim.motion.law import MotionLaw
@@ -63,8 +62,3 @@ def _numbered(name: str, law: MotionLaw) -> int:
 
 for _law in (OmnidirectionalLaw(), DifferentialLaw(), WheelLaw()):
     register_motion_law(_law.name, _law)
-
-
-def install_laws(world: World) -> None:
-    """Let `world` know the laws by name: those that are registered now and later."""
-    world.law_names = _names

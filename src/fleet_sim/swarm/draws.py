@@ -7,16 +7,13 @@ the same. The key comes from a component's seed.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Group
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from fleet_sim.config.modes import MotionMode
-from fleet_sim.core.world import World
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.controller_plan import ControllerPlan
 from fleet_sim.entities.spawn_params import ControllerParams
@@ -135,8 +134,3 @@ def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> C
             raise InvalidValueError(f"{what}: {error}") from error
 
     return make
-
-
-def install_controllers(world: World) -> None:
-    """Let spawn entries of `world` name controllers."""
-    world.make_controllers = plan
