@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.spatial.meshes import Mesh, Part, make_part
+from fleet_sim.meshes.mesh import Mesh, Part
 
 SEGMENTS = (8, 16, 24, 48, 96)
 """Sides of round solids, coarse to fine."""
@@ -28,7 +28,7 @@ def box() -> Mesh:
         positions[side, :, v] = (-1.0, -sign, 1.0, sign)
     first = 4 * np.arange(6)[:, None]
     triangles = np.concatenate([first + (0, 1, 2), first + (0, 2, 3)])
-    return Mesh((make_part(positions, triangles, normals.reshape(-1, 3)),))
+    return Mesh((Part(positions.reshape(-1, 3), triangles, normals.reshape(-1, 3)),))
 
 
 def sphere(level: int) -> Mesh:
@@ -55,7 +55,7 @@ def cylinder(level: int) -> Mesh:
 def square() -> Mesh:
     """Return the square from -1 to 1 in the xy plane, facing up."""
     corners = np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
-    return Mesh((make_part(corners, np.array([(0, 1, 2), (0, 2, 3)]), np.array([[0.0, 0.0, 1.0]] * 4)),))
+    return Mesh((Part(corners, np.array([(0, 1, 2), (0, 2, 3)]), np.array([[0.0, 0.0, 1.0]] * 4)),))
 
 
 def _arc(level: int, first: int, last: int) -> Floats:
@@ -78,7 +78,7 @@ def _turned(outline: Floats, normals: Floats, sides: int) -> Part:
     triangles: Ints = np.concatenate(quads).reshape(-1, 3)
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
     flat_mask = np.linalg.norm(np.cross(b - a, c - a), axis=1) < 1e-12
-    return make_part(points, triangles[~flat_mask], directions)
+    return Part(points, triangles[~flat_mask], directions)
 
 
 def _around(profile: Floats, cosines: Floats, sines: Floats) -> Floats:

@@ -1,10 +1,12 @@
 """COLLADA files (.dae): triangles, placed by the nodes of the scene, in metres.
 
-The axes are those of the file, whichever of them it calls up: so have it PyBullet, RViz and Gazebo.
+The axes are those of the file, whichever of them it calls up (`<up_axis>`): so have it PyBullet, RViz and Gazebo. A box
+or a picture turned upright would not be where the engine has the robot.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +16,20 @@ from xml.etree import ElementTree
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.sensors.render.formats.obj import texture_file, textured
-from fleet_sim.spatial.meshes import Material, Part, make_part
+from fleet_sim.meshes.materials import texture_file, textured
+from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
+from fleet_sim.meshes.normals import units
 
 Element = ElementTree.Element
 
+BYTES_PER_TRIANGLE = 6
 _DEEPEST = 100
+_MOST_NODES = 20_000
+_MOST_CORNERS = 30_000_000
+"""Nodes may show nodes and geometries again and again: without limits a small file could ask for any number of them."""
+_GROUPS = ("triangles", "polylist", "polygons")
+_COUNT = re.compile(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\"")
+_CLOSED = re.compile(rb"</(\w+:)?COLLADA\s*>")
 
 
 class _Source(NamedTuple):
@@ -29,13 +39,25 @@ class _Source(NamedTuple):
     values: Floats
 
 
-def read_collada(file: Path) -> list[Part]:
+def read_collada(data: bytes, file: Path) -> Mesh:
     """Return one part per geometry, material and node; raises ValueError or KeyError for a broken file."""
     try:
-        root = ElementTree.fromstring(file.read_bytes())
+        root = ElementTree.fromstring(data)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from error
-    return list(_Document(root, file.parent).parts())
+    document = _Document(root, file.parent)
+    parts = tuple(document.parts())
+    return Mesh(parts, tuple(dict.fromkeys(document.notes)))
+
+
+def count_collada(data: bytes) -> int:
+    """Return how many polygons there are, without reading any of them."""
+    return sum(map(int, _COUNT.findall(data)))
+
+
+def collada_fault(_head: bytes, tail: bytes, _size: int) -> str:
+    """Return why a file that ends with `tail` cannot be COLLADA, "" where it can."""
+    return "" if _CLOSED.search(tail) else "it does not end with </COLLADA>; is it complete?"
 
 
 class _Document:
@@ -47,6 +69,9 @@ class _Document:
             element.tag = str(element.tag).rpartition("}")[2]
         self.root = root
         self.folder = folder
+        self.notes: list[str] = []
+        self._values_of: dict[Element, Floats] = {}
+        self._nodes = self._corners = 0
         self.by_id = {identity: element for element in root.iter() if (identity := element.get("id"))}
 
     def parts(self) -> Iterator[Part]:
@@ -71,6 +96,9 @@ class _Document:
     def _node(self, node: Element, frame: Floats, depth: int) -> Iterator[Part]:
         if depth > _DEEPEST:
             raise ValueError("its nodes contain each other")
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise ValueError(f"it has more than {_MOST_NODES} nodes, counted as often as they are shown")
         frame = frame @ _transform(node)
         for instance in node.iterfind("instance_geometry"):
             bound = {
@@ -88,11 +116,14 @@ class _Document:
     def _geometry(self, geometry: Element, bound: dict[str, str], frame: Floats) -> Iterator[Part]:
         mesh = geometry.find("mesh")
         for group in mesh if mesh is not None else ():
-            if group.tag not in ("triangles", "polylist", "polygons"):
+            if group.tag not in _GROUPS:
                 continue
             symbol = group.get("material", "")
             material = self._material(bound.get(symbol, symbol))
             corners = _corners(group)
+            self._corners += len(corners)
+            if self._corners > _MOST_CORNERS:
+                raise ValueError(f"its nodes show more than {_MOST_CORNERS // 3} triangles")
             if len(corners):
                 yield self._part(self._sources(group), corners, material, frame)
 
@@ -111,9 +142,9 @@ class _Document:
         if np.linalg.det(turn) < 0.0:
             triangles = triangles[:, ::-1]
         if normals is not None:
-            normals = normals[:, :3] @ np.linalg.inv(turn)
-            normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
-        return make_part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
+            # Normals of a surface that is scaled unevenly turn the other way than its points.
+            normals = units(normals[:, :3] @ np.linalg.inv(turn))
+        return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
     def _sources(self, group: Element) -> dict[str, _Source]:
         sources: dict[str, _Source] = {}
@@ -129,6 +160,11 @@ class _Document:
         return sources
 
     def _values(self, source: Element) -> Floats:
+        if source not in self._values_of:
+            self._values_of[source] = self._read_values(source)
+        return self._values_of[source]
+
+    def _read_values(self, source: Element) -> Floats:
         accessor = source.find("technique_common/accessor")
         stride = int(accessor.get("stride", "1")) if accessor is not None else 3
         numbers = np.array((source.findtext("float_array") or "").split(), np.float64)
@@ -159,7 +195,7 @@ class _Document:
         if image is None:
             return ""
         location = image.findtext("init_from/ref") or image.findtext("init_from") or ""
-        return texture_file(self.folder, unquote(urlparse(location.strip()).path))
+        return texture_file(self.folder, unquote(urlparse(location.strip()).path), self.notes)
 
 
 def _transform(node: Element) -> Floats:
@@ -198,16 +234,11 @@ def _corners(group: Element) -> Ints:
     if group.tag == "triangles":
         return lists[0][: len(lists[0]) // 3 * 3]
     if group.tag == "polygons":
-        return np.concatenate([_fan(corners) for corners in lists])
-    counts = np.array((group.findtext("vcount") or "").split(), np.int64)
-    if counts.sum() != len(lists[0]):
-        raise ValueError(f"its polygons have {counts.sum()} corners, but {len(lists[0])} are given")
-    if (counts == 3).all():
-        return lists[0]
-    return np.concatenate([_fan(corners) for corners in np.split(lists[0], np.cumsum(counts)[:-1])])
-
-
-def _fan(corners: Ints) -> Ints:
-    seconds = np.arange(1, len(corners) - 1)
-    order = np.stack([np.zeros_like(seconds), seconds, seconds + 1], axis=1).reshape(-1)
-    return corners[order]
+        counts = np.array([len(corners) for corners in lists], np.int64)
+    else:
+        lists = lists[:1]
+        counts = np.array((group.findtext("vcount") or "").split(), np.int64)
+    given = np.concatenate(lists)
+    if counts.sum() != len(given) or (counts < 0).any():
+        raise ValueError(f"its polygons have {counts.sum()} corners, but {len(given)} are given")
+    return given[fans(counts).reshape(-1)]
