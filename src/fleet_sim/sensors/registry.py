@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.sensors.base import SensorKind, SensorParams
-from fleet_sim.sensors.camera import Camera
+from fleet_sim.sensors.camera import CameraSensor
 from fleet_sim.sensors.contact import Contact
 from fleet_sim.sensors.imu import Imu
 from fleet_sim.sensors.lidar import Lidar
@@ -39,7 +39,7 @@ SENSORS = Registry(
     subclasses_of(SensorKind),
     group="fleet_sim.sensor",
     built_in={
-        "camera": Camera,
+        "camera": CameraSensor,
         "contact": Contact,
         "imu": Imu,
         "lidar": Lidar,
