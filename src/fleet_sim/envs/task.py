@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.envs.arena import Arena, RobotKind
-from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
+from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Checked, setting
@@ -160,7 +160,7 @@ class ArenaTask(Generic[ParamsT]):
     def draw(self, world: int = 0, pixels: int = 480) -> Image:
         """Return a top view (H, W, 3) of a world: robots with their headings, goals as rings, obstacles."""
         arena = self.arena
-        canvas = Canvas(pixels, 1.15 * self.params.arena_size)
+        canvas = ArenaCanvas(pixels, 1.15 * self.params.arena_size)
         self.draw_ground(canvas, world)
         for obstacle in arena.obstacles[world]:
             canvas.disc(obstacle, arena.obstacle_radius, OBSTACLE)
@@ -175,10 +175,10 @@ class ArenaTask(Generic[ParamsT]):
         self.draw_loads(canvas, world)
         return canvas.image
 
-    def draw_ground(self, canvas: Canvas, world: int) -> None:
+    def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw what lies under the robots."""
 
-    def draw_loads(self, canvas: Canvas, world: int) -> None:
+    def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw what lies on the robots."""
 
     def close(self) -> None:
