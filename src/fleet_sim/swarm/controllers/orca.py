@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import positions
@@ -58,7 +58,7 @@ class OrcaController(Configured, Controller):
         own_x, own_y = np.cos(headings), np.sin(headings)
         positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
         x, y = positions[:, 0] + lead * own_x, positions[:, 1] + lead * own_y
-        discs = Discs(
+        discs = MovingDiscs(
             x,
             y,
             velocities[:, 0] - lead * turns * own_y,
