@@ -23,7 +23,7 @@ from fleet_sim_msgs.msg import Cause
 
 
 @dataclass
-class Goal:
+class AcceptedGoal:
     """One accepted goal. `action` is what does it, once it was handed to the robot."""
 
     server: SimulatedActionServer
@@ -41,8 +41,8 @@ class Goals:
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
-        self._open: dict[bytes, Goal] = {}
-        self._running: dict[int, Goal] = {}
+        self._open: dict[bytes, AcceptedGoal] = {}
+        self._running: dict[int, AcceptedGoal] = {}
         self._ending: Event | None = None
         bridge.sim.events.on("action_completed", self._on_completed)
 
@@ -50,7 +50,7 @@ class Goals:
 
     def accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
         """Hand an accepted goal to its robot, in phase 1 of the next step."""
-        goal = Goal(server, handle, robot)
+        goal = AcceptedGoal(server, handle, robot)
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
@@ -71,11 +71,11 @@ class Goals:
             self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         self._tell_when_ended()
 
-    def _finish(self, goal: Goal, outcome: Outcome) -> None:
+    def _finish(self, goal: AcceptedGoal, outcome: Outcome) -> None:
         if self._open.get(_key(goal.handle)) is goal:
             goal.server.finish(goal.handle, partial(self._end, goal, outcome))
 
-    def _end(self, goal: Goal, outcome: Outcome, handle: Any) -> Any:
+    def _end(self, goal: AcceptedGoal, outcome: Outcome, handle: Any) -> Any:
         """Set the goal's final state and return its result."""
         if self._open.pop(_key(handle), None) is not None:
             if outcome.success:
@@ -118,7 +118,7 @@ class Goals:
             told = Progress(str(progress["phase"]), pose, left, share, action.get_duration(), progress)
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
-    def _start(self, sim: Any, goal: Goal) -> None:
+    def _start(self, sim: Any, goal: AcceptedGoal) -> None:
         try:
             action = goal.server.kind.build(goal.handle.request, self._place)
         except FleetSimError as error:
@@ -132,7 +132,7 @@ class Goals:
         goal.action = action
         self._running[id(action)] = goal
 
-    def _cancel(self, goal: Goal) -> None:
+    def _cancel(self, goal: AcceptedGoal) -> None:
         if goal.action is not None and not goal.action.is_complete():
             goal.action.cancel(causes.CANCEL_REASON)
         self.end_unannounced()
@@ -142,13 +142,13 @@ class Goals:
         if goal is not None:
             self._ended(goal)
 
-    def _ended(self, goal: Goal) -> None:
+    def _ended(self, goal: AcceptedGoal) -> None:
         assert goal.action is not None
         del self._running[id(goal.action)]
         cause, text = causes.cause_of_action(goal.action)
         self._post(goal, Outcome(cause, text, goal.action.get_duration(), goal.action))
 
-    def _post(self, goal: Goal, outcome: Outcome) -> None:
+    def _post(self, goal: AcceptedGoal, outcome: Outcome) -> None:
         self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
 
     def _place(self, stamped: PoseStamped) -> Pose:
