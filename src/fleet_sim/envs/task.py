@@ -48,7 +48,7 @@ class TaskParams(Checked):
 ParamsT = TypeVar("ParamsT", bound=TaskParams)
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step brought each robot, all (W, R): reward, success in this step, and whether its episode has ended."""
 
     rewards: Floats
@@ -87,7 +87,7 @@ class ArenaTask(Generic[ParamsT]):
         """Begin `world` anew, drawing from `rng` only."""
         raise NotImplementedError
 
-    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+    def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Say what the step just made brought: `progress` (W, R) in m towards the goals, who touches something."""
         raise NotImplementedError
 
@@ -97,7 +97,7 @@ class ArenaTask(Generic[ParamsT]):
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
-    def step(self, actions: Floats) -> Outcome:
+    def step(self, actions: Floats) -> StepOutcome:
         """Drive with `actions` (W, R, 2) in [-1, 1]: speed and turning speed; return what that brought."""
         params, arena = self.params, self.arena
         wanted = np.clip(actions, -1.0, 1.0)

@@ -15,7 +15,7 @@ from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT, scatter_points
 from fleet_sim.envs.drawing import ArenaCanvas
-from fleet_sim.envs.task import ArenaTask, Outcome, TaskParams
+from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 from fleet_sim.settings import setting
 
 CRATE = 0.12
@@ -88,7 +88,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
             self._order(world, robot)
         self.measure()
 
-    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+    def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Reward progress, crates fetched and delivered, and every step; beginning to touch costs."""
         params = self.params
         rewards = params.progress_reward * progress + params.step_reward
@@ -106,7 +106,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
                 self._take(world, robot)
         if arrived.any():
             self.measure()
-        return Outcome(np.where(self.arena.active, rewards, 0.0), delivered, np.zeros(self.shape, np.bool_))
+        return StepOutcome(np.where(self.arena.active, rewards, 0.0), delivered, np.zeros(self.shape, np.bool_))
 
     def extra(self) -> Floats:
         """Return whether each robot carries a crate, (W, R, 1)."""
