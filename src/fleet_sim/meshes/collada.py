@@ -32,7 +32,7 @@ _COUNT = re.compile(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\""
 _CLOSED = re.compile(rb"</(\w+:)?COLLADA\s*>")
 
 
-class _Source(NamedTuple):
+class _ColladaSource(NamedTuple):
     """One input of triangles: where in a corner's indices its own is, and what it indexes."""
 
     offset: int
@@ -127,7 +127,7 @@ class _Document:
             if len(corners):
                 yield self._part(self._sources(group), corners, material, frame)
 
-    def _part(self, sources: dict[str, _Source], corners: Ints, material: Material, frame: Floats) -> Part:
+    def _part(self, sources: dict[str, _ColladaSource], corners: Ints, material: Material, frame: Floats) -> Part:
         def column(name: str) -> Floats | None:
             source = sources.get(name)
             return None if source is None else source.values[corners[:, source.offset]]
@@ -146,8 +146,8 @@ class _Document:
             normals = units(normals[:, :3] @ np.linalg.inv(turn))
         return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
-    def _sources(self, group: Element) -> dict[str, _Source]:
-        sources: dict[str, _Source] = {}
+    def _sources(self, group: Element) -> dict[str, _ColladaSource]:
+        sources: dict[str, _ColladaSource] = {}
         for given in group.iterfind("input"):
             offset = int(given.get("offset", "0"))
             target = self._target(given, "source")
@@ -156,7 +156,7 @@ class _Document:
                 semantic = each.get("semantic", "")
                 name = "VERTEX" if semantic == "POSITION" else semantic
                 # Of several sets of coordinates the first one counts.
-                sources.setdefault(name, _Source(offset, self._values(self._target(each, "source"))))
+                sources.setdefault(name, _ColladaSource(offset, self._values(self._target(each, "source"))))
         return sources
 
     def _values(self, source: Element) -> Floats:
