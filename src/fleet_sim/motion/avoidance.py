@@ -64,7 +64,7 @@ def avoiding_velocities(
     Two that both yield do not touch for `horizon` s if both take what is returned. `pairs` (first, second) are the rows
     that may meet, each pair once, sorted; each row heeds its `max_neighbours` nearest. Who does not yield keeps its
     velocity in the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be
-    touched in `obstacle_horizon` s (None: `horizon`), whatever the neighbours. MovingDiscs that overlap part at once; without
+    touched in `obstacle_horizon` s (None: `horizon`), whatever the neighbours. Discs that overlap part at once; without
     `push_apart` they only come no nearer.
     """
     count = len(discs.x)
@@ -135,7 +135,7 @@ _Edges = tuple[Floats, Floats, Floats, Floats]
 def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, dt: float | None) -> _Edges:
     """Return the edges (x, y, along_x, along_y) of what each owner may do about each other: (M,) each.
 
-    MovingDiscs that overlap are to part within `dt`; with None they are taken as small as they need to be not to overlap.
+    Discs that overlap are to part within `dt`; with None they are taken as small as they need to be not to overlap.
     """
     x, y = discs.x.take(other) - discs.x.take(owner), discs.y.take(other) - discs.y.take(owner)
     vx, vy = discs.vx.take(owner) - discs.vx.take(other), discs.vy.take(owner) - discs.vy.take(other)
