@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Print the schema; return 0."""
     # Loaded here: the schema of worlds lists all parts there are.
-    from fleet_sim.swarm.schema import world_schema
+    from fleet_sim.swarm.world_schema import world_schema
 
     print(json.dumps(world_schema() if args.world else scenario_schema(), indent=2))
     return 0

@@ -8,9 +8,8 @@ from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import registry
-from fleet_sim.swarm.config import RectangularWorldConfig
-from fleet_sim.swarm.world import World_from_config, simulation_params
+from fleet_sim.swarm.world import WORLDS, World_from_config, simulation_params
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 IMPLIED = ("timestep", "seed", "collision_margin")
 """What a world asks of its simulation."""
@@ -37,7 +36,7 @@ class SwarmSection(Section[MultiRobotSimulationCore]):
         if not isinstance(entry, dict):
             message = f"must be a mapping with the settings of a world, got {entry!r}"
             raise ConfigError(message, source=source, path="swarm")
-        cls, settings = registry.split("world", {"type": "RectangularWorld", **entry})
+        cls, settings = WORLDS.split({"type": "RectangularWorld", **entry})
         params = simulation_params(read(cls.config_class, settings, source=source, path="swarm"))
         return {name: getattr(params, name) for name in IMPLIED}
 
