@@ -44,7 +44,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "simulation"]),
+    (CHAIN, ["facade", "simulation", "plugins"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),
