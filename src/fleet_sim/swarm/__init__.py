@@ -1,8 +1,8 @@
 """Swarm worlds: a population with controllers and sensors, objects, spawners, metrics and subscribers.
 
-Read `state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write derives
-from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is loaded when
-first used.
+Read `swarm_state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write
+derives from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is
+loaded when first used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fleet_sim.exports import lazy
 _HOMES = {
     "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
     "agents": "Controller Group Sensor SwarmAgent",
-    "config": "RectangularWorldConfig WorldConfig",
+    "world_config": "RectangularWorldConfig WorldConfig",
     "crowd": "Crowd",
     "metric": "AbstractMetric Metric",
     "registry": (
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agents import Group as Group
     from fleet_sim.swarm.agents import Sensor as Sensor
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
-    from fleet_sim.swarm.config import RectangularWorldConfig as RectangularWorldConfig
-    from fleet_sim.swarm.config import WorldConfig as WorldConfig
     from fleet_sim.swarm.crowd import Crowd as Crowd
     from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.metric import Metric as Metric
@@ -56,5 +54,7 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import World_from_config as World_from_config
+    from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+    from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 else:
     __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
