@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (
         CHAIN,
         [
+            "exports",
             "errors",
             "arrays",
             "registry",
@@ -43,7 +44,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "runner", "simulation"]),
+    (CHAIN, ["facade", "simulation"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),

@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.swarm.regions import edges, inside_polygon
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
 
 ROUNDS = 4
 """Pushing two apart may push one into a third: so often they are looked at again in one step."""
@@ -116,7 +116,7 @@ def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bo
 
 
 def _near_pairs(bodies: Bodies) -> Pairs:
-    """Return the places of pairs of bodies that may come to overlap in this step, and of which one may move."""
+    """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move."""
     if len(bodies.rows) <= FEW:
         first, second = np.triu_indices(len(bodies.rows), 1)
         wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
@@ -174,7 +174,7 @@ def _push_from_polygon(bodies: Bodies, polygon: Floats) -> tuple[Floats, Bools]:
 
 
 def _from_border(points: Floats, polygon: Floats) -> tuple[Floats, Floats]:
-    """Return the vectors (N, 2) to `points` from the nearest place on a polygon's border, and their lengths (N,)."""
+    """Return the vectors (N, 2) to `points` from the nearest point on a polygon's border, and their lengths (N,)."""
     best, away = np.full(len(points), np.inf), np.zeros_like(points)
     for x1, y1, x2, y2 in edges(polygon).tolist():
         side_x, side_y = x2 - x1, y2 - y1

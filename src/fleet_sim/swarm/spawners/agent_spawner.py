@@ -17,22 +17,22 @@ Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | No
 MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
-"""How often places are drawn again where they overlap."""
+"""How often positions are drawn again where they overlap."""
 MANY = 1000
-"""So many places drawn at random reach to the ends of what they are drawn from."""
+"""So many positions drawn at random reach to the ends of what they are drawn from."""
 
 
 class AgentSpawner(Spawner):
-    """Spawns `n` agents alike, at places its subclass chooses in `places`.
+    """Spawns `n` agents alike, at positions its subclass chooses in `choose_positions`.
 
     `agent` is what they are, as in a configuration. `mode` "oneshot" spawns once, after `delay` s; "repeat" again every
     `interval` s, `times` times (None: for ever). `facing` is a heading in rad, a point to look at, "towards" or "away"
-    from the middle of the places, or "random"; None takes the agent's own angle. With `avoid_overlap` nobody is put
+    from the middle of the positions, or "random"; None takes the agent's own angle. With `avoid_overlap` nobody is put
     where another one is. Draws come from the world's seed, or from `seed`.
     """
 
     chosen_freely = True
-    """Whether places are drawn at random, so that others can be drawn where there is no room."""
+    """Whether positions are drawn at random, so that others can be drawn where there is no room."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class AgentSpawner(Spawner):
 
     @property
     def middle(self) -> Floats:
-        """The middle (2,) of the places, for "towards" and "away"."""
+        """The middle (2,) of the positions, for "towards" and "away"."""
         raise NotImplementedError
 
-    def places(self, count: int) -> Floats:
-        """Return `count` places (count, 2)."""
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2)."""
         raise NotImplementedError
 
     def step(self) -> None:
@@ -90,33 +90,33 @@ class AgentSpawner(Spawner):
 
     def spawn(self) -> None:
         """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them."""
-        places = self._free_places() if self.avoid_overlap else self.places(self.n)
-        self.world.spawn_many(self.recipe, places, self._headings(places))
+        positions = self._free_positions() if self.avoid_overlap else self.choose_positions(self.n)
+        self.world.spawn_many(self.recipe, positions, self._headings(positions))
 
     # ---- which way they look -----------------------------------------------------------------------------------------
 
-    def _headings(self, places: Floats) -> Floats:
+    def _headings(self, positions: Floats) -> Floats:
         facing = self.facing
         if facing == "random":
-            return self.rng.uniform(-np.pi, np.pi, len(places))
+            return self.rng.uniform(-np.pi, np.pi, len(positions))
         if facing is None or isinstance(facing, float):
-            return np.full(len(places), self.recipe.config.angle if facing is None else facing)
+            return np.full(len(positions), self.recipe.config.angle if facing is None else facing)
         target = self.middle if isinstance(facing, str) else np.array(facing)
-        x, y = (target - places).T
+        x, y = (target - positions).T
         headings: Floats = np.arctan2(-y, -x) if facing == "away" else np.arctan2(y, x)
         return headings
 
     # ---- room --------------------------------------------------------------------------------------------------------
 
-    def _free_places(self) -> Floats:
-        """Return places where a disc of the agent's radius overlaps neither another one nor those there already."""
+    def _free_positions(self) -> Floats:
+        """Return positions where a disc of the agent's radius overlaps neither another one nor those there already."""
         world, radius = self.world, self.recipe.config.disc
         rows = world.collidable_rows
         known = world.columns.position[rows, :2]
         radii = world.swarm.agent_radius[rows]
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
-            drawn = np.concatenate((chosen, self.places(self.n - len(chosen))))
+            drawn = np.concatenate((chosen, self.choose_positions(self.n - len(chosen))))
             if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
                 # Comparing all with all would take minutes, and for larger numbers all memory.
                 break
@@ -129,10 +129,10 @@ class AgentSpawner(Spawner):
         )
 
 
-def _is_too_full(places: Floats, radius: float) -> bool:
-    """Return whether discs at `places` have more area than the box around them: no other places there will do."""
-    lower, upper = places.min(axis=0) - radius, places.max(axis=0) + radius
-    return bool(len(places) * np.pi * radius * radius > np.prod(upper - lower))
+def _is_too_full(positions: Floats, radius: float) -> bool:
+    """Return whether discs at `positions` have more area than the box around them: no other positions there will do."""
+    lower, upper = positions.min(axis=0) - radius, positions.max(axis=0) + radius
+    return bool(len(positions) * np.pi * radius * radius > np.prod(upper - lower))
 
 
 def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> Any:

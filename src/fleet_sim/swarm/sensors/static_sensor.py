@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Ints
 from fleet_sim.swarm.agents import Group, Sensor
-from fleet_sim.swarm.sensors.binary import whole
+from fleet_sim.swarm.sensors.binary_sensor import whole
 
 
 class StaticSensor(Sensor):

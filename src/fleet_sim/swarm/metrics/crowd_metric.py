@@ -10,7 +10,7 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import StateError
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
 
 
 class CrowdMetric(Metric):
@@ -70,12 +70,12 @@ class Ledger:
 
         Values of who was not there are 0.
         """
-        place = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
+        index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
         before = np.zeros_like(values)
         known_mask = np.zeros(len(ids), bool)
         if len(self.ids):
-            known_mask = self.ids[place] == ids
-            before[known_mask] = self.values[place[known_mask]]
+            known_mask = self.ids[index] == ids
+            before[known_mask] = self.values[index[known_mask]]
         order = np.argsort(ids)
         self.ids, self.values = ids[order], values[order]
         return known_mask, before

@@ -15,10 +15,10 @@ from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm.agent_config import Team
-from fleet_sim.swarm.body import SwarmBody, rows_of
-from fleet_sim.swarm.config import RectangularWorldConfig
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.regions import Goal, edges, rectangle
+from fleet_sim.swarm.swarm_body import SwarmBody, rows_of
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 Found = TypeVar("Found")
 

@@ -39,7 +39,7 @@ def draw_world(world: SwarmWorld, canvas: Canvas) -> None:
         member.draw(canvas)
 
 
-class Frame:
+class Viewport:
     """How a world fits in a picture: `scale` pixels per metre, the world's lower left corner in the lower left.
 
     `center` is the point of the world in the middle of the picture.
@@ -65,17 +65,17 @@ class Frame:
 class PictureCanvas:
     """A canvas of pixels."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, viewport: Viewport) -> None:
         """Raises MissingDependencyError where Pillow is not installed."""
         require_pillow()
         from PIL import Image, ImageDraw
 
-        self._frame = frame
-        self._image = Image.new("RGB", (frame.width * SMOOTH, frame.height * SMOOTH))
+        self._viewport = viewport
+        self._image = Image.new("RGB", (viewport.width * SMOOTH, viewport.height * SMOOTH))
         self._pen: Any = ImageDraw.Draw(self._image)
 
     def _at(self, points: Floats) -> list[tuple[float, float]]:
-        return [(x, y) for x, y in (self._frame.pixels(points) * SMOOTH).tolist()]
+        return [(x, y) for x, y in (self._viewport.pixels(points) * SMOOTH).tolist()]
 
     def clear(self, color: Color) -> None:
         """Begin anew, with everything in one color."""
@@ -92,7 +92,7 @@ class PictureCanvas:
     def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle."""
         ((x, y),) = self._at(centre[None])
-        size = radius * self._frame.scale * SMOOTH
+        size = radius * self._viewport.scale * SMOOTH
         if size < 2.0 * SMOOTH:
             size, fill = 2.0 * SMOOTH, fill or outline
         self._pen.ellipse((x - size, y - size, x + size, y + size), fill=fill, outline=outline, width=SMOOTH)
@@ -124,7 +124,7 @@ def picture(world: SwarmWorld, width: int = 500, height: int | None = None) -> P
     if width < 16:
         raise InvalidValueError(f"width: a picture has 16 pixels or more, got {width!r}")
     tall = round(width * world.config.size[1] / world.config.size[0]) if height is None else height
-    canvas = PictureCanvas(Frame(world, width, max(tall, 16)))
+    canvas = PictureCanvas(Viewport(world, width, max(tall, 16)))
     world.draw(canvas)
     return canvas
 

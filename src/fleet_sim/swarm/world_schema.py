@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.settings import json_schema, object_schema
-from fleet_sim.swarm import registry
-from fleet_sim.swarm.config import RectangularWorldConfig
+from fleet_sim.swarm.parts import parameters_of
+from fleet_sim.swarm.registry import known_types
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 TITLE = "A fleet_sim swarm world"
 SECTIONS = {
@@ -36,7 +37,7 @@ def world_schema() -> dict[str, Any]:
 
 def _part_schema(kind: str) -> dict[str, Any]:
     """Return the schema of a part: its name, or a mapping with its type and its parameters."""
-    known = registry.known_types(kind)
+    known = known_types(kind)
     rules = [
         {
             "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
@@ -62,7 +63,7 @@ def _agent_schema(cls: type[Any]) -> dict[str, Any]:
 
 
 def _constructor_schema(kind: str, cls: type[Any]) -> dict[str, Any]:
-    names = list(registry.parameters_of(cls).values())[_GIVEN.get(kind, 0) :]
+    names = list(parameters_of(cls).values())[_GIVEN.get(kind, 0) :]
     properties: dict[str, Any] = {"type": True, **{parameter.name: {} for parameter in names}}
     if "agent" in properties:
         properties["agent"] = {"$ref": "#/$defs/agent"}

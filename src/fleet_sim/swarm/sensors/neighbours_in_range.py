@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.neighbours import counts, near_in_crowd
-from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.swarm.sensors.binary_sensor import distance as as_distance
 
 _WHAT = "NeighboursInRangeSensor"
 _ARC = 24
