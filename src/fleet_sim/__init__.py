@@ -135,6 +135,7 @@ if TYPE_CHECKING:
     from fleet_sim.errors import StaleHandleError as StaleHandleError
     from fleet_sim.errors import StateError as StateError
     from fleet_sim.errors import UnknownNameError as UnknownNameError
+    from fleet_sim.facade.pacing import RunReport as RunReport
     from fleet_sim.geometry import Path as Path
     from fleet_sim.geometry import Pose as Pose
     from fleet_sim.kinematics.params import IKParams as IKParams
@@ -166,7 +167,6 @@ if TYPE_CHECKING:
     from fleet_sim.motion.controllers import register_controller as register_controller
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
-    from fleet_sim.runner import RunReport as RunReport
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

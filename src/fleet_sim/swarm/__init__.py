@@ -28,23 +28,19 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.agents import DetectionRegion as DetectionRegion
-    from fleet_sim.swarm.agents import DiffDriveAgent as DiffDriveAgent
-    from fleet_sim.swarm.agents import MazeAgent as MazeAgent
-    from fleet_sim.swarm.agents import StaticAgent as StaticAgent
-    from fleet_sim.swarm.agents import StaticObject as StaticObject
+    from fleet_sim.swarm.agent_types import DetectionRegion as DetectionRegion
+    from fleet_sim.swarm.agent_types import DiffDriveAgent as DiffDriveAgent
+    from fleet_sim.swarm.agent_types import MazeAgent as MazeAgent
+    from fleet_sim.swarm.agent_types import StaticAgent as StaticAgent
+    from fleet_sim.swarm.agent_types import StaticObject as StaticObject
+    from fleet_sim.swarm.agent_types import UnicycleAgent as UnicycleAgent
+    from fleet_sim.swarm.agents import Controller as Controller
+    from fleet_sim.swarm.agents import Group as Group
+    from fleet_sim.swarm.agents import Sensor as Sensor
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
-    from fleet_sim.swarm.agents import UnicycleAgent as UnicycleAgent
-    from fleet_sim.swarm.base import AbstractMetric as AbstractMetric
-    from fleet_sim.swarm.base import Controller as Controller
-    from fleet_sim.swarm.base import Metric as Metric
-    from fleet_sim.swarm.base import Sensor as Sensor
-    from fleet_sim.swarm.base import Spawner as Spawner
-    from fleet_sim.swarm.base import Subscriber as Subscriber
-    from fleet_sim.swarm.config import RectangularWorldConfig as RectangularWorldConfig
-    from fleet_sim.swarm.config import WorldConfig as WorldConfig
-    from fleet_sim.swarm.groups import Crowd as Crowd
-    from fleet_sim.swarm.groups import Group as Group
+    from fleet_sim.swarm.crowd import Crowd as Crowd
+    from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
+    from fleet_sim.swarm.metric import Metric as Metric
     from fleet_sim.swarm.registry import register_agent_type as register_agent_type
     from fleet_sim.swarm.registry import register_controller_type as register_controller_type
     from fleet_sim.swarm.registry import register_dictlike_type as register_dictlike_type
@@ -54,7 +50,11 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.registry import register_world_type as register_world_type
     from fleet_sim.swarm.spawners import AgentSpawner as AgentSpawner
     from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
+    from fleet_sim.swarm.swarm_world import Spawner as Spawner
+    from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import World_from_config as World_from_config
+    from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+    from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 else:
     __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
