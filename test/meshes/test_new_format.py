@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.meshes.formats import FORMATS, MeshFormat
+from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.mesh import Mesh, Part
+from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.models import load_robot_model
 
 BOX = """1 -1 -1  -1 1 -1  -1 -1 1  1 1 1  -1 -1 -1  1 1 -1  1 -1 1  -1 1 1
