@@ -43,7 +43,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "runner", "simulation"]),
+    (CHAIN, ["facade", "simulation"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),

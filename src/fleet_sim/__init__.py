@@ -55,7 +55,7 @@ _HOMES = {
     "motion.law": "MotionLaw",
     "motion.laws": "register_motion_law",
     "config.params": "SimulationParams",
-    "runner": "RunReport",
+    "facade.pacing": "RunReport",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
