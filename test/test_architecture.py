@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (
         CHAIN,
         [
+            "exports",
             "errors",
             "arrays",
             "registry",
@@ -40,7 +41,7 @@ LAYERS: list[tuple[str, list[str]]] = [
         ],
     ),
     (GROUP, ["core"]),
-    (CHAIN, ["models", "kinematics"]),
+    (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["facade", "simulation"]),

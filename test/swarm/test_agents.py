@@ -163,7 +163,7 @@ def test_a_type_of_the_users_own() -> None:
         registry.register_dictlike_type("agents", "x", Slow)
 
 
-@pytest.mark.parametrize("kind", sorted(registry.HOMES))
+@pytest.mark.parametrize("kind", sorted(registry.KINDS))
 def test_every_name_in_the_registry_is_a_documented_class(kind: str) -> None:
     known = registry.known_types(kind)
     assert known or kind in ("controller", "sensor", "metric")

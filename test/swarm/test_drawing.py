@@ -18,8 +18,8 @@ from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.drawing import picture
 from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.pictures import picture
 from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder, recorder_for
 from fleet_sim.swarm.tables import MetricTable

@@ -56,7 +56,7 @@ def execute(args: argparse.Namespace) -> int:
     config = world_config(args.config, args.set, args.seed)
     # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.swarm import simulate
-    from fleet_sim.swarm.drawing import check_picture_path, save_picture
+    from fleet_sim.swarm.pictures import check_picture_path, save_picture
     from fleet_sim.swarm.world import World_from_config
 
     if args.picture:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fleet_sim.arrays import Floats
@@ -11,6 +9,7 @@ from fleet_sim.swarm import unicycle
 from fleet_sim.swarm.agent_config import DiffDriveConfig, MobileConfig, RegionConfig, StaticConfig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import Region
 from fleet_sim.swarm.traces import trace_of
 
@@ -76,7 +75,7 @@ class DetectionRegion(SwarmAgent):
         return [agent for agent in inside if isinstance(agent, SwarmAgent) and config.target_name in (None, agent.name)]
 
 
-BUILT_IN: dict[str, type[Any]] = {
+BUILT_IN: dict[str, type[SwarmAgent]] = {
     "MazeAgent": MazeAgent,
     "UnicycleAgent": MazeAgent,
     "unicycle": MazeAgent,
@@ -88,3 +87,5 @@ BUILT_IN: dict[str, type[Any]] = {
     "DetectionRegion": DetectionRegion,
     "region": DetectionRegion,
 }
+
+AGENT_TYPES = PartRegistry("agent", SwarmAgent, BUILT_IN)

@@ -15,10 +15,10 @@ from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.body import SwarmBody
 from fleet_sim.swarm.canvas import Canvas, contrast
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_body import SwarmBody
+from fleet_sim.swarm.swarm_state import SwarmState
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
@@ -51,7 +51,7 @@ class SwarmAgent(SwarmBody):
 
     def alone(self) -> Group:
         """Return a group of this agent alone."""
-        return self.group.only(self.group.place_of(self._require_alive()))
+        return self.group.only(self.group.number_of(self._require_alive()))
 
     @classmethod
     def twists(cls, config: Any, actions: Floats) -> Floats:
@@ -101,7 +101,7 @@ class Group(Crowd):
         self.readings: dict[int, AnyArray] = {}
         self.state: dict[str, AnyArray] = {}
         self._defaults: dict[str, Any] = {}
-        self._places: dict[int, int] | None = None
+        self._numbers: dict[int, int] | None = None
 
     @property
     def rng(self) -> np.random.Generator:
@@ -122,19 +122,19 @@ class Group(Crowd):
         return self
 
     @property
-    def places(self) -> Ints:
-        """The place of each agent in the whole group (N,)."""
+    def numbers(self) -> Ints:
+        """The number of each agent in the whole group, from 0 (N,)."""
         return np.arange(len(self))
 
-    def only(self, place: int) -> Group:
-        """Return a group of the agent at `place` alone."""
-        return SoloGroup(self, place)
+    def only(self, number: int) -> Group:
+        """Return a group of the agent with this `number` alone."""
+        return SoloGroup(self, number)
 
-    def place_of(self, row: int) -> int:
-        """Return the place of the agent with `row` in this group."""
-        if self._places is None:
-            self._places = {member: place for place, member in enumerate(self.rows.tolist())}
-        return self._places[row]
+    def number_of(self, row: int) -> int:
+        """Return the number of the agent with `row` in this group."""
+        if self._numbers is None:
+            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
+        return self._numbers[row]
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
@@ -146,23 +146,23 @@ class Group(Crowd):
         """Take in new agents, after those that are there."""
         count = len(agents)
         self.agents += agents
-        self._places = None
+        self._numbers = None
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
         for name, values in self.state.items():
             more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
             self.state[name] = np.concatenate((values, more))
-        for place, sensor in enumerate(self.sensors):
+        for index, sensor in enumerate(self.sensors):
             blank = sensor.blank(count)
-            self.readings[place] = _joined(self.readings[place], blank) if place in self.readings else blank
+            self.readings[index] = _joined(self.readings[index], blank) if index in self.readings else blank
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
         """Go back to these members, with what they remembered; the arrays are copied."""
-        self._places = None
+        self._numbers = None
         self.rows, self.agents = rows.copy(), list(agents)
         self.state = {name: values.copy() for name, values in state.items()}
-        self.readings = {place: values.copy() for place, values in readings.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Group:
         """A group stays itself in a copy of what refers to it."""
@@ -170,21 +170,21 @@ class Group(Crowd):
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
-        self._places = None
+        self._numbers = None
         self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
         self.rows = self.rows[mask]
         self.state = {name: values[mask] for name, values in self.state.items()}
-        self.readings = {place: values[mask] for place, values in self.readings.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
 
 
 class SoloGroup(Group):
     """One agent of a group; its arrays are slices of the group's."""
 
-    def __init__(self, group: Group, place: int) -> None:
-        Crowd.__init__(self, group.columns, group.swarm, group.rows[place : place + 1])
+    def __init__(self, group: Group, number: int) -> None:
+        Crowd.__init__(self, group.columns, group.swarm, group.rows[number : number + 1])
         self._group = group
-        self._place = place
-        self._slice = slice(place, place + 1)
+        self._number = number
+        self._slice = slice(number, number + 1)
         self.world, self.index, self.kind, self.config = group.world, group.index, group.kind, group.config
         self.controller, self.sensors = group.controller, group.sensors
         self.agents = group.agents[self._slice]
@@ -201,13 +201,13 @@ class SoloGroup(Group):
         return self._group
 
     @property
-    def places(self) -> Ints:
-        return np.array([self._place])
+    def numbers(self) -> Ints:
+        return np.array([self._number])
 
-    def only(self, place: int) -> Group:
+    def only(self, number: int) -> Group:
         return self
 
-    def place_of(self, row: int) -> int:
+    def number_of(self, row: int) -> int:
         return 0
 
     def note(self, index: int, values: AnyArray) -> None:
@@ -340,7 +340,7 @@ class SensorView:
     def current_state(self) -> Any:
         """The last reading of this agent."""
         group = self.agent.group
-        return group.readings[self._index][group.place_of(self.agent.row)]
+        return group.readings[self._index][group.number_of(self.agent.row)]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sensor, name)

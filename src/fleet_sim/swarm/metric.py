@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
 """How many values a metric remembers where it is not told."""

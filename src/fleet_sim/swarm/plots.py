@@ -7,7 +7,7 @@ from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.drawing import check_path
+from fleet_sim.swarm.pictures import check_path
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")

@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.drawing import picture, require_pillow
+from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 COLORS = 64

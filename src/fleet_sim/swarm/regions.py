@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.canvas import Canvas, Color
+from fleet_sim.swarm.parts import PartRegistry
 
 GOAL_COLOR: Color = (40, 160, 70)
 
@@ -83,7 +84,7 @@ class CylinderGoal(Goal):
         super().__init__(center=position, radius=radius, name=name, color=color)
 
 
-BUILT_IN: dict[str, type[Any]] = {
+BUILT_IN: dict[str, type[Goal]] = {
     "Goal": Goal,
     "goal": Goal,
     "AreaGoal": AreaGoal,
@@ -91,6 +92,8 @@ BUILT_IN: dict[str, type[Any]] = {
     "CylinderGoal": CylinderGoal,
     "circle": CylinderGoal,
 }
+
+GOALS = PartRegistry("goal", Goal, BUILT_IN)
 
 
 def as_polygon(points: Any, what: str) -> Floats:

@@ -8,9 +8,9 @@ from typing import Any
 
 from fleet_sim.errors import StateError
 from fleet_sim.registry import Fit, Registry
-from fleet_sim.swarm.config import WorldConfig
 from fleet_sim.swarm.player import Player, Window
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
+from fleet_sim.swarm.world_config import WorldConfig
 
 WindowMaker = Callable[[RectangularWorld], Window]
 """What opens a window for a world, such as a class of windows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,14 +17,19 @@ from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm import registry
 from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
+from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SensorView, SwarmAgent
+from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.sensors import SENSORS
+from fleet_sim.swarm.swarm_state import SwarmState
+
+Made = TypeVar("Made", bound=Component)
 
 WALL_THICKNESS = 0.02
 LEAST_HEIGHT = 0.05
@@ -49,9 +54,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
 
     Raises ConfigError, UnknownNameError or InvalidValueError for what is not known or not allowed.
     """
-    cls, params = registry.split("agent", spec)
-    if not issubclass(cls, SwarmAgent):
-        raise InvalidValueError(f"agent: {cls.__name__} does not derive from SwarmAgent")
+    cls, params = AGENT_TYPES.split(spec)
     config = read(cls.config_class, params)
     _check_components(config)
     return cls, config
@@ -60,10 +63,10 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
 def _check_components(config: AgentConfig) -> None:
     """Refuse what is not known before anything is spawned."""
     if config.controller is not None:
-        registry.check("controller", config.controller, Controller).works_on_arrays()
+        CONTROLLERS.check(config.controller).works_on_arrays()
     for index, spec in enumerate(config.sensors):
         try:
-            registry.check("sensor", spec, Sensor).works_on_arrays()
+            SENSORS.check(spec).works_on_arrays()
         except FleetSimError as error:
             raise ConfigError.of(error).within(f"sensors[{index}]") from error
 
@@ -161,8 +164,8 @@ def _limit(value: float | None) -> float:
 class Equipment(NamedTuple):
     """The controller and the sensors of one agent."""
 
-    controller: Any
-    sensors: list[Any]
+    controller: Controller | None
+    sensors: list[Sensor]
 
 
 def _equip(recipe: Recipe, count: int) -> list[Equipment]:
@@ -175,22 +178,21 @@ def _equip(recipe: Recipe, count: int) -> list[Equipment]:
     for _ in range(count):
         controller = None
         if config.controller is not None:
-            controller = _component("controller", config.controller, Controller, "controller", known.controller)
-        shared = known.sensors or [None] * len(config.sensors)
+            controller = _component(CONTROLLERS, config.controller, "controller", known.controller)
+        shared: Sequence[Sensor | None] = known.sensors or [None] * len(config.sensors)
         sensors = [
-            _component("sensor", spec, Sensor, f"sensors[{index}]", shared[index])
-            for index, spec in enumerate(config.sensors)
+            _component(SENSORS, spec, f"sensors[{index}]", shared[index]) for index, spec in enumerate(config.sensors)
         ]
         made.append(Equipment(controller, sensors))
         known = Equipment(known.controller or controller, known.sensors or sensors)
     return made
 
 
-def _component(kind: str, spec: Any, base: type[Component], slot: str, known: Component | None) -> Any:
+def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made | None) -> Made:
     """Return the group's component where it works on arrays, else a new one; one given as an object is copied."""
     if known is not None and known.works_on_arrays():
         return known
-    made = registry.make(kind, spec, base)
+    made = kinds.make(spec)
     if made is spec:
         made = copy.deepcopy(made)
     made.slot = slot
@@ -236,5 +238,5 @@ def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
         # Outside of the line, so that its face is where agents stop: to the right of its direction.
         aside = 0.5 * WALL_THICKNESS / length
         centre = (0.5 * (x1 + x2) + aside * (y2 - y1), 0.5 * (y1 + y2) - aside * (x2 - x1), half[2])
-        turn = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
-        spawn_many(world.columns, SimObject, params, np.array([centre]), turn, [f"{prefix}_{index}"])
+        orientation = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
+        spawn_many(world.columns, SimObject, params, np.array([centre]), orientation, [f"{prefix}_{index}"])

@@ -18,7 +18,7 @@ from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm.agents import Group, SwarmAgent
-from fleet_sim.swarm.collisions import keep_apart
+from fleet_sim.swarm.separation import keep_apart
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.traces import follow_traces
 
@@ -175,7 +175,7 @@ class Stepper:
     def _run_metrics(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        follow_traces(world)
+        follow_traces(world.groups, world.steps)
         for metric in world.metrics:
             if metric.world is None:
                 metric.attach_world(world)
@@ -219,6 +219,6 @@ def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
     delay = getattr(group.config, "delay", 0)
     if delay:
         waiting = group.column("action queue", (delay, 2))
-        place = steps % delay
-        actions, waiting[:, place] = waiting[:, place].copy(), actions
+        slot = steps % delay
+        actions, waiting[:, slot] = waiting[:, slot].copy(), actions
     return actions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.settings.expressions import Expression
-from fleet_sim.swarm.config import StopCondition
 from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_config import StopCondition
 
 
 class Condition:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -28,7 +29,7 @@ class WorldSubscriber(Subscriber):
             self.func(world)
 
 
-BUILT_IN: dict[str, type[Any]] = {
+BUILT_IN: dict[str, type[Subscriber]] = {
     "WorldSubscriber": WorldSubscriber,
     "World2Gif": GifRecorder,
     "gif": GifRecorder,
@@ -36,3 +37,5 @@ BUILT_IN: dict[str, type[Any]] = {
     "table": MetricTable,
     "plot": MetricPlot,
 }
+
+SUBSCRIBERS = PartRegistry("subscriber", Subscriber, BUILT_IN)

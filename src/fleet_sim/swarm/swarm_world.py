@@ -14,16 +14,17 @@ import numpy as np
 from fleet_sim.arrays import Rows, as_floats
 from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import registry, spawning
+from fleet_sim.swarm import spawning
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.config import RectangularWorldConfig
 from fleet_sim.swarm.crowd import NO_GROUP
 from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.regions import edges
 from fleet_sim.swarm.spawning import Recipe
-from fleet_sim.swarm.state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
 class Spawner:
@@ -91,7 +92,7 @@ class SwarmWorld(SwarmState):
         """Return the agent or object in `row`."""
         index = int(self.swarm.group[row])
         group = self.groups[index]
-        return group.agents[group.place_of(row)]
+        return group.agents[group.number_of(row)]
 
     def agent_named(self, name: str) -> SwarmAgent:
         """Return the agent or object of that name; raises UnknownNameError with the closest one."""
@@ -162,7 +163,7 @@ class SwarmWorld(SwarmState):
 
         Raises InvalidValueError, also where its name is taken, and UnknownNameError.
         """
-        metric: Metric = registry.make("metric", spec, Metric)
+        metric = METRICS.make(spec)
         if any(known.name == metric.name for known in self.metrics):
             raise InvalidValueError(f"there are two metrics named {metric.name!r}; give one of them another name")
         metric.attach_world(self)

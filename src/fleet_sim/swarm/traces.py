@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.agents import Group, SwarmAgent
 
 COLUMN = "trace"
 
 
-def follow_traces(world: SwarmWorld) -> None:
-    """Note where agents are at the end of a step."""
-    for group in world.groups:
+def follow_traces(groups: Iterable[Group], steps: int) -> None:
+    """Note where the agents of `groups` are at the end of a step, after so many others."""
+    for group in groups:
         length = getattr(group.config, "trace_length", 0)
         if length and len(group):
             # A ring: the oldest position is overwritten.
             positions = group.column(COLUMN, (length, 2), default=np.nan)
-            positions[:, world.steps % length] = group.positions
+            positions[:, steps % length] = group.positions
 
 
 def trace_of(agent: SwarmAgent) -> Floats | None:
@@ -26,7 +27,7 @@ def trace_of(agent: SwarmAgent) -> Floats | None:
     positions = agent.group.state.get(COLUMN)
     if positions is None:
         return None
-    own = positions[agent.group.place_of(agent.row)]
+    own = positions[agent.group.number_of(agent.row)]
     own = np.roll(own, -(agent.world.steps % len(own)), axis=0)
     trace: Floats = own[~np.isnan(own[:, 0])]
     return trace

@@ -17,16 +17,18 @@ from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError, FleetSimError, StateError
 from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import registry
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
-from fleet_sim.swarm.drawing import draw_world
-from fleet_sim.swarm.memory import SwarmMemory
-from fleet_sim.swarm.regions import Goal
+from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.pictures import draw_world
+from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
-from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
+from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.world_memory import SwarmMemory
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
@@ -82,11 +84,11 @@ class RectangularWorld(SwarmWorld):
     def _fill(self, step_spawners: bool) -> None:
         config = self.config
         for key, entry in _each("goals", config.goals):
-            self.goals.append(_at(key, registry.make, "goal", entry, Goal))
+            self.goals.append(_at(key, GOALS.make, entry))
         for key, entry in _each("agents", config.agents):
             _at(key, self.spawn, entry)
         for key, entry in _each("spawners", config.spawners):
-            self.spawners.append(_at(key, registry.make, "spawner", entry, Spawner, self))
+            self.spawners.append(_at(key, SPAWNERS.make, entry, self))
         for key, entry in _each("objects", config.objects):
             _at(key, self.add_object, entry)
         for key, entry in _each("metrics", config.metrics):
@@ -97,7 +99,7 @@ class RectangularWorld(SwarmWorld):
             self._stepper.drop_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)
-            self.subscribers.append(entry if function else _at(key, registry.make, "subscriber", entry, Subscriber))
+            self.subscribers.append(entry if function else _at(key, SUBSCRIBERS.make, entry))
         for condition in self._conditions:
             _at("stop_at", condition.check)
 
@@ -183,9 +185,7 @@ def World_from_config(
     if isinstance(config, WorldConfig):
         return RectangularWorld(config, sim)
     with naming(source):
-        cls, params = registry.split("world", {"type": "RectangularWorld", **config})
-        if not issubclass(cls, RectangularWorld):
-            raise ConfigError(f"{cls.__name__} does not derive from RectangularWorld", path="type")
+        cls, params = WORLDS.split({"type": "RectangularWorld", **config})
         world = cls(params, sim)
     world.source = source
     return world
@@ -217,7 +217,7 @@ def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
         timestep=config.time_step,
         seed=secrets.randbits(32) if config.seed is None else config.seed,
         target_rtf=0.0,
-        # Agents are kept apart by `collisions.py`, which notes who touched something; nobody asks for more by itself.
+        # Agents are kept apart by `separation.py`, which notes who touched something; nobody asks for more by itself.
         collision_check_frequency=0.0,
         collision_margin=COLLISION_MARGIN,
         monitor=False,
@@ -237,4 +237,6 @@ def _at(key: str, function: Any, *args: Any) -> Any:
         raise ConfigError.of(error).within(key) from error
 
 
-BUILT_IN: dict[str, type[Any]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
+BUILT_IN: dict[str, type[RectangularWorld]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
+
+WORLDS = PartRegistry("world", RectangularWorld, BUILT_IN)

@@ -11,7 +11,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.errors import StateError
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.drawing import Frame
+from fleet_sim.swarm.pictures import Viewport
 from fleet_sim.swarm.player import HELP, Event
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -40,13 +40,13 @@ class SwarmWindow:
         self._root.title(title)
         self._world = world
         width, height = (world.size / world.size.max() * SIZE).round().astype(int).tolist()
-        self._frame = Frame(world, max(width, 200), max(height, 200))
+        self._viewport = Viewport(world, max(width, 200), max(height, 200))
         self._surface: Any = tkinter.Canvas(
-            self._root, width=self._frame.width, height=self._frame.height, highlightthickness=0
+            self._root, width=self._viewport.width, height=self._viewport.height, highlightthickness=0
         )
         self._surface.pack(fill="both", expand=True)
         tkinter.Label(self._root, text="\n".join(HELP), justify="left", fg="#666666", font=("TkDefaultFont", 8)).pack()
-        self._canvas = TkCanvas(self._surface, self._frame)
+        self._canvas = TkCanvas(self._surface, self._viewport)
         self._events: list[Event] = []
         self._releases: dict[str, str] = {}
         self._dragged_from: tuple[int, int] | None = None
@@ -106,8 +106,8 @@ class SwarmWindow:
         if pending is not None:
             self._root.after_cancel(pending)
         if key in ("kp_0", "kp_insert", "0"):
-            self._frame = Frame(self._world, self._frame.width, self._frame.height)
-            self._canvas.frame = self._frame
+            self._viewport = Viewport(self._world, self._viewport.width, self._viewport.height)
+            self._canvas.viewport = self._viewport
         self._world.press_key(key)
         self._events.append(Event("key", key))
 
@@ -129,37 +129,37 @@ class SwarmWindow:
             return
         x, y = self._dragged_from
         if abs(event.x - x) + abs(event.y - y) > DRAG:
-            self._frame.center = self._frame.center - np.array([event.x - x, y - event.y]) / self._frame.scale
+            self._viewport.center = self._viewport.center - np.array([event.x - x, y - event.y]) / self._viewport.scale
             self._dragged_from = (event.x, event.y)
             self._moved = True
 
     def _release(self, event: Any) -> None:
         if not self._moved:
-            x, y = self._frame.point(event.x, event.y).tolist()
+            x, y = self._viewport.point(event.x, event.y).tolist()
             self._events.append(Event("click", point=(x, y)))
         self._moved, self._dragged_from = False, None
 
     def _zoom(self, event: Any, closer: bool) -> None:
         """Zoom about the mouse: what is under it stays there."""
-        before = self._frame.point(event.x, event.y)
-        self._frame.scale *= ZOOM if closer else 1.0 / ZOOM
-        self._frame.center = self._frame.center + before - self._frame.point(event.x, event.y)
+        before = self._viewport.point(event.x, event.y)
+        self._viewport.scale *= ZOOM if closer else 1.0 / ZOOM
+        self._viewport.center = self._viewport.center + before - self._viewport.point(event.x, event.y)
 
     def _resize(self, event: Any) -> None:
-        share = min(event.width / self._frame.width, event.height / self._frame.height)
-        self._frame.scale *= share
-        self._frame.width, self._frame.height = event.width, event.height
+        share = min(event.width / self._viewport.width, event.height / self._viewport.height)
+        self._viewport.scale *= share
+        self._viewport.width, self._viewport.height = event.width, event.height
 
 
 class TkCanvas:
     """A canvas in a window."""
 
-    def __init__(self, surface: Any, frame: Frame) -> None:
+    def __init__(self, surface: Any, viewport: Viewport) -> None:
         self._surface = surface
-        self.frame = frame
+        self.viewport = viewport
 
     def _at(self, points: Floats) -> list[float]:
-        flat: list[float] = self.frame.pixels(points).ravel().tolist()
+        flat: list[float] = self.viewport.pixels(points).ravel().tolist()
         return flat
 
     def clear(self, color: Color) -> None:
@@ -174,7 +174,7 @@ class TkCanvas:
     def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle."""
         x, y = self._at(centre[None])
-        size = max(radius * self.frame.scale, 2.0)
+        size = max(radius * self.viewport.scale, 2.0)
         self._surface.create_oval(x - size, y - size, x + size, y + size, fill=_hex(fill), outline=_hex(outline))
 
     def line(self, points: Floats, color: Color) -> None:

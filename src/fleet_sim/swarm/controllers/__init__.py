@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet_sim.swarm.agents import Controller
 from fleet_sim.swarm.controllers.binary import BinaryController as BinaryController
 from fleet_sim.swarm.controllers.boids import BoidsController as BoidsController
 from fleet_sim.swarm.controllers.cyclic_pursuit import CyclicPursuitController as CyclicPursuitController
@@ -12,6 +13,7 @@ from fleet_sim.swarm.controllers.multibit_binary import MultibitBinaryController
 from fleet_sim.swarm.controllers.orca import OrcaController as OrcaController
 from fleet_sim.swarm.controllers.static import StaticController as StaticController
 from fleet_sim.swarm.controllers.waypoint_pid import WaypointPIDController as WaypointPIDController
-from fleet_sim.swarm.registry import built_in_names
+from fleet_sim.swarm.parts import PartRegistry, built_in_names
 
-BUILT_IN = built_in_names(globals(), suffix="Controller")
+BUILT_IN: dict[str, type[Controller]] = built_in_names(globals(), suffix="Controller")
+CONTROLLERS = PartRegistry("controller", Controller, BUILT_IN)

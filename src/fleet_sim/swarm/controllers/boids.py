@@ -93,9 +93,9 @@ class BoidsController(Controller):
     ) -> tuple[Floats, Floats]:
         """Return the weighted sum (x, y), each (N,), of the three wishes."""
         count = len(positions)
-        places, velocities = crowd.positions, crowd.velocities
-        x = places[:, 0].take(other) - positions[:, 0].take(owner)
-        y = places[:, 1].take(other) - positions[:, 1].take(owner)
+        others, velocities = crowd.positions, crowd.velocities
+        x = others[:, 0].take(other) - positions[:, 0].take(owner)
+        y = others[:, 1].take(other) - positions[:, 1].take(owner)
         number = counts(owner, count)
         many = np.maximum(number, 1)
         distances = np.sqrt(x * x + y * y)

@@ -56,5 +56,5 @@ class CyclicPursuitController(Controller):
                 ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
             chased[ring] = ids[np.roll(ring, -1)]
         order = np.argsort(ids)
-        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.places])]]
+        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.numbers])]]
         return targets

@@ -50,9 +50,9 @@ class FollowController(Controller):
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         columns = group.columns
-        places = group.places
-        ahead = group.whole.rows[places - 1]
-        first_mask = places == 0
+        numbers = group.numbers
+        ahead = group.whole.rows[numbers - 1]
+        first_mask = numbers == 0
         if self.leader is not None:
             ahead[first_mask] = columns.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics.aggregation import Aggregation as Aggregation
 from fleet_sim.swarm.metrics.algebraic_connectivity import AlgebraicConnectivity as AlgebraicConnectivity
 from fleet_sim.swarm.metrics.angular_momentum import AngularMomentum as AngularMomentum
@@ -24,6 +25,7 @@ from fleet_sim.swarm.metrics.radial_variance import RadialVariance as RadialVari
 from fleet_sim.swarm.metrics.scatter import Scatter as Scatter
 from fleet_sim.swarm.metrics.throughput import Throughput as Throughput
 from fleet_sim.swarm.metrics.total_collisions import TotalCollisions as TotalCollisions
-from fleet_sim.swarm.registry import built_in_names
+from fleet_sim.swarm.parts import PartRegistry, built_in_names
 
-BUILT_IN = built_in_names(globals(), short={InteragentDispersion: "dispersion"})
+BUILT_IN: dict[str, type[Metric]] = built_in_names(globals(), short={InteragentDispersion: "dispersion"})
+METRICS = PartRegistry("metric", Metric, BUILT_IN)

@@ -8,7 +8,7 @@ from fleet_sim.arrays import Floats, as_float
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metric import HISTORY_SIZE
 from fleet_sim.swarm.metrics.aggregation import components
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.neighbours import pairs_within
 
 

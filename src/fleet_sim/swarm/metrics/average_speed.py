@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 
 
 def average_speed(velocities: Floats) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet_sim.arrays import Bools
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metric import HISTORY_SIZE
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
 
 
 def collisions_begun(touching: Bools, touching_before: Bools) -> int:

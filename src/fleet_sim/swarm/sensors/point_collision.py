@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float
 from fleet_sim.swarm.agents import Group
-from fleet_sim.swarm.sensors.binary import BinarySensor
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit
 
 _WHAT = "PointCollisionSensor"

@@ -10,7 +10,7 @@ from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.regions import Region
-from fleet_sim.swarm.sensors.binary import whole
+from fleet_sim.swarm.sensors.binary_sensor import whole
 
 _WHAT = "RegionalSensor"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fleet_sim.swarm.registry import built_in_names
-from fleet_sim.swarm.spawners.base import AgentSpawner as AgentSpawner
+from fleet_sim.swarm.parts import PartRegistry, built_in_names
+from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner as AgentSpawner
 from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner as CsvAgentSpawner
 from fleet_sim.swarm.spawners.fixed import FixedAgentSpawner as FixedAgentSpawner
 from fleet_sim.swarm.spawners.fixed import GridAgentSpawner as GridAgentSpawner
@@ -11,5 +11,9 @@ from fleet_sim.swarm.spawners.fixed import PointAgentSpawner as PointAgentSpawne
 from fleet_sim.swarm.spawners.spread import DonutAgentSpawner as DonutAgentSpawner
 from fleet_sim.swarm.spawners.spread import UniformAgentSpawner as UniformAgentSpawner
 from fleet_sim.swarm.spawners.spread import UniformCircleAgentSpawner as UniformCircleAgentSpawner
+from fleet_sim.swarm.swarm_world import Spawner
 
-BUILT_IN = built_in_names(globals(), suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"})
+BUILT_IN: dict[str, type[Spawner]] = built_in_names(
+    globals(), suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"}
+)
+SPAWNERS = PartRegistry("spawner", Spawner, BUILT_IN)
