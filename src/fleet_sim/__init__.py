@@ -14,12 +14,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "actions": (
         "Action Drop DropAction DropPhase JointAction JointTrajectoryAction MoveAction MoveTo Pick PickAction "
-        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction parse_action_goal register_action"
+        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
+        "register_action"
     ),
     "core.checkpoint": "Checkpoint",
+    "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
     "core.commands": (
-        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetJoints SetPoses "
-        "SetVelocity Stop"
+        "Attach CancelActions Call Clear Command CommandAck ExecuteAction FollowPath Navigate Remove Reset "
+        "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
     ),
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
