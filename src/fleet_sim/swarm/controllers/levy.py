@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.groups import Group
 
 _WHAT = "LevyController"
-_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 4
+_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 3
 
 
 class LevyController(Controller):
