@@ -8,7 +8,7 @@ from typing import Any
 from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.arrays import as_float
 from fleet_sim.config.modes import ActionCause, MovementDirection
-from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.agent import Agent, require_approach
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
 
@@ -17,7 +17,8 @@ class MoveAction(Action):
     """Follow `path`; COMPLETED at its last waypoint.
 
     FAILED at once, with the cause, for an empty path or an agent that cannot move. `tolerance` in m ends the action
-    that near to the last waypoint; 0 arrives exactly.
+    that near to the last waypoint; 0 arrives exactly. The robot drives to the first waypoint from wherever it is, so
+    `auto_approach` can only be True; raises InvalidValueError for anything else.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class MoveAction(Action):
     ) -> None:
         super().__init__(timeout)
         self.path = path if isinstance(path, Path) else Path(list(path))
-        self.auto_approach = auto_approach
+        require_approach(auto_approach)
         self.final_orientation_align = final_orientation_align
         self.direction = None if direction is None else MovementDirection.parse(direction)
         self.tolerance = as_float(tolerance, "tolerance in m", low=0.0)

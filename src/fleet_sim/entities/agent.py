@@ -84,8 +84,9 @@ class Agent(EndEffectorHandle):
         """Follow the waypoints of `path`, from wherever the robot is.
 
         `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
-        waypoint first, which is what `auto_approach` asks for.
+        waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
         """
+        require_approach(auto_approach)
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
@@ -378,3 +379,12 @@ def checked_path(path: Path | Sequence[Pose]) -> Path:
     if not len(waypoints):
         raise InvalidValueError("a path needs at least one waypoint, got none")
     return waypoints
+
+
+def require_approach(auto_approach: bool) -> None:
+    """Raise InvalidValueError unless a path is to begin with the way to its first waypoint, as each does."""
+    if auto_approach is not True:
+        raise InvalidValueError(
+            f"auto_approach: only True is possible, got {auto_approach!r}; a robot follows a path from wherever it is, "
+            "so it drives to the first waypoint first. To skip waypoints, pass a path without them"
+        )

@@ -18,7 +18,6 @@ from fleet_sim.motion.velocity import follow_velocities
 from fleet_sim.motion.wheels import WheelLaw
 
 VELOCITY = ControllerMode.VELOCITY.code
-IMMOBILE = 0
 MAX_LAWS = 255
 
 
