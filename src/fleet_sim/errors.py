@@ -17,14 +17,31 @@ class FleetSimError(Exception):
 class ConfigError(FleetSimError, ValueError):
     """A configuration is wrong: an unknown key, a value out of range, an unreadable file.
 
-    `source` is the file it came from (or "" for a mapping), `path` the dotted key path inside it.
+    `message` is what is wrong, `source` the file it came from (or "" for a mapping), `path` the dotted key path inside
+    it. Printed it reads "source: path: message".
     """
 
     def __init__(self, message: str, *, source: str = "", path: str = "") -> None:
+        self.message = message
         self.source = source
         self.path = path
-        where = ": ".join(part for part in (source, path) if part)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(": ".join(part for part in (source, path, message) if part))
+
+    @classmethod
+    def of(cls, error: FleetSimError) -> ConfigError:
+        """Return `error` itself if it is a ConfigError, else a ConfigError with its text and no place."""
+        return error if isinstance(error, ConfigError) else cls(str(error))
+
+    def within(self, key: str = "", *, source: str = "") -> ConfigError:
+        """Return this error as seen from further out: its path below `key`, in the file `source`.
+
+        The path of an error that names another file is a path in that file: both stay together in the message.
+        """
+        if self.source and self.source != source:
+            return ConfigError(str(self), source=source, path=key)
+        # An index continues the key it belongs to: "robots" and "[2].name" are "robots[2].name".
+        dot = "." if key and self.path and not self.path.startswith("[") else ""
+        return ConfigError(self.message, source=source, path=f"{key}{dot}{self.path}")
 
 
 class InvalidValueError(FleetSimError, ValueError):

@@ -90,7 +90,7 @@ def test_a_path_may_be_given_as_a_list(robot: Agent, finish: Finish) -> None:
 def test_a_path_without_the_way_to_it_is_refused_with_the_reason(robot: Agent, given: object) -> None:
     path = [Pose.from_xyz(1.0, 0.0, 0.0)]
     for follow in (MoveAction, robot.set_path):
-        with pytest.raises(InvalidValueError, match=r"auto_approach: only True is possible, got .* wherever it is"):
+        with pytest.raises(InvalidValueError, match=r"auto_approach: must be True, got .* wherever it is"):
             follow(path, auto_approach=given)  # type: ignore[operator]
     assert robot.goal_pose is None
 
@@ -354,7 +354,7 @@ def test_actions_from_json() -> None:
         ("wait", 5, "parameters by name"),
         ("wait", "{}", "'duration' is missing"),
         ("wait", {"durations": 1}, "Did you mean 'duration'"),
-        ("wait", {"duration": "1"}, "expected a number"),
+        ("wait", {"duration": "1"}, "duration: must be a number"),
         ("wait", {"duration": 1, "timeout": -1}, "timeout"),
         ("move", {"path": 5}, "list of poses"),
         ("move", {"path": [[0, 0]]}, "path"),

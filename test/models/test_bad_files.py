@@ -17,7 +17,7 @@ from fleet_sim import (
     SimulationParams,
     load_robot_model,
 )
-from fleet_sim.models.meshes import count_triangles
+from fleet_sim.meshes.limits import count_triangles
 
 GOOD = """<?xml version="1.0"?>
 <robot name="r">

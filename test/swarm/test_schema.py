@@ -13,8 +13,8 @@ import pytest
 
 from fleet_sim.errors import FleetSimError
 from fleet_sim.settings import load_mapping
-from fleet_sim.swarm.schema import world_schema
 from fleet_sim.swarm.world import World_from_config
+from fleet_sim.swarm.world_schema import world_schema
 
 SHIPPED = sorted((Path(__file__).parents[2] / "config" / "swarm").glob("*.yaml"))
 AGENT = {"type": "MazeAgent", "agent_radius": 0.1, "controller": {"type": "static", "output": [0, 0]}}

@@ -12,8 +12,7 @@ from fleet_sim.cli.main import main
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 WORLD: dict[str, Any] = {

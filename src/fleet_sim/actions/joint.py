@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import Until
+from fleet_sim.actions.declared import DeclaredAction, as_given
 from fleet_sim.actions.stall import Nearest
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float
+from fleet_sim.arrays import NO_ROWS, Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE, TO_POSITION
@@ -16,13 +18,14 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError
+from fleet_sim.settings import setting
 
 
-class JointAction(Action):
+@dataclass(eq=False, repr=False)
+class JointAction(DeclaredAction):
     """Move joints to targets: a list for all of them, or a mapping by name; COMPLETED when each is within tolerance.
 
-    `tolerance` in rad or m is one number, a list by joint index or a mapping by joint name. None takes the agent's
-    `joint_tolerance`, which is written back to `tolerance` when the action starts. FAILED at once, with the cause, for
+    A `tolerance` of None is replaced by the agent's when the action starts. FAILED at once, with the cause, for
     an agent without such joints, a wrong number of targets, and targets beyond a joint's limits; FAILED later where
     motors cannot get there with `max_force` (N m or N). An action that does not complete leaves its joints where they
     are. The base may drive meanwhile.
@@ -30,17 +33,19 @@ class JointAction(Action):
 
     moves_base: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        target_joint_positions: JointNumbers,
-        max_force: float = DEFAULT_FORCE,
-        tolerance: Tolerance = None,
-        timeout: float | None = None,
-    ) -> None:
-        super().__init__(timeout)
-        self.target_joint_positions = target_joint_positions
-        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
-        self.tolerance = tolerance
+    target_joint_positions: JointNumbers = setting(
+        reader=as_given, unit="rad or m", doc="A list for all joints that move, or a mapping by name or index."
+    )
+    max_force: float = setting(DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Of the motors, where there are any.")
+    tolerance: Tolerance = setting(
+        None,
+        reader=as_given,
+        unit="rad or m",
+        doc="One number, a list by joint index or a mapping by joint name; None: the agent's `joint_tolerance`.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._places: Ints = NO_ROWS
         self._targets: Floats = np.empty(0)
         self._tolerances: Floats = np.empty(0)

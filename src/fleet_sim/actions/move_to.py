@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from fleet_sim.actions.base import Action, Failure, Until
-from fleet_sim.arrays import as_float
+from fleet_sim.actions.base import Failure, Until
+from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.config.modes import ActionCause, MovementDirection
-from fleet_sim.entities.agent import Agent, require_approach
+from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
+from fleet_sim.settings import setting
 
 
-class MoveAction(Action):
+def _read_direction(value: object) -> MovementDirection | None:
+    return None if value is None else MovementDirection.parse(value)
+
+
+def _read_path(value: object) -> Path:
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise InvalidValueError(f"must be a list of poses, got {value!r}")
+    return Path(value)
+
+
+@dataclass(eq=False, repr=False)
+class MoveAction(DeclaredAction):
     """Follow `path`; COMPLETED at its last waypoint.
 
-    FAILED at once, with the cause, for an empty path or an agent that cannot move. `tolerance` in m ends the action
-    that near to the last waypoint; 0 arrives exactly. The robot drives to the first waypoint from wherever it is, so
-    `auto_approach` can only be True; raises InvalidValueError for anything else.
+    FAILED at once, with the cause, for an empty path or an agent that cannot move.
     """
 
-    def __init__(
-        self,
-        path: Path | Sequence[Pose],
-        auto_approach: bool = True,
-        final_orientation_align: bool = True,
-        direction: MovementDirection | str | None = None,
-        tolerance: float = 0.0,
-        timeout: float | None = None,
-    ) -> None:
-        super().__init__(timeout)
-        self.path = path if isinstance(path, Path) else Path(list(path))
-        require_approach(auto_approach)
-        self.final_orientation_align = final_orientation_align
-        self.direction = None if direction is None else MovementDirection.parse(direction)
-        self.tolerance = as_float(tolerance, "tolerance in m", low=0.0)
+    path: Path | Sequence[Pose] = setting(reader=_read_path, doc="The waypoints, world frame.")
+    _: KW_ONLY
+    auto_approach: bool = setting(
+        True,
+        reader=checked_approach,
+        doc="Drive to the first waypoint first: always true.",
+    )
+    final_orientation_align: bool = setting(True, doc="Turn at the end as the last waypoint is turned.")
+    direction: MovementDirection | str | None = setting(
+        None, reader=_read_direction, doc="Which end of a differential base leads; None: as the robot is configured."
+    )
+    tolerance: float = setting(0.0, low=0.0, unit="m", doc="Ends this near to the last waypoint; 0 arrives exactly.")
 
     def start(self, agent: Agent) -> Until | None:
         """Set off."""
@@ -67,27 +77,17 @@ class MoveAction(Action):
         }
 
 
+@dataclass(eq=False, repr=False)
 class MoveTo(MoveAction):
-    """Drive to `target_pose`; `tolerance` in m ends the action that near to it, 0 arrives exactly."""
+    """Drive to `target_pose`: a path of one waypoint."""
 
-    def __init__(
-        self,
-        target_pose: Pose,
-        tolerance: float = 0.0,
-        final_orientation_align: bool = True,
-        direction: MovementDirection | str | None = None,
-        timeout: float | None = None,
-    ) -> None:
-        if not isinstance(target_pose, Pose):
-            raise InvalidValueError(f"target_pose: expected a Pose, got {target_pose!r}")
-        super().__init__(
-            Path([target_pose]),
-            final_orientation_align=final_orientation_align,
-            direction=direction,
-            tolerance=tolerance,
-            timeout=timeout,
-        )
-        self.target_pose = target_pose
+    path: Path = field(init=False)
+    auto_approach: bool = field(init=False, default=True)
+    target_pose: Pose = setting(doc="Where to, world frame.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.path = Path([self.target_pose])
 
 
 def immovable(agent: Agent) -> Failure | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.declared import DeclaredAction, Numbers, read_point, read_turn
 from fleet_sim.actions.joint import JointAction
-from fleet_sim.arrays import Floats, Ints, as_float, as_floats
+from fleet_sim.arrays import Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import TOLERANCE, read_target
 from fleet_sim.errors import FleetSimError
+from fleet_sim.settings import setting
 
 UNREACHABLE = "IK target was not reachable"
 SETTLE_TIME = 1.0
@@ -22,12 +26,12 @@ SETTLE_TIME = 1.0
 log = logging.getLogger("fleet_sim.actions")
 
 
-class PoseAction(Action):
+@dataclass(eq=False, repr=False)
+class PoseAction(DeclaredAction):
     """Move the end effector to `target_position`, and turned as `target_orientation` (xyzw) if that is given.
 
-    Both are in the world frame, as it is when the action starts: the base should stay where it is. The end effector is
-    a link by index or name; None is the one that carries fingers or a tool, else the last link. COMPLETED when the
-    joints are at their targets, within the agent's `joint_tolerance`, and the end effector is within `tolerance` m of
+    Both are in the world frame, as it is when the action starts: the base should stay where it is. COMPLETED when the
+    joints are at their targets, within the agent's `joint_tolerance`, and the end effector is within `tolerance` of
     its own.
 
     FAILED at once, with the cause, for an agent without joints or without that link. What cannot be reached is
@@ -37,24 +41,17 @@ class PoseAction(Action):
 
     moves_base: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        target_position: Sequence[float] | Floats,
-        target_orientation: Sequence[float] | Floats | None = None,
-        end_effector_link: int | str | None = None,
-        max_force: float = DEFAULT_FORCE,
-        tolerance: float = TOLERANCE,
-        timeout: float | None = None,
-    ) -> None:
-        super().__init__(timeout)
-        read_target(target_position, target_orientation)
-        self.target_position: Floats = as_floats(target_position, (3,), "target_position in m")
-        self.target_orientation: Floats | None = (
-            None if target_orientation is None else as_floats(target_orientation, (4,), "target_orientation")
-        )
-        self.end_effector_link = end_effector_link
-        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
-        self.tolerance = as_float(tolerance, "tolerance in m", low=0.0)
+    target_position: Numbers = setting(reader=read_point, unit="m", doc="Of the end effector, world frame.")
+    target_orientation: Numbers | None = setting(None, reader=read_turn, doc="xyzw, world frame; None: as it comes.")
+    end_effector_link: int | str | None = setting(
+        None, doc="A link by index or name; None: the one that carries fingers or a tool, else the last."
+    )
+    max_force: float = setting(DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Of the motors, where there are any.")
+    tolerance: float = setting(TOLERANCE, low=0.0, unit="m", doc="How near the end effector has to come.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_target(self.target_position, self.target_orientation)
         self._joints: JointAction | None = None
         self._reachable = True
         self._deadline: float | None = None
@@ -87,7 +84,7 @@ class PoseAction(Action):
                 UNREACHABLE,
                 agent.world.label(agent.row),
                 found.position_errors[0],
-                self.target_position.tolist(),
+                np.asarray(self.target_position).tolist(),
             )
         joints = model.movable[found.slots - int(agent.world.robots.joint_start[agent.row])]
         targets = dict(zip(joints.tolist(), found.values.tolist(), strict=True))
@@ -111,7 +108,7 @@ class PoseAction(Action):
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration and how far (m) the end effector is from its target."""
         here = agent.get_end_effector_pose(self.end_effector_link).position
-        x, y, z = (self.target_position - here).tolist()
+        x, y, z = (np.asarray(self.target_position) - here).tolist()
         phase = "settling" if self._deadline is not None else "moving"
         return {"phase": phase, "duration": self.get_duration(), "distance_left": (x * x + y * y + z * z) ** 0.5}
 

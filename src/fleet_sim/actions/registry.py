@@ -16,19 +16,25 @@ from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
+from fleet_sim.registry import Registry, subclasses_of
 
-ACTIONS: dict[str, type[Action]] = {
-    "move": MoveAction,
-    "move_to": MoveTo,
-    "pick": Pick,
-    "drop": Drop,
-    "wait": Wait,
-    "joint": JointAction,
-    "joint_trajectory": JointTrajectoryAction,
-    "pose": PoseAction,
-}
+ACTIONS = Registry(
+    "action",
+    subclasses_of(Action),
+    group="fleet_sim.action",
+    built_in={
+        "move": MoveAction,
+        "move_to": MoveTo,
+        "pick": Pick,
+        "drop": Drop,
+        "wait": Wait,
+        "joint": JointAction,
+        "joint_trajectory": JointTrajectoryAction,
+        "pose": PoseAction,
+    },
+)
 """Every action that can be made from its name and parameters."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
@@ -36,11 +42,7 @@ _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "
 
 def register_action(name: str, cls: type[Action]) -> None:
     """Make `cls` available under `name`; raises DuplicateNameError, or InvalidValueError unless it is an Action."""
-    if not (isinstance(cls, type) and issubclass(cls, Action)):
-        raise InvalidValueError(f"action {name!r}: expected a class derived from Action, got {cls!r}")
-    if name in ACTIONS:
-        raise DuplicateNameError(f"an action named {name!r} exists already")
-    ACTIONS[name] = cls
+    ACTIONS.register(name, cls)
 
 
 def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) -> Action:
@@ -50,8 +52,6 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
     of poses, and "move" takes `target_pose` as well. Raises UnknownNameError and InvalidValueError.
     """
     cls = ACTIONS.get(action_type)
-    if cls is None:
-        raise unknown_name("action", action_type, ACTIONS)
     try:
         params = json.loads(action_params or "{}") if isinstance(action_params, str) else dict(action_params)
     except json.JSONDecodeError as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.registry import parse_action_goal
-from fleet_sim.arrays import Bytes, Ints, Rows
+from fleet_sim.arrays import Bools, Bytes, Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
@@ -24,11 +24,12 @@ _IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 
 
 class ActionColumns(ColumnTable):
-    """What the running action of each agent waits for."""
+    """Who has actions, and what the running one waits for."""
 
     waiting: Bytes = column(
         np.uint8, writer="ActionScheduler", doc="0 no action, 2 something else, or sum of 1 its arrival, 4 its joints"
     )
+    busy: Bools = column(bool, writer="ActionScheduler", doc="an action runs or is queued")
 
 
 class ActionScheduler:
@@ -51,7 +52,6 @@ class ActionScheduler:
         self.user_defined = False
         """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
         self._acting: int | None = None
-        world.actions = self
         world.on_remove.append(self._forget)
 
     # ---- ActionBook --------------------------------------------------------------------------------------------------
@@ -62,6 +62,7 @@ class ActionScheduler:
         self._queues.setdefault(row, deque()).append(action)
         self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
         action._on_cancel = self._canceller(row, action)
+        self._columns.busy[row] = True
         if row not in self._running:
             self._woken.add(row)
 
@@ -93,6 +94,7 @@ class ActionScheduler:
         queued = self._queues.pop(row, ())
         for action in queued:
             self._end(row, action, reason, ActionCause.PREEMPTED)
+        self._note(row)
         return bool(queued)
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
@@ -105,7 +107,12 @@ class ActionScheduler:
         actions += self._queues.pop(row, ())
         for action in actions:
             self._end(row, action, reason, cause)
+        self._note(row)
         return bool(actions)
+
+    def busy(self, rows: Rows) -> Rows:
+        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
+        return rows[self._columns.busy[rows]]
 
     def current(self, row: int) -> Action | None:
         """Return the running action, or None."""
@@ -121,6 +128,7 @@ class ActionScheduler:
         if not running and queue is not None:
             queue.remove(action)
         self._end(row, action, reason, cause)
+        self._note(row)
         if running:
             drive.stop(self._world, np.array([row]))
             self._woken.add(row)
@@ -130,6 +138,9 @@ class ActionScheduler:
         action._end(ActionStatus.CANCELLED, reason, cause)
         if started:
             self._finish(row, action)
+
+    def _note(self, row: int) -> None:
+        self._columns.busy[row] = self.queued(row) > 0
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
@@ -240,6 +251,7 @@ class ActionScheduler:
         self._running.pop(row, None)
         self._polled.discard(row)
         self._columns.waiting[row] = _IDLE
+        self._note(row)
         self._world.guard.call("action stop", action.stop, self._world.handles[row])
         self._announce("action_completed", row, action=action, status=action.status)
 

@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
-from fleet_sim.actions.arm import ArmMove
+from fleet_sim.actions.arm import ArmMove, ArmSettings
 from fleet_sim.actions.base import Action, Failure, Until
+from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.move_to import immovable
-from fleet_sim.arrays import Floats, Ints, as_float
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
+from fleet_sim.settings import setting
 from fleet_sim.tools import calculate_offset_pose
 
 
-class TransferAction(Action):
+@dataclass(eq=False, repr=False)
+class TransferAction(ArmSettings, DeclaredAction):
     """Approach, move in, reach out, act, retreat. A subclass says where the place is and what to do there.
 
     `phase` is one of `phases`: initial, approaching, moving in, acting, retreating.
     """
 
-    phases: tuple[Any, Any, Any, Any, Any]
+    phases: ClassVar[tuple[Any, Any, Any, Any, Any]]
 
-    def __init__(
-        self,
-        *,
-        use_approach: bool,
-        approach_pose: Pose | None,
-        approach_offset: float,
-        place_offset: float,
-        move_skip_threshold: float,
-        arm: ArmMove,
-        timeout: float | None,
-    ) -> None:
-        super().__init__(timeout)
-        if approach_pose is not None and not isinstance(approach_pose, Pose):
-            raise InvalidValueError(f"approach_pose: expected a Pose, got {approach_pose!r}")
-        self.use_approach = use_approach
-        self.approach_pose = approach_pose
-        self.approach_offset = as_float(approach_offset, "approach_offset in m", low=0.0)
-        self.place_offset = as_float(place_offset, "offset in m", low=0.0)
-        self.move_skip_threshold = as_float(move_skip_threshold, "move_skip_threshold in m", low=0.0)
-        self.arm = arm
+    _: KW_ONLY
+    use_approach: bool = setting(
+        True, doc="Drive there and back; False: the base stays, for arms with a fixed base or robots that are there."
+    )
+    approach_pose: Pose | None = setting(
+        None, doc="Where to begin to move in and to retreat to; None: `approach_offset` before the place, facing it."
+    )
+    approach_offset: float = setting(1.0, low=0.0, unit="m", doc="From the place to the approach pose.")
+    move_skip_threshold: float = setting(0.05, low=0.0, unit="m", doc="Shorter ways are not driven.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.arm = ArmMove.of(self)
         self.phase: Any = self.phases[0]
         self._arm_action: Action | None = None
         self._away: Pose | None = None
         self._near: Pose | None = None
 
     # ---- to override -------------------------------------------------------------------------------------------------
+
+    @property
+    def place_offset(self) -> float:
+        """How far from the place the robot stops, in m."""
+        raise NotImplementedError
 
     def prepare(self, agent: Agent) -> Failure | None:
         """Find out what to handle; return why that is impossible, or None."""

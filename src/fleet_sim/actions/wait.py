@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from fleet_sim.actions.base import Action, Until
-from fleet_sim.arrays import as_float
+from dataclasses import dataclass
+
+from fleet_sim.actions.base import Until
+from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.entities.agent import Agent
+from fleet_sim.settings import setting
 
 
-class WaitAction(Action):
-    """Wait for `duration` s of simulation time, to the tick: 1 s at a step of 0.1 s takes 10 steps.
+@dataclass(eq=False, repr=False)
+class WaitAction(DeclaredAction):
+    """Wait for `duration` s of simulation time, to the tick: 1 s at a step of 0.1 s takes 10 steps."""
 
-    `action_type` is a label of the user's own, such as "charging".
-    """
+    duration: float = setting(low=0.0, unit="s", doc="How long, in simulation time.")
+    action_type: str = setting("idle", doc='A label of the user\'s own, such as "charging".')
 
-    def __init__(self, duration: float, action_type: str = "idle", timeout: float | None = None) -> None:
-        super().__init__(timeout)
-        self.duration = as_float(duration, "duration in s", low=0.0)
-        self.action_type = action_type
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._executed = 0
 
     def start(self, agent: Agent) -> Until | None:

@@ -12,7 +12,7 @@ from fleet_sim.config.scenario import SECTIONS
 from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
-from fleet_sim.swarm.config import RectangularWorldConfig
+from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
 def add(commands: Any) -> None:
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Print the schema; return 0."""
     # Loaded here: the schema of worlds lists all parts there are.
-    from fleet_sim.swarm.schema import world_schema
+    from fleet_sim.swarm.world_schema import world_schema
 
     print(json.dumps(world_schema() if args.world else scenario_schema(), indent=2))
     return 0

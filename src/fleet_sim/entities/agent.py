@@ -19,7 +19,7 @@ from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Path, Pose
 
 
@@ -86,7 +86,7 @@ class Agent(EndEffectorHandle):
         `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
         waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
         """
-        require_approach(auto_approach)
+        checked_approach(auto_approach, "auto_approach: ")
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
@@ -233,18 +233,16 @@ class Agent(EndEffectorHandle):
     @property
     def motion_mode(self) -> MotionMode | str:
         """How the base moves: the name of its motion law."""
-        name = self._world.law_names[self._world.motion.law[self.row]]
+        name = self._world.laws.names()[self._world.motion.law[self.row]]
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
         """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
-        names = self._world.law_names
-        if str(mode) not in names[1:]:
-            raise unknown_name("motion mode", str(mode), names[1:])
+        law = self._world.laws.index(str(mode))
         self.require_mobile()
         if self.is_moving:
             return False
-        self._world.motion.law[self.row] = names.index(str(mode))
+        self._world.motion.law[self.row] = law
         return True
 
     @property
@@ -381,10 +379,11 @@ def checked_path(path: Path | Sequence[Pose]) -> Path:
     return waypoints
 
 
-def require_approach(auto_approach: bool) -> None:
-    """Raise InvalidValueError unless a path is to begin with the way to its first waypoint, as each does."""
-    if auto_approach is not True:
+def checked_approach(value: object, what: str = "") -> bool:
+    """Return True; raises InvalidValueError for anything else: each path begins with the way to its first waypoint."""
+    if value is not True:
         raise InvalidValueError(
-            f"auto_approach: only True is possible, got {auto_approach!r}; a robot follows a path from wherever it is, "
-            "so it drives to the first waypoint first. To skip waypoints, pass a path without them"
+            f"{what}must be True, got {value!r}: a robot follows a path from wherever it is, so it drives to the first "
+            "waypoint first. To skip waypoints, pass a path without them"
         )
+    return True

@@ -67,7 +67,7 @@ class AgentManager(BaseManager[Agent]):
             agent.require_mobile()
         world = self.world
         rows = np.array([agent.row for agent, _ in chosen])
-        for row in rows.tolist():
+        for row in world.actions.busy(rows).tolist():
             world.actions.cancel_base(row, "a new goal was set")
         positions, orientations = pose_arrays([goal for _, goal in chosen])
         drive.start_paths(world, rows, np.ones(len(rows), np.int64), positions, orientations)

@@ -98,10 +98,8 @@ def spawn_entries(
             _add_actions(world, handles[-(entry.grid.count if entry.grid else 1) :], getattr(entry, "actions", ()))
         except FleetSimError as error:
             remove(world, np.array([handle.row for handle in handles], np.int64))
-            inner = error.path if isinstance(error, ConfigError) else ""
-            at = f"{where}.{inner}" if inner else where
-            text = str(error).removeprefix(f"{inner}: ")
-            raise ConfigError(f"{entry.name}: {text}", source=source, path=at) from error
+            located = ConfigError.of(error).within(where, source=source)
+            raise ConfigError(f"{entry.name}: {located.message}", source=source, path=located.path) from error
     return handles
 
 
@@ -113,7 +111,7 @@ def _add_actions(world: World, handles: Sequence[SimObject], actions: Sequence[M
             try:
                 world.actions.add(handle.row, world.actions.parse(action["type"], params))
             except FleetSimError as error:
-                raise ConfigError(str(error), path=f"actions[{index}]") from error
+                raise ConfigError.of(error).within(f"actions[{index}]") from error
 
 
 def read_entries(entries: object, cls: type[SimObject], *, source: str, path: str) -> list[tuple[Any, Any]]:

@@ -22,7 +22,7 @@ from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+    from fleet_sim.swarm.agents import Group
 
 try:
     from pettingzoo import ParallelEnv

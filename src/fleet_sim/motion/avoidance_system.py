@@ -11,6 +11,7 @@ from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
@@ -194,7 +195,7 @@ def _scene(world: World, movers: Bools) -> _Scene:
 
 def _sideways(world: World, rows: Rows) -> Bools:
     """Return which rows move by the law that goes any way (N,)."""
-    omni = world.law_names.index(MotionMode.OMNIDIRECTIONAL.value)
+    omni = motion_law_index(MotionMode.OMNIDIRECTIONAL.value)
     return np.asarray(world.motion.law[rows] == omni)
 
 

@@ -28,7 +28,8 @@ class GoalPoseTopic(Interface):
         self._topic.follow(roster)
 
     def receive(self) -> None:
-        for name, message in self._topic.take():
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
             apply(self.bridge, f"{name}/goal_pose", partial(self._command, name, message))
 
     def _command(self, name: str, message: PoseStamped) -> Command:
@@ -48,7 +49,8 @@ class PathTopic(Interface):
         self._topic.follow(roster)
 
     def receive(self) -> None:
-        for name, message in self._topic.take():
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
             apply(self.bridge, f"{name}/path", partial(self._command, name, message))
 
     def _command(self, name: str, message: Path) -> Command:

@@ -35,7 +35,8 @@ class JointCommandsTopic(Interface):
 
     def receive(self) -> None:
         alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
-        for name, message in self._topic.take():
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
             are_positions = len(message.position) > 0
             values = list(message.position if are_positions else message.velocity)
             if not values or (len(message.name) and len(message.name) != len(values)):
@@ -73,7 +74,8 @@ class JointTrajectoryTopic(Interface):
         self._topic.follow(with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
-        for name, message in self._topic.take():
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
             apply(self.bridge, f"{name}/joint_trajectory", partial(self._command, name, message))
 
     def _command(self, name: str, message: JointTrajectory) -> Command:

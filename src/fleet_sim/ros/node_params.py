@@ -122,7 +122,7 @@ class NodeParameters:
         try:
             owner(**{name.removeprefix(RATE_PREFIX): value})
         except ConfigError as error:
-            raise ConfigError(str(error).removeprefix(f"{error.path}: "), path=name) from error
+            raise ConfigError(error.message, path=name) from error
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         changes: dict[str, float] = {}

@@ -92,6 +92,11 @@ class SensorSystem:
         row = NO_ROW if owner is None else owner.row
         return self._mount([row], [owner], [plan])[0]
 
+    def labelled(self, label: str) -> Sensor:
+        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
+        owner, _, name = label.rpartition("/")
+        return self.named(self._world.row_named(owner) if owner else NO_ROW, name)
+
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
         return self._mount([NO_ROW], [None], plan_sensors(specs, source=source))

@@ -6,12 +6,13 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 
 from fleet_sim.settings.fields import Setting, setting
 from fleet_sim.settings.files import load_mapping, parse_value, set_key
-from fleet_sim.settings.reader import Checked, read, read_list
+from fleet_sim.settings.reader import Checked, check_fields, read, read_list
 from fleet_sim.settings.schema import json_schema, object_schema
 
 __all__ = [
     "Checked",
     "Setting",
+    "check_fields",
     "json_schema",
     "load_mapping",
     "object_schema",

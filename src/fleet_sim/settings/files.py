@@ -97,7 +97,7 @@ def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
     except RecursionError as error:
         raise ConfigError("is nested too deep", source=source) from error
     except ConfigError as error:
-        raise ConfigError(str(error), source=source) from error
+        raise error.within(source=source) from error
 
 
 def _fail_missing(file: Path) -> NoReturn:

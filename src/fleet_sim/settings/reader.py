@@ -48,15 +48,27 @@ def read_list(cls: type[T], data: object, *, source: str = "", path: str = "") -
     return items
 
 
+def check_fields(settings: object) -> None:
+    """Check the fields of a dataclass object in place, and put them into their types; raises ConfigError."""
+    cls = type(settings)
+    defaults = _checked_defaults(cls)
+    for name, field in fields_of(cls).items():
+        value = getattr(settings, name)
+        given, checked = defaults.get(name, (MISSING, None))
+        # Most fields keep their default, which is checked once per class.
+        result = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
+        if result is not value:
+            # Frozen classes can be set this way only.
+            object.__setattr__(settings, name, result)
+
+
 class Checked:
     """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
 
     def __post_init__(self) -> None:
         """Check the fields of a frozen class; those of another were checked when they were assigned."""
         if type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            for name, field in fields_of(type(self)).items():
-                value = convert(field.hint, getattr(self, name), field.rules, Where(path=name))
-                object.__setattr__(self, name, value)
+            check_fields(self)
 
     def __setattr__(self, name: str, value: object) -> None:
         cls = type(self)
@@ -109,9 +121,7 @@ def _read(cls: type[T], data: object, where: Where) -> T:
     try:
         return cls(**values)
     except ConfigError as error:
-        inner = where.key(error.path) if error.path else where
-        message = str(error).removeprefix(f"{error.path}: ")
-        raise ConfigError(message, source=inner.source, path=inner.path) from error
+        raise error.within(where.path, source=where.source) from error
     except InvalidValueError as error:
         raise ConfigError(str(error), source=where.source, path=where.path) from error
 

@@ -6,14 +6,10 @@ the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.random import normals, purpose_key, uniforms
 from fleet_sim.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Group
 
 
 class AgentDraws:

@@ -7,8 +7,7 @@ from typing import Any
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import registry
-from fleet_sim.swarm.world import World_from_config, simulation_params
+from fleet_sim.swarm.world import WORLDS, World_from_config, simulation_params
 
 IMPLIED = ("timestep", "seed", "collision_margin")
 """What a world asks of its simulation."""
@@ -18,7 +17,7 @@ def implied_settings(entry: Any, *, source: str = "") -> dict[str, Any]:
     """Return the settings of the simulation that a world asks for; raises ConfigError where it is not right."""
     if not isinstance(entry, dict):
         raise ConfigError(f"must be a mapping with the settings of a world, got {entry!r}", source=source, path="swarm")
-    cls, settings = registry.split("world", {"type": "RectangularWorld", **entry})
+    cls, settings = WORLDS.split({"type": "RectangularWorld", **entry})
     params = simulation_params(read(cls.config_class, settings, source=source, path="swarm"))
     return {name: getattr(params, name) for name in IMPLIED}
 
@@ -28,5 +27,4 @@ def open_section(sim: MultiRobotSimulationCore, entry: Any, *, source: str = "")
     try:
         World_from_config(entry, sim).setup()
     except ConfigError as error:
-        path = f"swarm.{error.path}" if error.path else "swarm"
-        raise ConfigError(str(error).removeprefix(f"{error.path}: "), source=source, path=path) from error
+        raise error.within("swarm", source=source) from error

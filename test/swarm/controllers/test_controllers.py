@@ -10,11 +10,10 @@ from swarm_world import make_world
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import FleetSimError
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController
 from fleet_sim.swarm.controllers.levy import numerator_width
 from fleet_sim.swarm.controllers.pid import PID
-from fleet_sim.swarm.groups import Group
 from fleet_sim.swarm.metrics import BUILT_IN as METRICS
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
 from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "BoidsController"
 
@@ -96,9 +93,9 @@ class BoidsController(Controller):
     ) -> tuple[Floats, Floats]:
         """Return the weighted sum (x, y), each (N,), of the three wishes."""
         count = len(positions)
-        places, velocities = crowd.positions, crowd.velocities
-        x = places[:, 0].take(other) - positions[:, 0].take(owner)
-        y = places[:, 1].take(other) - positions[:, 1].take(owner)
+        others, velocities = crowd.positions, crowd.velocities
+        x = others[:, 0].take(other) - positions[:, 0].take(owner)
+        y = others[:, 1].take(other) - positions[:, 1].take(owner)
         number = counts(owner, count)
         many = np.maximum(number, 1)
         distances = np.sqrt(x * x + y * y)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.errors import unknown_name
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.base import Controller
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
 
 _WHAT = "CyclicPursuitController"
 ORDERS = ("around", "spawned")
@@ -61,5 +56,5 @@ class CyclicPursuitController(Controller):
                 ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
             chased[ring] = ids[np.roll(ring, -1)]
         order = np.argsort(ids)
-        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.places])]]
+        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.numbers])]]
         return targets

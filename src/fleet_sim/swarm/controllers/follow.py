@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "FollowController"
 
@@ -54,9 +50,9 @@ class FollowController(Controller):
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         columns = group.columns
-        places = group.places
-        ahead = group.whole.rows[places - 1]
-        first_mask = places == 0
+        numbers = group.numbers
+        ahead = group.whole.rows[numbers - 1]
+        first_mask = numbers == 0
         if self.leader is not None:
             ahead[first_mask] = columns.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.draws import AgentDraws
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "LevyController"
 _HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 3

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import check_sensor_id, detections
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "MultibitBinaryController"
 _MAX_SENSORS = 16

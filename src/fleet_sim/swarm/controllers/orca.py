@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
 from fleet_sim.swarm.neighbours import pairs_within
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "OrcaController"
 
@@ -78,8 +74,8 @@ class OrcaController(Controller):
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
         own_x, own_y = np.cos(headings), np.sin(headings)
-        places, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
-        x, y = places[:, 0] + lead * own_x, places[:, 1] + lead * own_y
+        positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
+        x, y = positions[:, 0] + lead * own_x, positions[:, 1] + lead * own_y
         discs = Discs(
             x,
             y,
@@ -130,7 +126,7 @@ class OrcaController(Controller):
         if self.goals is None:
             goals = positions(group, self.sensor_id or 0, _WHAT)
         else:
-            goals = self.goals[group.places % len(self.goals)]
+            goals = self.goals[group.numbers % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats
 from fleet_sim.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Group
 
 
 def reading(group: Group, sensor_id: int, what: str) -> AnyArray:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
-from fleet_sim.swarm.base import Controller
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
 
 
 class StaticController(Controller):

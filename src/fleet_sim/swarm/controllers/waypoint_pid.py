@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.pid import PID
 from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "WaypointPIDController"
 _EMPTY = (0.0, np.nan)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
 from fleet_sim.swarm.metrics.aggregation import components
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.neighbours import pairs_within
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.regions import Region
 
 

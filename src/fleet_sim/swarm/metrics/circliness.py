@@ -8,9 +8,9 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
 
 
 def fatness(positions: Floats) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
 
 
 def distances_moved(before: Floats, after: Floats) -> Floats:

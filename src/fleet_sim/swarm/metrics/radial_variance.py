@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
 
 
 def radial_variance(positions: Floats, radius: float = 1.0) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 
 from fleet_sim.arrays import Bools, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
 from fleet_sim.swarm.metrics.at_goal import at_goal
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
 
 
 def arrivals(inside: Bools, inside_before: Bools) -> int:

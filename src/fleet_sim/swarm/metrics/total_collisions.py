@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fleet_sim.arrays import Bools
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
 
 
 def collisions_begun(touching: Bools, touching_before: Bools) -> int:

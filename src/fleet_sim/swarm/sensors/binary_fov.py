@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
-from fleet_sim.swarm.sensors.binary import BinarySensor
-from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
+from fleet_sim.swarm.sensors.binary_sensor import distance as as_distance
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
 from fleet_sim.swarm.vision import Sector, in_frame
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "BinaryFOVSensor"
 _ARC = 12

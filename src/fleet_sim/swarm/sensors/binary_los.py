@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.swarm.sensors.binary import BinarySensor, whole
-from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor, whole
+from fleet_sim.swarm.sensors.binary_sensor import distance as as_distance
 from fleet_sim.swarm.sensors.search import Candidates, any_hit
 from fleet_sim.swarm.vision import in_frame, ray_meets_discs, ray_segment_distances
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "BinaryLOSSensor"
 

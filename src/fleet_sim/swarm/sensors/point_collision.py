@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.swarm.sensors.binary import BinarySensor
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "PointCollisionSensor"
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.regions import Region
-from fleet_sim.swarm.sensors.binary import whole
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.sensors.binary_sensor import whole
 
 _WHAT = "RegionalSensor"
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows, as_float
 from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.draws import AgentDraws
-from fleet_sim.swarm.sensors.binary import distance as as_distance
-from fleet_sim.swarm.sensors.binary import whole
-
-if TYPE_CHECKING:
-    from fleet_sim.arrays import Rows
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.sensors.binary_sensor import distance as as_distance
+from fleet_sim.swarm.sensors.binary_sensor import whole
 
 _WHAT = "Targeter"
 MODES = ("closest", "furthest")
@@ -128,12 +122,12 @@ class Targeter(Sensor):
         if not len(ids):
             return np.full(len(squares), _NOBODY)
         if self.target_mode == "furthest":
-            place = np.where(allowed, squares, -1.0).argmax(axis=1)
+            index = np.where(allowed, squares, -1.0).argmax(axis=1)
         elif self.target_mode == "closest":
-            place = np.where(allowed, squares, np.inf).argmin(axis=1)
+            index = np.where(allowed, squares, np.inf).argmin(axis=1)
         else:
-            place = allowed.argmax(axis=1)
-        return np.where(allowed.any(axis=1), ids[place], _NOBODY)
+            index = allowed.argmax(axis=1)
+        return np.where(allowed.any(axis=1), ids[index], _NOBODY)
 
     def _readings(self, group: Group, shown: Ints) -> AnyArray:
         if self.attribute == "id":
@@ -141,9 +135,9 @@ class Targeter(Sensor):
         columns = group.columns
         living = columns.rows  # in order of their ids
         ids = columns.object_id[living]
-        place = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
-        found_mask = ids[place] == shown
-        rows = living[place]
+        index = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
+        found_mask = ids[index] == shown
+        rows = living[index]
         values: AnyArray
         if self.attribute == "position":
             values = columns.position[rows, :2].copy()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .condition import Condition
+from .events.events import ExecutionComplete
 from .launch_description_entity import LaunchDescriptionEntity
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ class Action(LaunchDescriptionEntity):
             self._announce_completion(context)
 
     def _announce_completion(self, context: LaunchContext) -> None:
-        from .events import ExecutionComplete
-
         event = ExecutionComplete(action=self)
         if not context.would_handle_event(event):
             return

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
-from ..launch_description_entity import LaunchDescriptionEntity
+from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -83,6 +83,10 @@ class DeclareLaunchArgument(Action):
             "" if self._default is None else f", default={' + '.join(p.describe() for p in self._default)}"
         )
         return f"DeclareLaunchArgument('{self._name}'{default})"
+
+    def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
+        found.setdefault(self._name, (self, chain))
+        return super().find_declared_arguments(chain, found)
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         configurations = context.launch_configurations

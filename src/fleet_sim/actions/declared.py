@@ -1,0 +1,58 @@
+"""DeclaredAction: the base of actions whose parameters are declared once, as settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TypeAlias
+
+from fleet_sim.actions.base import Action
+from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.settings import check_fields, setting
+
+Numbers: TypeAlias = Sequence[float] | Floats
+
+
+@dataclass(eq=False, repr=False)
+class DeclaredAction(Action):
+    """An action whose parameters are dataclass fields made by `setting`: type, range, unit and meaning in one place.
+
+    The constructor takes and checks them, and whatever makes actions from files, JSON or messages goes through it. A
+    subclass is a dataclass with `eq=False, repr=False` (an action is equal to itself only). It prepares what it needs
+    while it runs in `__post_init__`, after its base has; raises InvalidValueError.
+    """
+
+    _: KW_ONLY
+    timeout: float | None = setting(None, low=0.0, unit="s", doc="The action fails when it takes longer; None: never.")
+
+    def __post_init__(self) -> None:
+        try:
+            check_fields(self)
+        except ConfigError as error:
+            raise InvalidValueError(str(error)) from error
+        super().__init__(self.timeout)
+
+
+def read_point(value: object) -> Floats | None:
+    """Return a position (3,), None as it is; raises InvalidValueError."""
+    return _numbers(value, 3)
+
+
+def read_turn(value: object) -> Floats | None:
+    """Return a quaternion (4,) as it was given, None as it is; raises InvalidValueError."""
+    return _numbers(value, 4)
+
+
+def _numbers(value: object, count: int) -> Floats | None:
+    if value is None:
+        return None
+    try:
+        return as_floats(value, (count,), "numbers")
+    except InvalidValueError as error:
+        raise InvalidValueError(f"must be {count} finite numbers, got {value!r}") from error
+
+
+def as_given(value: object) -> object:
+    """Return `value`: the reader of parameters that can be checked only against the robot, when the action starts."""
+    return value
