@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.draws import AgentDraws
+from fleet_sim.swarm.controllers import LevyController
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "a"])
 def test_seeds_are_whole_numbers(seed: object) -> None:
-    with pytest.raises(InvalidValueError, match="Sensor: seed must be a whole number"):
-        AgentDraws(seed, "Sensor")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="seed"):
+        LevyController(velocity=1.0, angular_velocity=1.0, seed=seed)
