@@ -13,7 +13,8 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import CollisionRule
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
-from fleet_sim.swarm import Controller, Group, RectangularWorld
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.world import RectangularWorld
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 METHODS = pytest.mark.parametrize("method", ["closest_points", "contact_points", "hybrid"])
