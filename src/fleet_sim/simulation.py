@@ -255,6 +255,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         """Make one step, paused or not, then what was asked for between steps."""
         if self._closed:
             raise StateError("this simulation was closed; build a new one to go on")
+        # Those come before what the step remembers as its beginning.
+        self.inbox.drain_between_steps(self.dispatcher)
         self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
             self.state.remember_initial()
@@ -264,6 +266,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self._mirror.end_step()
         self.profiler.end_step()
         self.control.run_tasks()
+        self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
         if self.params.physics and self._physics.step(dt):

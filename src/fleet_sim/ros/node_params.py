@@ -136,13 +136,13 @@ class NodeParameters:
                 return SetParametersResult(successful=False, reason=str(error))
             changes[parameter.name] = float(parameter.value)
         if changes:
-            self._gateway.call(lambda sim: self._apply(sim, changes))
+            self._gateway.between_steps(lambda: self._apply(changes))
         return SetParametersResult(successful=True)
 
-    def _apply(self, sim: MultiRobotSimulationCore, changes: Mapping[str, float]) -> None:
-        """Apply changes in the simulation's thread."""
+    def _apply(self, changes: Mapping[str, float]) -> None:
+        """Apply changes in the simulation's thread. They are settings of the run and do not change what it computes."""
         for name, value in changes.items():
             if name == "target_rtf":
-                sim.params.target_rtf = value
+                self.simulation.target_rtf = value
             else:
                 self._rates.change(name.removeprefix(RATE_PREFIX), value)
