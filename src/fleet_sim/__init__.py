@@ -25,7 +25,6 @@ _HOMES = {
     ),
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
-    "core.plugins": "AgentPlugin SimPlugin",
     "core.robot_model": "RobotModel",
     "core.snapshot": "Snapshot",
     "core.world": "World",
@@ -34,6 +33,7 @@ _HOMES = {
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
     "entities.manager": "SimObjectManager",
+    "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
     "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
@@ -59,6 +59,7 @@ _HOMES = {
     "motion.laws": "register_motion_law",
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
+    "plugins": "SimPlugin",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
@@ -114,8 +115,6 @@ if TYPE_CHECKING:
     from fleet_sim.core.log_level import LogLevelManager as LogLevelManager
     from fleet_sim.core.pipeline import Phase as Phase
     from fleet_sim.core.pipeline import System as System
-    from fleet_sim.core.plugins import AgentPlugin as AgentPlugin
-    from fleet_sim.core.plugins import SimPlugin as SimPlugin
     from fleet_sim.core.robot_model import RobotModel as RobotModel
     from fleet_sim.core.snapshot import Snapshot as Snapshot
     from fleet_sim.core.world import World as World
@@ -124,6 +123,7 @@ if TYPE_CHECKING:
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject
     from fleet_sim.entities.spawn_params import AgentSpawnParams as AgentSpawnParams
@@ -169,6 +169,7 @@ if TYPE_CHECKING:
     from fleet_sim.motion.controllers import register_controller as register_controller
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
+    from fleet_sim.plugins import SimPlugin as SimPlugin
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

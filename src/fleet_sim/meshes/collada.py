@@ -18,11 +18,11 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.meshes.materials import texture_file, textured
 from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
+from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.meshes.normals import units
 
 Element = ElementTree.Element
 
-BYTES_PER_TRIANGLE = 6
 _DEEPEST = 100
 _MOST_NODES = 20_000
 _MOST_CORNERS = 30_000_000
@@ -32,14 +32,14 @@ _COUNT = re.compile(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\""
 _CLOSED = re.compile(rb"</(\w+:)?COLLADA\s*>")
 
 
-class _Source(NamedTuple):
+class _ColladaSource(NamedTuple):
     """One input of triangles: where in a corner's indices its own is, and what it indexes."""
 
     offset: int
     values: Floats
 
 
-def read_collada(data: bytes, file: Path) -> Mesh:
+def _read(data: bytes, file: Path) -> Mesh:
     """Return one part per geometry, material and node; raises ValueError or KeyError for a broken file."""
     try:
         root = ElementTree.fromstring(data)
@@ -50,12 +50,12 @@ def read_collada(data: bytes, file: Path) -> Mesh:
     return Mesh(parts, tuple(dict.fromkeys(document.notes)))
 
 
-def count_collada(data: bytes) -> int:
+def _count_triangles(data: bytes) -> int:
     """Return how many polygons there are, without reading any of them."""
     return sum(map(int, _COUNT.findall(data)))
 
 
-def collada_fault(_head: bytes, tail: bytes, _size: int) -> str:
+def _fault(_head: bytes, tail: bytes, _size: int) -> str:
     """Return why a file that ends with `tail` cannot be COLLADA, "" where it can."""
     return "" if _CLOSED.search(tail) else "it does not end with </COLLADA>; is it complete?"
 
@@ -127,7 +127,7 @@ class _Document:
             if len(corners):
                 yield self._part(self._sources(group), corners, material, frame)
 
-    def _part(self, sources: dict[str, _Source], corners: Ints, material: Material, frame: Floats) -> Part:
+    def _part(self, sources: dict[str, _ColladaSource], corners: Ints, material: Material, frame: Floats) -> Part:
         def column(name: str) -> Floats | None:
             source = sources.get(name)
             return None if source is None else source.values[corners[:, source.offset]]
@@ -146,8 +146,8 @@ class _Document:
             normals = units(normals[:, :3] @ np.linalg.inv(turn))
         return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
-    def _sources(self, group: Element) -> dict[str, _Source]:
-        sources: dict[str, _Source] = {}
+    def _sources(self, group: Element) -> dict[str, _ColladaSource]:
+        sources: dict[str, _ColladaSource] = {}
         for given in group.iterfind("input"):
             offset = int(given.get("offset", "0"))
             target = self._target(given, "source")
@@ -156,7 +156,7 @@ class _Document:
                 semantic = each.get("semantic", "")
                 name = "VERTEX" if semantic == "POSITION" else semantic
                 # Of several sets of coordinates the first one counts.
-                sources.setdefault(name, _Source(offset, self._values(self._target(each, "source"))))
+                sources.setdefault(name, _ColladaSource(offset, self._values(self._target(each, "source"))))
         return sources
 
     def _values(self, source: Element) -> Floats:
@@ -242,3 +242,6 @@ def _corners(group: Element) -> Ints:
     if counts.sum() != len(given) or (counts < 0).any():
         raise ValueError(f"its polygons have {counts.sum()} corners, but {len(given)} are given")
     return given[fans(counts).reshape(-1)]
+
+
+COLLADA = MeshFormat(_read, _count_triangles, _fault, bytes_per_triangle=6)

@@ -10,7 +10,7 @@ from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
 from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions
@@ -108,7 +108,7 @@ class AvoidanceSystem:
         """Return the velocities (N,), (N,) at which nobody meets anybody."""
         world, (cosines, sines) = self._world, facing
         velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
-        discs = Discs(
+        discs = MovingDiscs(
             scene.x + lead * cosines,
             scene.y + lead * sines,
             velocity[:, 0] - lead * turns * sines,
@@ -216,7 +216,7 @@ def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
 
 
 def _obstacles(
-    world: World, scene: _Scene, discs: Discs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
+    world: World, scene: _Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
 ) -> Obstacles:
     """Return the nearest points of the boxes in pairs (first, second) of places with somebody who yields."""
     swap = scene.block_mask[first]

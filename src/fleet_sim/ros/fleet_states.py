@@ -14,7 +14,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 POSE = ControllerMode.POSE.code
@@ -37,7 +37,7 @@ def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
         "mode": ("u1", ["mode"]),
         "flags": ("?", FLAGS),
     }
-    return MessageTemplate([message], [Part(STAMP), Part(robots, lambda message: message.robots)])
+    return MessageTemplate([message], [MessagePart(STAMP), MessagePart(robots, lambda message: message.robots)])
 
 
 def distances_left(world: World, rows: Rows) -> Floats:

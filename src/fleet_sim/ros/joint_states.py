@@ -12,7 +12,7 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.jointed import with_joints
 from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import STAMP, MessageTemplate, Part
+from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
 
 
 class _Number:
@@ -35,13 +35,13 @@ def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTempla
         JointState(name=list(names), position=[0.0] * len(names), velocity=[0.0] * len(names)) for names in joint_names
     ]
 
-    def numbers(field: str) -> Part:
-        return Part(
+    def numbers(field: str) -> MessagePart:
+        return MessagePart(
             {field: ("f8", ("number",))},
             lambda message: [_Number(message, field, index) for index in range(len(message.name))],
         )
 
-    return MessageTemplate(messages, [Part(STAMP), numbers("position"), numbers("velocity")])
+    return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity")])
 
 
 class JointStatesTopic(Interface):

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.sensors.base import SensorKind, SensorParams
-from fleet_sim.sensors.camera import Camera
-from fleet_sim.sensors.contact import Contact
+from fleet_sim.sensors.camera import CameraSensor
+from fleet_sim.sensors.contact import ContactSensor
 from fleet_sim.sensors.imu import Imu
 from fleet_sim.sensors.lidar import Lidar
 from fleet_sim.sensors.lidar_3d import Lidar3d
@@ -39,8 +39,8 @@ SENSORS = Registry(
     subclasses_of(SensorKind),
     group="fleet_sim.sensor",
     built_in={
-        "camera": Camera,
-        "contact": Contact,
+        "camera": CameraSensor,
+        "contact": ContactSensor,
         "imu": Imu,
         "lidar": Lidar,
         "lidar_3d": Lidar3d,

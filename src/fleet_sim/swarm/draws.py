@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.agents import Group
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -45,10 +44,7 @@ class AgentDraws:
     `seed` fixes the sequences whatever the world's seed; None takes them from the world's seed, the group and the slot.
     """
 
-    def __init__(self, seed: int | None, what: str) -> None:
-        """Raises InvalidValueError for a seed that is not a whole number of 0 or more; `what` names the component."""
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            raise InvalidValueError(f"{what}: seed must be a whole number of 0 or more, or null, got {seed!r}")
+    def __init__(self, seed: int | None) -> None:
         self.seed = seed
 
     def uniforms(self, group: Group, slot: str, counts: Ints, lane: int = 0) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.settings import json_schema, object_schema
+from fleet_sim.swarm.parameters import Configured
 from fleet_sim.swarm.parts import parameters_of
 from fleet_sim.swarm.registry import known_types
 from fleet_sim.swarm.world_config import RectangularWorldConfig
@@ -63,6 +64,10 @@ def _agent_schema(cls: type[Any]) -> dict[str, Any]:
 
 
 def _constructor_schema(kind: str, cls: type[Any]) -> dict[str, Any]:
+    if issubclass(cls, Configured):
+        schema = object_schema(cls)
+        schema["properties"]["type"] = True
+        return schema
     names = list(parameters_of(cls).values())[_GIVEN.get(kind, 0) :]
     properties: dict[str, Any] = {"type": True, **{parameter.name: {} for parameter in names}}
     if "agent" in properties:

@@ -22,7 +22,7 @@ from fleet_sim_msgs.msg import Cause
 
 
 @dataclass
-class Goal:
+class AcceptedGoal:
     """One accepted goal."""
 
     server: SimulatedActionServer
@@ -46,8 +46,8 @@ class Goals:
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
-        self._open: dict[bytes, Goal] = {}
-        self._running: dict[int, Goal] = {}
+        self._open: dict[bytes, AcceptedGoal] = {}
+        self._running: dict[int, AcceptedGoal] = {}
         self._ending: Event | None = None
         bridge.sim.events.on("action_completed", self._on_completed)
 
@@ -55,7 +55,7 @@ class Goals:
 
     def accept(self, robot: str, server: SimulatedActionServer, handle: Any, action: Action | None) -> None:
         """Hand an accepted goal to its robot, in phase 1 of the next step; `action` does it, if it is known already."""
-        goal = Goal(server, handle, robot, action)
+        goal = AcceptedGoal(server, handle, robot, action)
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
@@ -77,11 +77,11 @@ class Goals:
             self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         self._tell_when_ended()
 
-    def _finish(self, goal: Goal, outcome: Outcome) -> None:
+    def _finish(self, goal: AcceptedGoal, outcome: Outcome) -> None:
         if self._open.get(_key(goal.handle)) is goal:
             goal.server.finish(goal.handle, partial(self._end, goal, outcome))
 
-    def _end(self, goal: Goal, outcome: Outcome, handle: Any) -> Any:
+    def _end(self, goal: AcceptedGoal, outcome: Outcome, handle: Any) -> Any:
         """Set the goal's final state and return its result."""
         if self._open.pop(_key(handle), None) is not None:
             if outcome.success:
@@ -124,14 +124,14 @@ class Goals:
             told = Progress(str(progress["phase"]), pose, left, share, action.get_duration(), progress)
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
-    def _command(self, goal: Goal) -> ExecuteAction:
+    def _command(self, goal: AcceptedGoal) -> ExecuteAction:
         """Return the command that begins the goal; raises FleetSimError."""
         if goal.action is None:
             goal.action = goal.server.kind.build(goal.handle.request, GoalReader(self._bridge))
         self._running[id(goal.action)] = goal
         return ExecuteAction(names=(goal.robot,), actions=(goal.action,), command_id=goal.name, source="action")
 
-    def _on_answer(self, goal: Goal, answer: Answer) -> None:
+    def _on_answer(self, goal: AcceptedGoal, answer: Answer) -> None:
         """End a goal that could not begin."""
         error = answer.exception()
         if error is None and answer.result().ok:
@@ -149,13 +149,13 @@ class Goals:
         if goal is not None:
             self._ended(goal)
 
-    def _ended(self, goal: Goal) -> None:
+    def _ended(self, goal: AcceptedGoal) -> None:
         assert goal.action is not None
         del self._running[id(goal.action)]
         cause, text = causes.cause_of_action(goal.action)
         self._post(goal, Outcome(cause, text, goal.action.get_duration(), goal.action))
 
-    def _post(self, goal: Goal, outcome: Outcome) -> None:
+    def _post(self, goal: AcceptedGoal, outcome: Outcome) -> None:
         self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
 
 

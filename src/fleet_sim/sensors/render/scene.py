@@ -83,7 +83,7 @@ def _make_mesh(key: MeshKey, level: int) -> Mesh:
     return load_mesh(key.path) if key.kind == ShapeKind.MESH else primitives.box()
 
 
-class Batch(NamedTuple):
+class MeshInstances(NamedTuple):
     """Instances `start` to `stop` of a table, which show one mesh."""
 
     key: MeshKey
@@ -95,7 +95,7 @@ class Batch(NamedTuple):
 class InstanceTable:
     """Instances (M) in the order of `batches`: what they show, and the row and link that carry them."""
 
-    batches: tuple[Batch, ...]
+    batches: tuple[MeshInstances, ...]
     rows: Rows
     links: Ints
     ids: npt.NDArray[np.int32]
@@ -226,11 +226,11 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
     )
 
 
-def _batches(groups: _Groups) -> tuple[Batch, ...]:
+def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
     batches, start = [], 0
     for key, group in groups.items():
         stop = start + sum(len(entry.rows) for entry in group)
-        batches.append(Batch(key, start, stop))
+        batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
-_WHAT = "FollowController"
 
-
-class FollowController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class FollowController(Configured, Controller):
     """Keeps each agent of a group at a distance behind the one before it, in order of spawning.
 
     The first one follows the agent or object called `leader`; without one it leads and drives `lead`. It turns
@@ -22,30 +23,13 @@ class FollowController(Controller):
     `gap`.
     """
 
-    def __init__(
-        self,
-        gap: float = 0.4,
-        gain: float = 1.5,
-        max_speed: float = 1.0,
-        max_turn: float = 4.0,
-        turn_gain: float = 4.0,
-        leader: str | None = None,
-        lead: Sequence[float] = (0.3, 0.3),
-    ) -> None:
-        """`gap`: distance kept, m. `gain`: speed per distance, 1/s. `max_speed`: m/s. `max_turn`: rad/s.
-
-        `turn_gain`: turning speed per bearing, 1/s. `leader`: name of whom the first one follows. `lead`: the action of
-        the first one where there is no `leader`.
-        """
-        self.gap = as_float(gap, f"{_WHAT}: gap in m", low=0.0)
-        self.gain = as_float(gain, f"{_WHAT}: gain", low=0.0)
-        self.max_speed = as_float(max_speed, f"{_WHAT}: max_speed in m/s", low=0.0)
-        self.max_turn = as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
-        self.turn_gain = as_float(turn_gain, f"{_WHAT}: turn_gain", low=0.0)
-        if leader is not None and not isinstance(leader, str):
-            raise InvalidValueError(f"{_WHAT}: leader must be a name, got {leader!r}")
-        self.leader = leader
-        self.lead = as_floats(lead, (2,), f"{_WHAT}: lead")
+    gap: float = setting(0.4, low=0, unit="m", doc="Distance kept to the one ahead.")
+    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per distance that is missing to the gap.")
+    max_speed: float = setting(1.0, low=0, unit="m/s", doc="Limit of the speed.")
+    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    leader: str | None = setting(None, doc="Name of whom the first one follows; null: it leads.")
+    lead: Vector = setting((0.3, 0.3), doc="Action of the first one where there is no `leader`.")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import StateError
+from fleet_sim.settings import setting
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
+from fleet_sim.swarm.parameters import Configured, documented
 from fleet_sim.swarm.swarm_state import SwarmState
 
 
-class CrowdMetric(Metric):
+def read_name(value: object) -> str | None:
+    """Return a name, or None for that of the class; raises ValueError."""
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError(f"must be text, got {value!r}")
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class CrowdMetric(Configured, Metric):
     """Base of metrics of the population, or of one team of it. Override `measure`.
 
     Without agents to look at the value is NaN.
     """
 
-    def __init__(
-        self, name: str | None = None, history_size: int = HISTORY_SIZE, team: int | str | None = None
-    ) -> None:
-        """`name`: None takes that of the class. `history_size`: how many values are kept. `team`: None: everybody."""
-        super().__init__(name, history_size)
-        self.team = team
+    name: str = setting(
+        None, reader=read_name, schema={"type": ["string", "null"]}, doc="Unique in the world; null: that of the class."
+    )
+    history_size: int = setting(HISTORY_SIZE, low=1, doc="How many values are kept.")
+    team: int | str | None = setting(None, doc="Look at this team only; null: everybody.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        Metric.__init__(self, self.name, self.history_size)
 
     @property
     def watched(self) -> SwarmState:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Ints, as_float
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.arrays import AnyArray, Bools, Ints
+from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.draws import AgentDraws
+from fleet_sim.swarm.parameters import Configured, documented, seed_setting, team_setting
 
 HISTORY = 1000
 """How many readings `store_history` keeps."""
 
 
-class BinarySensor(Sensor):
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class BinarySensor(Configured, Sensor):
     """Reads 1 where `detect` says so and 0 elsewhere, with mistakes.
 
     Of what is there, a share of `false_negative` is missed; where nothing is, a share of `false_positive` is reported.
@@ -24,28 +28,23 @@ class BinarySensor(Sensor):
     read in between. Mistakes are drawn per agent from `seed` (None: the world's).
     """
 
-    def __init__(
-        self,
-        *,
-        false_positive: float = 0.0,
-        false_negative: float = 0.0,
-        time_step_between_sensing: int = 1,
-        invert: bool = False,
-        store_history: bool = False,
-        show: bool = True,
-        seed: int | None = None,
-    ) -> None:
-        """Raises InvalidValueError for values that are not allowed."""
-        what = type(self).__name__
-        self.false_positive = as_float(false_positive, f"{what}: false_positive", low=0.0, high=1.0)
-        self.false_negative = as_float(false_negative, f"{what}: false_negative", low=0.0, high=1.0)
-        self.time_step_between_sensing = whole(time_step_between_sensing, f"{what}: time_step_between_sensing", 1)
-        self.invert = invert
-        self.store_history = store_history
-        self.show = show
+    store_history = False
+    show = True
+    """Whether readings are kept, and whether the sensor is drawn; parameters where a subclass makes them so."""
+
+    false_positive: float = setting(0.0, low=0, high=1, doc="Share of readings of 1 where nothing is.")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Share of what is there that is missed.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="How often it looks.")
+    invert: bool = setting(False, doc="Swap 0 and 1.")
+    seed: int | None = seed_setting("the wrong readings")
+    target_team: int | str | None = team_setting("Detect agents of this team only")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""
-        self._draws = AgentDraws(seed, what)
+        self._draws = AgentDraws(self.seed)
 
     @abstractmethod
     def detect(self, group: Group) -> Bools:
@@ -86,15 +85,3 @@ class BinarySensor(Sensor):
         added_mask = self.added_state(group)
         state = detected.astype(np.int64)
         return state if added_mask is None else np.where(added_mask, 2, state)
-
-
-def whole(value: object, what: str, low: int) -> int:
-    """Return a whole number of at least `low`; raises InvalidValueError naming `what`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise InvalidValueError(f"{what} must be a whole number of at least {low}, got {value!r}")
-    return value
-
-
-def distance(value: object, what: str) -> float:
-    """Return a distance of 0 or more in m, inf allowed; raises InvalidValueError naming `what`."""
-    return float("inf") if value == float("inf") else as_float(value, f"{what} in m", low=0.0)

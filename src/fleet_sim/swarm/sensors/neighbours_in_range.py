@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.neighbours import counts, near_in_crowd
-from fleet_sim.swarm.sensors.binary_sensor import distance as as_distance
+from fleet_sim.swarm.parameters import Configured, documented, team_setting, unbounded_setting
 
-_WHAT = "NeighboursInRangeSensor"
 _ARC = 24
 
 
-class NeighboursInRangeSensor(Sensor):
+@documented
+@dataclass(eq=False, repr=False)
+class NeighboursInRangeSensor(Configured, Sensor):
     """Reads how many other agents have their middle within `distance` m."""
 
-    def __init__(self, distance: float = 1.0, target_team: int | str | None = None, show: bool = False) -> None:
-        """`distance`: m. `target_team`: count agents of this team only; None: all. `show`: draw the range."""
-        self.distance = as_distance(distance, f"{_WHAT}: distance")
-        self.target_team = target_team
-        self.show = show
+    distance: float = unbounded_setting(1.0, "How far it sees.", unit="m")
+    target_team: int | str | None = team_setting("Count agents of this team only")
+    show: bool = setting(False, doc="Draw the range.")
 
     def sense(self, group: Group) -> Ints:
         """Return the readings (N,)."""

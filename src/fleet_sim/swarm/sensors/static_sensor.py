@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fleet_sim.arrays import Ints
+from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Group, Sensor
-from fleet_sim.swarm.sensors.binary_sensor import whole
+from fleet_sim.swarm.parameters import Configured, documented
 
 
-class StaticSensor(Sensor):
+@documented
+@dataclass(eq=False, repr=False)
+class StaticSensor(Configured, Sensor):
     """Reads `state` for ever: a placeholder for a sensor, or a switch that a configuration sets."""
 
-    def __init__(self, state: int = 0) -> None:
-        """`state`: the reading, a whole number of 0 or more."""
-        self.state = whole(state, "StaticSensor: state", 0)
+    state: int = setting(0, low=0, doc="The reading.")
 
     def sense(self, group: Group) -> Ints:
         """Return the readings (N,)."""
