@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from fleet_sim.actions import Until as Until
     from fleet_sim.actions import Wait as Wait
     from fleet_sim.actions import WaitAction as WaitAction
+    from fleet_sim.actions import describe_action as describe_action
     from fleet_sim.actions import parse_action_goal as parse_action_goal
     from fleet_sim.actions import register_action as register_action
     from fleet_sim.config.modes import ActionCause as ActionCause
@@ -99,18 +100,27 @@ if TYPE_CHECKING:
     from fleet_sim.config.modes import SpatialHashCellSizeMode as SpatialHashCellSizeMode
     from fleet_sim.config.params import SimulationParams as SimulationParams
     from fleet_sim.core.checkpoint import Checkpoint as Checkpoint
+    from fleet_sim.core.command_log import CommandLog as CommandLog
+    from fleet_sim.core.command_log import LoggedCommand as LoggedCommand
+    from fleet_sim.core.command_log import record_commands as record_commands
+    from fleet_sim.core.command_log import replay_commands as replay_commands
     from fleet_sim.core.commands import Attach as Attach
     from fleet_sim.core.commands import Call as Call
     from fleet_sim.core.commands import CancelActions as CancelActions
+    from fleet_sim.core.commands import Clear as Clear
     from fleet_sim.core.commands import Command as Command
     from fleet_sim.core.commands import CommandAck as CommandAck
     from fleet_sim.core.commands import ExecuteAction as ExecuteAction
     from fleet_sim.core.commands import FollowPath as FollowPath
     from fleet_sim.core.commands import Navigate as Navigate
     from fleet_sim.core.commands import Remove as Remove
+    from fleet_sim.core.commands import Reset as Reset
+    from fleet_sim.core.commands import RestoreState as RestoreState
+    from fleet_sim.core.commands import SaveState as SaveState
     from fleet_sim.core.commands import SetJoints as SetJoints
     from fleet_sim.core.commands import SetPoses as SetPoses
     from fleet_sim.core.commands import SetVelocity as SetVelocity
+    from fleet_sim.core.commands import Spawn as Spawn
     from fleet_sim.core.commands import Stop as Stop
     from fleet_sim.core.log_level import LogLevelManager as LogLevelManager
     from fleet_sim.core.pipeline import Phase as Phase

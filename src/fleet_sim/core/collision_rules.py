@@ -70,12 +70,16 @@ class CollisionRules:
 
     def may_collide(self, pairs: Ints, *, ignore_static: bool = False) -> Bools:
         """Return which of `pairs` (M, 2) of rows may collide; with `ignore_static` none with a static row."""
-        modes = self._bodies.collision_mode[pairs]
-        static_mask = modes == _STATIC
-        mask: Bools = (self._bodies.alive[pairs] & (modes != _DISABLED)).all(axis=1)
-        mask &= ~(static_mask.any(axis=1) if ignore_static else static_mask.all(axis=1))
-        mask &= pairs[:, 0] != pairs[:, 1]
-        allowed_mask = self._allowed_mask(pairs[:, 0], pairs[:, 1])
+        bodies, first, second = self._bodies, pairs[:, 0], pairs[:, 1]
+        mode_a, mode_b = bodies.collision_mode.take(first), bodies.collision_mode.take(second)
+        # Side by side: numpy is several times slower along an axis of two.
+        mask: Bools = bodies.alive.take(first) & bodies.alive.take(second) & (first != second)
+        mask &= (mode_a != _DISABLED) & (mode_b != _DISABLED)
+        if ignore_static:
+            mask &= (mode_a != _STATIC) & (mode_b != _STATIC)
+        else:
+            mask &= (mode_a != _STATIC) | (mode_b != _STATIC)
+        allowed_mask = self._allowed_mask(first, second)
         return mask if allowed_mask is None else mask & allowed_mask
 
     def permitted(self, pairs: Ints) -> Ints:
@@ -132,11 +136,13 @@ class Carrying(CollisionRule):
 
     def _carries(self, upper: Rows, lower: Rows) -> Bools:
         """Return where (M,) `upper` carries `lower`, directly or through others."""
-        mask = np.zeros(len(upper), np.bool_)
-        places, above = np.arange(len(upper)), lower
+        parent, mask = self._bodies.parent, np.zeros(len(upper), np.bool_)
+        above = parent.take(lower)
+        places = np.flatnonzero(above != NO_ROW)
+        above = above.take(places)
         while len(places):
-            above = self._bodies.parent.take(above)
+            mask[places] |= above == upper.take(places)
+            above = parent.take(above)
             held = np.flatnonzero(above != NO_ROW)
             places, above = places.take(held), above.take(held)
-            mask[places] |= above == upper.take(places)
         return mask

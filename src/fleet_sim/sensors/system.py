@@ -15,7 +15,6 @@ from fleet_sim.errors import DuplicateNameError, unknown_name
 from fleet_sim.sensors.base import Readings, Sensor, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.mounting import link_index
-from fleet_sim.sensors.noise import stream_key
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
 from fleet_sim.sensors.turns import Turns
 
@@ -132,7 +131,7 @@ class SensorSystem:
                 sensor = Sensor(self, plan.type, plan.params, owner, link)
                 self._of_row.setdefault(row, {})[sensor.name] = sensor
                 sensors.append(sensor)
-            keys = [stream_key(self._world.random.seed, sensor.label) for sensor in sensors]
+            keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
             self._take_in(sensors, keys)
             made += sensors
         return made
