@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from fleet_sim.swarm.base import Controller, Sensor
+from fleet_sim.swarm.agents import Controller, Sensor
 
 Action = tuple[float, float]
 

@@ -17,7 +17,7 @@ import fleet_sim as fs
 from fleet_sim.images import write_png
 from fleet_sim.paths import data_file
 from fleet_sim.swarm import World_from_config
-from fleet_sim.swarm.drawing import picture
+from fleet_sim.swarm.pictures import picture
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3

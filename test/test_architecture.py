@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (
         CHAIN,
         [
+            "exports",
             "errors",
             "arrays",
             "registry",
@@ -40,10 +41,10 @@ LAYERS: list[tuple[str, list[str]]] = [
         ],
     ),
     (GROUP, ["core"]),
-    (CHAIN, ["models", "kinematics"]),
+    (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "runner", "simulation"]),
+    (CHAIN, ["facade", "simulation", "plugins"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),
@@ -62,14 +63,10 @@ RESERVED = {
     "tkinter": {"monitor", "viewer"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
-NAMED: dict[tuple[str, str], str] = {
-    ("config/scenario.py", "fleet_sim.swarm.section"): "the section is opened by its name",
-    ("swarm/simulate.py", "fleet_sim.viewer.swarm_window"): "the window of worlds still lies above what opens it",
-}
+NAMED: dict[tuple[str, str], str] = {}
 # Modules that import each other, each circle with the reason why it is still there.
 CIRCLES: dict[str, str] = {
     "fleet_sim.sensors": "a sensor knows its group and the system that reads it",
-    "fleet_sim.swarm": "a world, its population and its parts know each other by their types",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

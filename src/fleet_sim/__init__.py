@@ -5,24 +5,26 @@ Everything public is importable from here; each name is loaded at its first use,
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "actions": (
         "Action Drop DropAction DropPhase JointAction JointTrajectoryAction MoveAction MoveTo Pick PickAction "
-        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction parse_action_goal register_action"
+        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
+        "register_action"
     ),
     "core.checkpoint": "Checkpoint",
+    "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
     "core.commands": (
-        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetJoints SetPoses "
-        "SetVelocity Stop"
+        "Attach CancelActions Call Clear Command CommandAck ExecuteAction FollowPath Navigate Remove Reset "
+        "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
     ),
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
-    "core.plugins": "AgentPlugin SimPlugin",
     "core.robot_model": "RobotModel",
     "core.snapshot": "Snapshot",
     "core.world": "World",
@@ -31,6 +33,7 @@ _HOMES = {
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
     "entities.manager": "SimObjectManager",
+    "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
     "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
@@ -52,9 +55,11 @@ _HOMES = {
     "monitor": "DataMonitor MonitorFigures TerminalMonitor",
     "motion.controller": "AgentController",
     "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
-    "motion.laws": "MotionLaw register_motion_law",
+    "motion.law": "MotionLaw",
+    "motion.laws": "register_motion_law",
     "config.params": "SimulationParams",
-    "runner": "RunReport",
+    "facade.pacing": "RunReport",
+    "plugins": "SimPlugin",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
@@ -63,18 +68,138 @@ _HOMES = {
     "simulation": "MultiRobotSimulationCore",
     "swarm.world": "RectangularWorld World_from_config",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+if TYPE_CHECKING:
+    from fleet_sim.actions import Action as Action
+    from fleet_sim.actions import Drop as Drop
+    from fleet_sim.actions import DropAction as DropAction
+    from fleet_sim.actions import DropPhase as DropPhase
+    from fleet_sim.actions import JointAction as JointAction
+    from fleet_sim.actions import JointTrajectoryAction as JointTrajectoryAction
+    from fleet_sim.actions import MoveAction as MoveAction
+    from fleet_sim.actions import MoveTo as MoveTo
+    from fleet_sim.actions import Pick as Pick
+    from fleet_sim.actions import PickAction as PickAction
+    from fleet_sim.actions import PickPhase as PickPhase
+    from fleet_sim.actions import PoseAction as PoseAction
+    from fleet_sim.actions import TrajectoryCause as TrajectoryCause
+    from fleet_sim.actions import Until as Until
+    from fleet_sim.actions import Wait as Wait
+    from fleet_sim.actions import WaitAction as WaitAction
+    from fleet_sim.actions import describe_action as describe_action
+    from fleet_sim.actions import parse_action_goal as parse_action_goal
+    from fleet_sim.actions import register_action as register_action
+    from fleet_sim.config.modes import ActionCause as ActionCause
+    from fleet_sim.config.modes import ActionStatus as ActionStatus
+    from fleet_sim.config.modes import CollisionDetectionMethod as CollisionDetectionMethod
+    from fleet_sim.config.modes import CollisionMode as CollisionMode
+    from fleet_sim.config.modes import ControllerMode as ControllerMode
+    from fleet_sim.config.modes import MotionMode as MotionMode
+    from fleet_sim.config.modes import MovementDirection as MovementDirection
+    from fleet_sim.config.modes import PosePhase as PosePhase
+    from fleet_sim.config.modes import SpatialHashCellSizeMode as SpatialHashCellSizeMode
+    from fleet_sim.config.params import SimulationParams as SimulationParams
+    from fleet_sim.core.checkpoint import Checkpoint as Checkpoint
+    from fleet_sim.core.command_log import CommandLog as CommandLog
+    from fleet_sim.core.command_log import LoggedCommand as LoggedCommand
+    from fleet_sim.core.command_log import record_commands as record_commands
+    from fleet_sim.core.command_log import replay_commands as replay_commands
+    from fleet_sim.core.commands import Attach as Attach
+    from fleet_sim.core.commands import Call as Call
+    from fleet_sim.core.commands import CancelActions as CancelActions
+    from fleet_sim.core.commands import Clear as Clear
+    from fleet_sim.core.commands import Command as Command
+    from fleet_sim.core.commands import CommandAck as CommandAck
+    from fleet_sim.core.commands import ExecuteAction as ExecuteAction
+    from fleet_sim.core.commands import FollowPath as FollowPath
+    from fleet_sim.core.commands import Navigate as Navigate
+    from fleet_sim.core.commands import Remove as Remove
+    from fleet_sim.core.commands import Reset as Reset
+    from fleet_sim.core.commands import RestoreState as RestoreState
+    from fleet_sim.core.commands import SaveState as SaveState
+    from fleet_sim.core.commands import SetJoints as SetJoints
+    from fleet_sim.core.commands import SetPoses as SetPoses
+    from fleet_sim.core.commands import SetVelocity as SetVelocity
+    from fleet_sim.core.commands import Spawn as Spawn
+    from fleet_sim.core.commands import Stop as Stop
+    from fleet_sim.core.log_level import LogLevelManager as LogLevelManager
+    from fleet_sim.core.pipeline import Phase as Phase
+    from fleet_sim.core.pipeline import System as System
+    from fleet_sim.core.robot_model import RobotModel as RobotModel
+    from fleet_sim.core.snapshot import Snapshot as Snapshot
+    from fleet_sim.core.world import World as World
+    from fleet_sim.entities.agent import Agent as Agent
+    from fleet_sim.entities.agent_manager import AgentManager as AgentManager
+    from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
+    from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
+    from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
+    from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
+    from fleet_sim.entities.sim_object import SimObject as SimObject
+    from fleet_sim.entities.spawn_params import AgentSpawnParams as AgentSpawnParams
+    from fleet_sim.entities.spawn_params import ControllerParams as ControllerParams
+    from fleet_sim.entities.spawn_params import SimObjectSpawnParams as SimObjectSpawnParams
+    from fleet_sim.errors import ConfigError as ConfigError
+    from fleet_sim.errors import DuplicateNameError as DuplicateNameError
+    from fleet_sim.errors import FleetSimError as FleetSimError
+    from fleet_sim.errors import InvalidValueError as InvalidValueError
+    from fleet_sim.errors import MissingDependencyError as MissingDependencyError
+    from fleet_sim.errors import StaleHandleError as StaleHandleError
+    from fleet_sim.errors import StateError as StateError
+    from fleet_sim.errors import UnknownNameError as UnknownNameError
+    from fleet_sim.facade.pacing import RunReport as RunReport
+    from fleet_sim.geometry import Path as Path
+    from fleet_sim.geometry import Pose as Pose
+    from fleet_sim.kinematics.params import IKParams as IKParams
+    from fleet_sim.models import KNOWN_MODELS as KNOWN_MODELS
+    from fleet_sim.models import MeshLimits as MeshLimits
+    from fleet_sim.models import ModelEntry as ModelEntry
+    from fleet_sim.models import RobotProfile as RobotProfile
+    from fleet_sim.models import add_search_path as add_search_path
+    from fleet_sim.models import auto_detect_profile as auto_detect_profile
+    from fleet_sim.models import detect_robot_type as detect_robot_type
+    from fleet_sim.models import discover_models as discover_models
+    from fleet_sim.models import get_search_paths as get_search_paths
+    from fleet_sim.models import list_all_models as list_all_models
+    from fleet_sim.models import load_robot_model as load_robot_model
+    from fleet_sim.models import register_model as register_model
+    from fleet_sim.models import remove_search_path as remove_search_path
+    from fleet_sim.models import resolve_model as resolve_model
+    from fleet_sim.models import resolve_urdf as resolve_urdf
+    from fleet_sim.models import unregister_model as unregister_model
+    from fleet_sim.monitor import DataMonitor as DataMonitor
+    from fleet_sim.monitor import MonitorFigures as MonitorFigures
+    from fleet_sim.monitor import TerminalMonitor as TerminalMonitor
+    from fleet_sim.motion.controller import AgentController as AgentController
+    from fleet_sim.motion.controllers import GoalController as GoalController
+    from fleet_sim.motion.controllers import Patrol as Patrol
+    from fleet_sim.motion.controllers import RandomWalk as RandomWalk
+    from fleet_sim.motion.controllers import create_controller as create_controller
+    from fleet_sim.motion.controllers import list_controllers as list_controllers
+    from fleet_sim.motion.controllers import register_controller as register_controller
+    from fleet_sim.motion.law import MotionLaw as MotionLaw
+    from fleet_sim.motion.laws import register_motion_law as register_motion_law
+    from fleet_sim.plugins import SimPlugin as SimPlugin
+    from fleet_sim.sensors import Batch as Batch
+    from fleet_sim.sensors import CameraReading as CameraReading
+    from fleet_sim.sensors import CameraSensorParams as CameraSensorParams
+    from fleet_sim.sensors import ContactParams as ContactParams
+    from fleet_sim.sensors import ImuParams as ImuParams
+    from fleet_sim.sensors import Lidar3dParams as Lidar3dParams
+    from fleet_sim.sensors import LidarParams as LidarParams
+    from fleet_sim.sensors import OccupancyGrid as OccupancyGrid
+    from fleet_sim.sensors import OdometryParams as OdometryParams
+    from fleet_sim.sensors import RangeParams as RangeParams
+    from fleet_sim.sensors import Reading as Reading
+    from fleet_sim.sensors import Sensor as Sensor
+    from fleet_sim.sensors import SensorKind as SensorKind
+    from fleet_sim.sensors import SensorParams as SensorParams
+    from fleet_sim.sensors import draw_scans as draw_scans
+    from fleet_sim.sensors import list_sensors as list_sensors
+    from fleet_sim.sensors import occupancy_grid as occupancy_grid
+    from fleet_sim.sensors import register_sensor as register_sensor
+    from fleet_sim.simulation import MultiRobotSimulationCore as MultiRobotSimulationCore
+    from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
+    from fleet_sim.swarm.world import World_from_config as World_from_config
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

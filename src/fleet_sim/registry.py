@@ -4,9 +4,8 @@ A new kind is one line, and the line says all there is to say about it:
 
     ACTIONS = Registry("action", subclasses_of(Action), group="fleet_sim.action")
 
-A name comes from one of three places. Our own modules and users `register` it; a module of built-in things is imported
-at the first look-up; an installed distribution declares it as an entry point of the group. Where a file of the user may
-say so, `find` also takes dotted paths.
+A name comes from one of three places: it is built in, users `register` it, or an installed distribution declares it as
+an entry point of the group. Where a file of the user may say so, `find` also takes dotted paths.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ class Registry(Generic[Thing]):
     """Things by name.
 
     `noun` is how errors call one. `fit` says what is accepted, and so of which type the things are. `group` is the
-    entry-point group of other distributions. `built_in` returns our own things by name and is called at the first
-    look-up, so that it may import what nobody needs before. `check(name, thing)` may raise InvalidValueError for what
-    a type cannot say.
+    entry-point group of other distributions. `built_in` holds our own things by name, or is a function that returns
+    them: called at the first look-up, it may import what nobody needs before. `check(name, thing)` may raise
+    InvalidValueError for what a type cannot say.
 
     Names of our own and registered ones win over entry points, which are read once, when a name is not among the
     others or all names are asked for. Threads may look up and register: each entry is made in one atomic step, and no
@@ -71,7 +70,7 @@ class Registry(Generic[Thing]):
         fit: Fit[Thing],
         *,
         group: str = "",
-        built_in: Callable[[], Mapping[str, Thing]] | None = None,
+        built_in: Mapping[str, Thing] | Callable[[], Mapping[str, Thing]] | None = None,
         check: Callable[[str, Thing], None] | None = None,
     ) -> None:
         self.noun = noun
@@ -97,11 +96,14 @@ class Registry(Generic[Thing]):
             return lambda decorated: self.register(name, decorated)
         if not (isinstance(name, str) and name):
             raise InvalidValueError(f"{self.noun}: the name must be a text that is not empty, got {name!r}")
-        self._require_fit(name, thing)
+        taken = DuplicateNameError(f"the {self.noun} {name!r} exists already; choose another name")
         own = self._own()
+        if name in own:
+            raise taken
+        self._require_fit(name, thing)
         # setdefault is one atomic step: of two threads that register a name at once, one is told.
-        if name in own or own.setdefault(name, thing) is not thing:
-            raise DuplicateNameError(f"the {self.noun} {name!r} exists already; choose another name")
+        if own.setdefault(name, thing) is not thing:
+            raise taken
         return thing
 
     def unregister(self, name: str) -> None:
@@ -183,8 +185,9 @@ class Registry(Generic[Thing]):
 
     def _own(self) -> dict[str, Thing]:
         """Return built-in and registered things; the first call brings the built-in ones."""
-        if self._built_in is not None:
-            for name, thing in self._built_in().items():
+        built_in = self._built_in
+        if built_in is not None:
+            for name, thing in (built_in() if callable(built_in) else built_in).items():
                 self._things.setdefault(name, thing)
             self._built_in = None
         return self._things

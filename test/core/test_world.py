@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.ports import Parts
 from fleet_sim.core.world import World
-from fleet_sim.errors import DuplicateNameError, UnknownNameError
+from fleet_sim.errors import DuplicateNameError, StateError, UnknownNameError
 
 
 def new_world(capacity: int = 4) -> World:
@@ -154,3 +156,30 @@ def test_books_agree_after_any_history(history: list[tuple[bool, int]]) -> None:
     spare = world.capacity - len(world)
     assert len(spawn(world, *[None] * spare)) == spare
     assert world.capacity == max(1, len(world))
+
+
+@pytest.mark.parametrize("part", ["actions", "bodies", "links", "sensors", "laws", "controllers"])
+def test_a_part_that_is_not_connected_says_what_to_do(part: str) -> None:
+    with pytest.raises(StateError, match=r"this world has no .*; use MultiRobotSimulationCore"):
+        getattr(new_world(), part)
+
+
+def test_parts_are_connected_once() -> None:
+    world, links = new_world(), NoLinks()
+    world.connect(Parts(links=links))
+    assert world.links is links
+    with pytest.raises(StateError, match="connected"):
+        world.connect(Parts())
+
+
+class NoLinks:
+    """A LinkBook of a world without robots."""
+
+    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+    def refresh_boxes(self) -> Rows:
+        return NO_ROWS

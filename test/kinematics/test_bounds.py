@@ -14,8 +14,8 @@ from arms import ARM_JOINTS, PANDA, READY
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.bounds import model_box
+from fleet_sim.meshes.loading import mesh_extents
 from fleet_sim.models import load_robot_model
-from fleet_sim.models.extents import mesh_extents
 
 DATA = Path(pybullet_data.getDataPath())
 MARGIN = 0.008
@@ -149,20 +149,6 @@ endfacet
 endsolid
 """
 OBJ = "# thing\nv -1 -2 -3 0.5 0.5 0.5\n  v 4 5 6\nv 0 0 0\nvn 9 9 9\nf 1 2 3\n"
-DAE = """<?xml version="1.0"?>
-<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
- <asset><unit meter="0.01"/><up_axis>Y_UP</up_axis></asset>
- <library_geometries><geometry id="g"><mesh>
-  <source id="p"><float_array id="a" count="9">-1 -2 -3 4 5 6 0 0 0</float_array>
-   <technique_common><accessor source="#a" count="3" stride="3"/></technique_common></source>
-  <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
- </mesh></geometry></library_geometries>
- <library_visual_scenes><visual_scene id="s"><node>
-  <translate>10 0 0</translate><rotate>0 0 1 90</rotate>
-  <node><scale>2 1 1</scale><instance_geometry url="#g"/></node>
- </node></visual_scene></library_visual_scenes>
-</COLLADA>
-"""
 
 
 @pytest.mark.parametrize(("ending", "text"), [("stl", STL), ("obj", OBJ)])
@@ -178,15 +164,6 @@ def test_binary_files_of_meshes_are_measured(tmp_path: Path) -> None:
     triangle["corners"][0, :2] = CORNERS
     file.write_bytes(b"solid but binary".ljust(80) + np.uint32(1).tobytes() + triangle.tobytes())
     assert np.array_equal(mesh_extents(str(file)), CORNERS)
-
-
-def test_nodes_units_and_axes_of_dae_files_count(tmp_path: Path) -> None:
-    file = tmp_path / "thing.dae"
-    file.write_text(DAE, encoding="utf-8")
-    lower, upper = mesh_extents(str(file))
-    # scaled to (-2, -2, -3) .. (8, 5, 6), turned to x = -y, y = x, moved by 10, then y up to z up, in cm
-    assert lower == pytest.approx([0.05, -0.06, -0.02])
-    assert upper == pytest.approx([0.12, 0.03, 0.08])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from jointed_robots import add_robots, set_joints
 
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.ports import Parts
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
@@ -75,7 +76,7 @@ def test_links_are_where_pybullet_has_them(client: int, name: str) -> None:
     expected_positions, expected_orientations = pybullet_links(client, DATA / name, model, values[1])
 
     world = World(Clock(0.1))
-    WorldLinks(world)
+    world.connect(Parts(links=WorldLinks(world)))
     rows = add_robots(world, model, np.array([[5.0, 0.0, 0.0], PLACE, [0.0, 7.0, 0.0]]), np.array([TURN] * 3))
     set_joints(world, rows, values)
     links = np.arange(model.num_joints)

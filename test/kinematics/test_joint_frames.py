@@ -7,6 +7,7 @@ import pytest
 from jointed_robots import add_robots, set_joints
 
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.ports import Parts
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.world import World
 from fleet_sim.kinematics.joint_frames import joint_frames
@@ -19,7 +20,7 @@ from fleet_sim.spatial import poses
 def test_frames_in_parents_put_together_are_the_frames_in_the_base(name: str) -> None:
     model = load_robot_model(resolve_urdf(name))
     world = World(Clock(0.1))
-    WorldLinks(world)
+    world.connect(Parts(links=WorldLinks(world)))
     rows = add_robots(world, model, np.zeros((3, 3)))
     values = np.random.default_rng(8).uniform(-1.0, 1.0, (3, len(model.movable)))
     set_joints(world, rows, values)

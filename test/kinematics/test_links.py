@@ -9,6 +9,7 @@ from jointed_robots import add_robots, set_joints
 
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.ports import Parts
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
@@ -24,7 +25,7 @@ def model_of(name: str) -> RobotModel:
 @pytest.fixture
 def world() -> World:
     world = World(Clock(0.1))
-    WorldLinks(world)
+    world.connect(Parts(links=WorldLinks(world)))
     return world
 
 
@@ -65,7 +66,7 @@ def test_a_row_used_again_by_another_robot_has_its_links(world: World) -> None:
     again = add_robots(world, kuka, np.zeros((1, 3)))
     assert again[0] == rows[0]
     fresh = World(Clock(0.1))
-    WorldLinks(fresh)
+    fresh.connect(Parts(links=WorldLinks(fresh)))
     expected = fresh.link_poses if len(add_robots(fresh, kuka, np.zeros((1, 3)))) else None
     assert expected is not None
     assert np.array_equal(world.link_poses(again, np.array([5]))[0], expected(np.array([0]), np.array([5]))[0])

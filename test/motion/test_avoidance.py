@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import AnyArray
-from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities, nearest_ranks
+from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities, nearest_ranks
 
 DT = 0.1
 
@@ -16,8 +16,8 @@ def every_pair(count: int) -> tuple[AnyArray, AnyArray]:
     return first.astype(np.int64), second.astype(np.int64)
 
 
-def discs(x: AnyArray, y: AnyArray, vx: AnyArray, vy: AnyArray, radius: float = 0.3) -> Discs:
-    return Discs(x, y, vx, vy, np.full(len(x), radius), np.ones(len(x), bool))
+def discs(x: AnyArray, y: AnyArray, vx: AnyArray, vy: AnyArray, radius: float = 0.3) -> MovingDiscs:
+    return MovingDiscs(x, y, vx, vy, np.full(len(x), radius), np.ones(len(x), bool))
 
 
 def nearest_gap(x: AnyArray, y: AnyArray) -> float:
@@ -83,7 +83,7 @@ def test_who_does_not_yield_goes_on_and_the_other_makes_all_of_the_way() -> None
     x, y = np.array([0.0, 3.0]), np.zeros(2)
     vx, vy = np.array([1.0, -1.0]), np.zeros(2)
     for _ in range(60):
-        group = Discs(x, y, vx, vy, np.full(2, 0.3), np.array([True, False]))
+        group = MovingDiscs(x, y, vx, vy, np.full(2, 0.3), np.array([True, False]))
         wanted = np.array([1.0, -1.0]), np.zeros(2)
         vx, vy = avoiding_velocities(group, every_pair(2), wanted, np.ones(2), horizon=2.0, dt=DT)
         assert (vx[1], vy[1]) == (-1.0, 0.0)

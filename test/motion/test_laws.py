@@ -7,8 +7,8 @@ from motion_fleet import Fleet
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, UnknownNameError
+from fleet_sim.motion.law import MotionLaw
 from fleet_sim.motion.laws import (
-    MotionLaw,
     motion_law,
     motion_law_index,
     motion_law_names,

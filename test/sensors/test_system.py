@@ -11,8 +11,8 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
+from fleet_sim.core.random import normal_rows
 from fleet_sim.sensors import Batch, Reading, Sensor, SensorKind, SensorParams, list_sensors, register_sensor
-from fleet_sim.sensors.noise import normals
 from fleet_sim.settings import setting
 
 Sim = fs.MultiRobotSimulationCore
@@ -54,7 +54,7 @@ class Probe(SensorKind):
         batch.state["count"] += 1
         return {
             "place": batch.positions * batch.params.gain,
-            "noise": normals(batch.keys, batch.tick, 5),
+            "noise": normal_rows(batch.keys, batch.tick, 5),
             "count": batch.state["count"].copy(),
         }
 
@@ -213,15 +213,6 @@ def test_noise_depends_on_seed_name_and_time_alone(make_sim: MakeSim) -> None:
     assert noise(1, seed=2) != expected
     assert noise(2) != expected
     assert len({number for reading in expected for number in reading}) == 15
-
-
-def test_noise_is_normal() -> None:
-    drawn = normals(np.arange(2000, dtype=np.uint64), 7, 51)
-    assert abs(drawn.mean()) < 0.01
-    assert abs(drawn.std() - 1.0) < 0.01
-    assert abs((drawn**4).mean() - 3.0) < 0.1
-    assert abs(np.corrcoef(drawn[:-1].ravel(), drawn[1:].ravel())[0, 1]) < 0.01
-    assert abs(np.corrcoef(drawn.ravel(), normals(np.arange(2000, dtype=np.uint64), 8, 51).ravel())[0, 1]) < 0.01
 
 
 # ---- spreading -------------------------------------------------------------------------------------------------------

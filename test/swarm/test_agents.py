@@ -10,9 +10,9 @@ import pytest
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, StaleHandleError, UnknownNameError
 from fleet_sim.swarm import registry
-from fleet_sim.swarm.agents import DiffDriveAgent, MazeAgent, SwarmAgent
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agent_types import DiffDriveAgent, MazeAgent
+from fleet_sim.swarm.agents import Controller, Group, SwarmAgent
+from fleet_sim.swarm.traces import trace_of
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -107,10 +107,10 @@ def test_idiosyncrasies_are_each_agents_own_and_stay() -> None:
 
 def test_a_trace_is_as_long_as_asked_for() -> None:
     agent = one((1.0, 0.0), steps=7, trace_length=4)
-    trace = agent.world.traces.of(agent)
+    trace = trace_of(agent)
     assert trace is not None
     assert trace[:, 0] == pytest.approx([10.4, 10.5, 10.6, 10.7])
-    assert agent.world.traces.of(one()) is None
+    assert trace_of(one()) is None
 
 
 def test_handles() -> None:
@@ -155,7 +155,7 @@ def test_agents_alike_share_a_group_and_others_do_not() -> None:
 def test_a_type_of_the_users_own() -> None:
     registry.register_agent_type("slow_for_test", Slow)
     assert one((1.0, 0.0), type="slow_for_test").linear == 0.5
-    with pytest.raises(DuplicateNameError, match="the agent type 'slow_for_test' exists already"):
+    with pytest.raises(DuplicateNameError, match="the agent 'slow_for_test' exists already"):
         registry.register_agent_type("slow_for_test", DiffDriveAgent)
     with pytest.raises(InvalidValueError, match="expected a class"):
         registry.register_agent_type("other", "Slow")  # type: ignore[arg-type]
@@ -163,7 +163,7 @@ def test_a_type_of_the_users_own() -> None:
         registry.register_dictlike_type("agents", "x", Slow)
 
 
-@pytest.mark.parametrize("kind", sorted(registry.HOMES))
+@pytest.mark.parametrize("kind", sorted(registry.KINDS))
 def test_every_name_in_the_registry_is_a_documented_class(kind: str) -> None:
     known = registry.known_types(kind)
     assert known or kind in ("controller", "sensor", "metric")

@@ -12,7 +12,7 @@ from fleet_sim.arrays import AnyArray
 from fleet_sim.paths import data_file
 from fleet_sim.settings import load_mapping
 from fleet_sim.swarm import registry
-from fleet_sim.swarm.base import Metric
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 SEEDS = range(20)

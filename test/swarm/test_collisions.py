@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld
 
 

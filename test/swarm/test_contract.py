@@ -12,8 +12,8 @@ from swarm_world import make_world
 
 from fleet_sim.errors import FleetSimError
 from fleet_sim.swarm import registry
-from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Controller, Metric, Sensor
+from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.world import RectangularWorld
 
 BASES: dict[str, type[Any]] = {"controller": Controller, "sensor": Sensor, "metric": Metric}

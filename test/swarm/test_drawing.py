@@ -16,10 +16,10 @@ from PIL import Image
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.base import Controller, Metric
-from fleet_sim.swarm.canvas import Colour
-from fleet_sim.swarm.drawing import picture
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.pictures import picture
 from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder, recorder_for
 from fleet_sim.swarm.tables import MetricTable
@@ -72,21 +72,19 @@ class Notes:
     def __init__(self) -> None:
         self.drawn: list[Any] = []
 
-    def clear(self, colour: Colour) -> None:
+    def clear(self, colour: Color) -> None:
         self.drawn = ["clear"]
 
-    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+    def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         self.drawn.append(("polygon", len(points), outline))
 
-    def circle(
-        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
-    ) -> None:
+    def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         self.drawn.append(("circle", radius))
 
-    def line(self, points: Floats, colour: Colour) -> None:
+    def line(self, points: Floats, colour: Color) -> None:
         self.drawn.append("line")
 
-    def text(self, lines: list[str], colour: Colour) -> None:
+    def text(self, lines: list[str], colour: Color) -> None:
         self.drawn.append("text")
 
 

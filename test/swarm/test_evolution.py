@@ -13,13 +13,14 @@ import yaml
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
-from fleet_sim.swarm.base import Controller, Metric
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.evolution import evolve, load_search
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.metric import Metric
 
 OWN_MODULE = """
 import numpy as np
-from fleet_sim.swarm.base import Controller, Metric
+from fleet_sim.swarm.agents import Controller
+from fleet_sim.swarm.metric import Metric
 
 class Drive(Controller):
     def __init__(self, action):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import AnyArray, Floats
-from fleet_sim.swarm.base import Controller, Metric, Sensor
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group, Sensor
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.world import RectangularWorld
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fleet_sim.swarm import simulate
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Metric
+from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.player import Event, Player
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -151,3 +151,30 @@ def test_headless_runs_until_the_world_stops() -> None:
         subscribers=[lambda world: seen.append(world.steps)],
     )
     assert world.steps == 9 and seen == list(range(1, 10))
+
+
+def test_a_window_is_made_by_what_is_handed_in_and_closed_at_the_end() -> None:
+    made: list[tuple[RectangularWorld, Script]] = []
+
+    def open_script(world: RectangularWorld) -> Script:
+        made.append((world, Script("", "", "", "")))
+        return made[-1][1]
+
+    world = small_world()
+    simulate.main(world, gui=open_script, steps=2, framerate_limit=1e6)
+    assert [owner for owner, _ in made] == [world]
+    assert not made[0][1].is_open
+    kept = Script("", "", "", "")
+    simulate.main(world, gui=kept, steps=2, framerate_limit=1e6)
+    assert kept.is_open
+
+
+def test_a_window_tells_the_world_which_keys_are_held() -> None:
+    world = small_world()
+    world.press_key("w")
+    world.press_key("a")
+    world.release_key("w")
+    world.release_key("never pressed")
+    assert world.keys == {"a"}
+    world.release_all_keys()
+    assert not world.keys

@@ -69,7 +69,7 @@ def test_what_a_constructor_passes_on_counts_as_its_own() -> None:
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        ("os.path", InvalidValueError, "'os.path' is not a class"),
+        ("os.path", InvalidValueError, "expected a class derived from Controller, got <module"),
         ("os:nothing", InvalidValueError, "'os:nothing' cannot be imported"),
         ("collections:Counter", InvalidValueError, "expected a class derived from Controller"),
         (3, InvalidValueError, "must be a name or a mapping with a type"),

@@ -13,8 +13,8 @@ import pytest
 
 from fleet_sim.errors import FleetSimError
 from fleet_sim.settings import load_mapping
-from fleet_sim.swarm.schema import world_schema
 from fleet_sim.swarm.world import World_from_config
+from fleet_sim.swarm.world_schema import world_schema
 
 SHIPPED = sorted((Path(__file__).parents[2] / "config" / "swarm").glob("*.yaml"))
 AGENT = {"type": "MazeAgent", "agent_radius": 0.1, "controller": {"type": "static", "output": [0, 0]}}
@@ -42,6 +42,14 @@ def test_shipped_worlds_are_allowed(path: Path) -> None:
         ({"spawners": [{"type": "uniform", "world": 3, "agent": AGENT}]}, False),
         ({"metrics": ["circliness", {"type": "circliness", "name": "c"}]}, True),
         ({"metrics": [{"type": "circliness", "nam": "c"}]}, False),
+        ({"agents": [{**AGENT, "controller": {"type": "boids", "speed": 1}}]}, True),
+        ({"agents": [{**AGENT, "controller": {"type": "boids", "speed": -1}}]}, False),
+        ({"agents": [{**AGENT, "controller": {"type": "human", "keys": "wads"}}]}, False),
+        ({"agents": [{**AGENT, "controller": {"type": "waypoint_pid", "static_waypoint": [1, 2, 3]}}]}, False),
+        ({"agents": [{**AGENT, "sensors": [{"type": "binary_fov", "theta": 1, "walls": [[0, 0], [1, 1]]}]}]}, True),
+        ({"agents": [{**AGENT, "sensors": [{"type": "binary_los", "history_length": 0}]}]}, False),
+        ({"agents": [{**AGENT, "sensors": [{"type": "regional"}]}]}, False),
+        ({"metrics": [{"type": "throughput", "window": 0}]}, False),
         ({"seed": "x"}, False),
         ({"stop_at": "steps > 3"}, True),
     ],
@@ -64,3 +72,8 @@ def test_the_command_prints_it() -> None:
     command = [sys.executable, "-m", "fleet_sim.cli.main", "schema", "--world"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["title"] == "A fleet_sim swarm world"
+
+
+def test_the_schema_is_json_and_says_what_parameters_mean() -> None:
+    text = json.dumps(world_schema(), allow_nan=False)
+    assert "Share of readings of 1 where nothing is." in text

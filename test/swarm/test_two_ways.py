@@ -9,9 +9,7 @@ import pytest
 
 from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Controller, Sensor
-from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.world import RectangularWorld
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from fleet_sim.errors import ConfigError, DuplicateNameError, InvalidValueError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.agents import MazeAgent, SwarmAgent
-from fleet_sim.swarm.base import Controller, Metric, Sensor, Spawner
+from fleet_sim.swarm.agent_types import MazeAgent
+from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
+from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.swarm_world import Spawner
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 
 EVENTS: list[str] = []

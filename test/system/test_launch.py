@@ -91,3 +91,10 @@ def test_pytest_collects_the_tests_beside_the_plugins_of_ros() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
     print(done.stdout[-2000:], done.stderr)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in ROOT.glob("launch/*.launch.py")))
+def test_every_launch_file_lists_its_arguments_and_can_show_rviz(file: str) -> None:
+    code, output = launch_to_its_end(file, "--show-args")
+    assert code == 0
+    assert "'rviz'" in output or file == "rviz.launch.py"

@@ -23,7 +23,7 @@ from fleet_sim.spatial import quaternions
 
 
 @dataclass(kw_only=True)
-class ArmSettings:
+class ArmTarget:
     """What Pick and Drop take about the arm: joint targets, or a target of the end effector, or neither."""
 
     joint_targets: JointNumbers | None = setting(
@@ -44,7 +44,7 @@ class ArmSettings:
 
 
 @dataclass
-class ArmMove(ArmSettings):
+class ArmMove(ArmTarget):
     """How the arm moves before the robot takes or releases something; nowhere, where no target is given.
 
     Raises InvalidValueError for more than one of `joint_targets`, `ee_target_position` and `use_arm`.
@@ -65,7 +65,7 @@ class ArmMove(ArmSettings):
             quaternions.normalized(np.asarray(self.ee_target_orientation)[None], "ee_target_orientation")
 
     @classmethod
-    def of(cls, settings: ArmSettings) -> ArmMove:
+    def of(cls, settings: ArmTarget) -> ArmMove:
         """Return the arm's part of an action's settings."""
         return cls(**{name: getattr(settings, name) for name in fields_of(cls)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -14,21 +15,28 @@ from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
+from fleet_sim.core.command_values import plain
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
+from fleet_sim.registry import Registry, subclasses_of
 
-ACTIONS: dict[str, type[Action]] = {
-    "move": MoveAction,
-    "move_to": MoveTo,
-    "pick": Pick,
-    "drop": Drop,
-    "wait": Wait,
-    "joint": JointAction,
-    "joint_trajectory": JointTrajectoryAction,
-    "pose": PoseAction,
-}
+ACTIONS = Registry(
+    "action",
+    subclasses_of(Action),
+    group="fleet_sim.action",
+    built_in={
+        "move": MoveAction,
+        "move_to": MoveTo,
+        "pick": Pick,
+        "drop": Drop,
+        "wait": Wait,
+        "joint": JointAction,
+        "joint_trajectory": JointTrajectoryAction,
+        "pose": PoseAction,
+    },
+)
 """Every action that can be made from its name and parameters."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
@@ -36,11 +44,7 @@ _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "
 
 def register_action(name: str, cls: type[Action]) -> None:
     """Make `cls` available under `name`; raises DuplicateNameError, or InvalidValueError unless it is an Action."""
-    if not (isinstance(cls, type) and issubclass(cls, Action)):
-        raise InvalidValueError(f"action {name!r}: expected a class derived from Action, got {cls!r}")
-    if name in ACTIONS:
-        raise DuplicateNameError(f"an action named {name!r} exists already")
-    ACTIONS[name] = cls
+    ACTIONS.register(name, cls)
 
 
 def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) -> Action:
@@ -50,8 +54,6 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
     of poses, and "move" takes `target_pose` as well. Raises UnknownNameError and InvalidValueError.
     """
     cls = ACTIONS.get(action_type)
-    if cls is None:
-        raise unknown_name("action", action_type, ACTIONS)
     try:
         params = json.loads(action_params or "{}") if isinstance(action_params, str) else dict(action_params)
     except json.JSONDecodeError as error:
@@ -78,6 +80,38 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         return cls(**params)
     except (TypeError, ValueError) as error:
         raise InvalidValueError(f"action {action_type!r}: {error}") from error
+
+
+def describe_action(action: Action) -> dict[str, Any]:
+    """Return `action` as plain data, its `type` and parameters, of which `parse_action_goal` makes an equal one.
+
+    Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
+    and for a parameter that is no plain value.
+    """
+    cls = type(action)
+    name = next((name for name, known in ACTIONS.registered().items() if known is cls), None)
+    if name is None:
+        raise InvalidValueError(
+            f"{cls.__name__} has no name by which it could be made again; give it one with register_action()"
+        )
+    described: dict[str, Any] = {"type": name}
+    for parameter in inspect.signature(cls).parameters.values():
+        if not hasattr(action, parameter.name):
+            raise InvalidValueError(
+                f"{cls.__name__} does not keep its parameter {parameter.name!r}; keep it in an attribute of that name"
+            )
+        value = getattr(action, parameter.name)
+        if value is not parameter.default:
+            described[parameter.name] = _plain(value, f"{name}.{parameter.name}")
+    return described
+
+
+def _plain(value: Any, where: str) -> Any:
+    if isinstance(value, Pose):
+        return [*value.position, *value.orientation]
+    if isinstance(value, Path):
+        return [_plain(pose, where) for pose in value]
+    return plain(value, where)
 
 
 def _pose(value: Any, key: str) -> Pose:

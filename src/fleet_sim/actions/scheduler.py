@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.base import Action, Canceller, Until
-from fleet_sim.actions.registry import parse_action_goal
-from fleet_sim.arrays import Bytes, Ints, Rows
+from fleet_sim.actions.registry import describe_action, parse_action_goal
+from fleet_sim.arrays import Bools, Bytes, Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
@@ -24,11 +24,12 @@ _IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 
 
 class ActionColumns(ColumnTable):
-    """What the running action of each agent waits for."""
+    """Who has actions, and what the running one waits for."""
 
     waiting: Bytes = column(
         np.uint8, writer="ActionScheduler", doc="0 no action, 2 something else, or sum of 1 its arrival, 4 its joints"
     )
+    busy: Bools = column(bool, writer="ActionScheduler", doc="an action runs or is queued")
 
 
 class ActionScheduler:
@@ -51,17 +52,21 @@ class ActionScheduler:
         self.user_defined = False
         """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
         self._acting: int | None = None
-        world.actions = self
         world.on_remove.append(self._forget)
 
     # ---- ActionBook --------------------------------------------------------------------------------------------------
 
-    def add(self, row: int, action: Any) -> None:
-        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended."""
+    def add(self, row: int, action: Any, goal: str = "") -> None:
+        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended.
+
+        `goal` is what `cancel_goal` knows it by.
+        """
         self.check(action)
+        action.goal = goal
         self._queues.setdefault(row, deque()).append(action)
         self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
         action._on_cancel = self._canceller(row, action)
+        self._columns.busy[row] = True
         if row not in self._running:
             self._woken.add(row)
 
@@ -78,6 +83,10 @@ class ActionScheduler:
         """Return a new action from its name and parameters, see `parse_action_goal`."""
         return parse_action_goal(action_type, params)
 
+    def describe(self, action: Any) -> dict[str, Any]:
+        """Return `action` as its type and parameters, see `describe_action`."""
+        return describe_action(action)
+
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """End the running and all queued actions CANCELLED, saying why; the robot's motion is left to the caller.
 
@@ -93,7 +102,16 @@ class ActionScheduler:
         queued = self._queues.pop(row, ())
         for action in queued:
             self._end(row, action, reason, ActionCause.PREEMPTED)
+        self._note(row)
         return bool(queued)
+
+    def cancel_goal(self, row: int, goal: str, reason: str) -> bool:
+        """End, CANCELLED, the actions that were given with the name `goal`; returns whether there were any."""
+        queue = (self._running.get(row), *self._queues.get(row, ()))
+        actions = [action for action in queue if action is not None and action.goal == goal]
+        for action in actions:
+            action.cancel(reason)
+        return bool(actions)
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
@@ -105,7 +123,12 @@ class ActionScheduler:
         actions += self._queues.pop(row, ())
         for action in actions:
             self._end(row, action, reason, cause)
+        self._note(row)
         return bool(actions)
+
+    def busy(self, rows: Rows) -> Rows:
+        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
+        return rows[self._columns.busy[rows]]
 
     def current(self, row: int) -> Action | None:
         """Return the running action, or None."""
@@ -121,6 +144,7 @@ class ActionScheduler:
         if not running and queue is not None:
             queue.remove(action)
         self._end(row, action, reason, cause)
+        self._note(row)
         if running:
             drive.stop(self._world, np.array([row]))
             self._woken.add(row)
@@ -130,6 +154,9 @@ class ActionScheduler:
         action._end(ActionStatus.CANCELLED, reason, cause)
         if started:
             self._finish(row, action)
+
+    def _note(self, row: int) -> None:
+        self._columns.busy[row] = self.queued(row) > 0
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
@@ -240,6 +267,7 @@ class ActionScheduler:
         self._running.pop(row, None)
         self._polled.discard(row)
         self._columns.waiting[row] = _IDLE
+        self._note(row)
         self._world.guard.call("action stop", action.stop, self._world.handles[row])
         self._announce("action_completed", row, action=action, status=action.status)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from fleet_sim.actions.arm import ArmMove, ArmSettings
+from fleet_sim.actions.arm import ArmMove, ArmTarget
 from fleet_sim.actions.base import Action, Failure, Until
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.move_to import immovable
@@ -18,7 +18,7 @@ from fleet_sim.tools import calculate_offset_pose
 
 
 @dataclass(eq=False, repr=False)
-class TransferAction(ArmSettings, DeclaredAction):
+class TransferAction(ArmTarget, DeclaredAction):
     """Approach, move in, reach out, act, retreat. A subclass says where the place is and what to do there.
 
     `phase` is one of `phases`: initial, approaching, moving in, acting, retreating.

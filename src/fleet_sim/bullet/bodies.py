@@ -40,6 +40,7 @@ class BulletColumns(ColumnTable):
     body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
     adopted: Bools = column(bool, writer="bodies", doc="made by someone else, stays on removal", hashed=False)
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
+    made: Ints = column(np.int64, writer="bodies", doc="BulletBodies.version when it was made", hashed=False)
     mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
     model: Bools = column(bool, writer="bodies", doc="loaded from a model file", hashed=False)
     offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
@@ -179,6 +180,7 @@ class BulletBodies:
         table.clear_rows(rows)
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]
+        table.made[rows] = self.version
         self.world.material.behind[rows] = True
         table.mass[rows] = mass
         highest = max(bodies)

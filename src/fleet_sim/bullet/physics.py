@@ -50,6 +50,7 @@ class BulletPhysics:
         client, bodies = mirror.client, mirror.bodies
         bodies.refresh_masses(self.world.rows)
         bodies.refresh_materials(self.world.rows)
+        mirror.filters.refresh()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
         count = max(1, math.ceil(dt / self.substep - 1e-9))
         # A motor's largest impulse is worked out from the substep at the time of the command.

@@ -51,6 +51,7 @@ class BulletCheckpoints:
         mirror.ensure()
         mirror.bodies.refresh_masses(world.rows)
         mirror.bodies.refresh_materials(world.rows)
+        mirror.filters.refresh()
         state = EngineState(mirror.client, mirror.bodies.version)
         self._go_to(state)
         return state
@@ -62,6 +63,8 @@ class BulletCheckpoints:
         if saved is None:
             return
         if saved.epoch == mirror.client.epoch and saved.version == mirror.bodies.version:
+            # Before the engine goes back: a filter that changes afterwards would cost it contacts it came back to.
+            mirror.filters.refresh()
             self._go_to(saved)
             mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
             rows = np.flatnonzero(world.dynamic & world.alive)
@@ -83,6 +86,7 @@ class BulletCheckpoints:
         with client.quiet():
             if bodies.met:
                 self._take_apart()
+            self._mirror.filters.renumber()
             client.restoreState(state.number)
         bodies.met = True
 

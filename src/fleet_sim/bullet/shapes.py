@@ -8,8 +8,8 @@ from typing import Any
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.spatial import solids
-from fleet_sim.spatial.meshes import Mesh
+from fleet_sim.meshes import primitives
+from fleet_sim.meshes.mesh import Mesh
 from fleet_sim.spatial.shapes import ShapeKind
 
 NO_SHAPE = -1
@@ -81,7 +81,7 @@ class ShapeCache:
         position = geometry.position
         if geometry.kind == ShapeKind.CAPSULE:
             # PyBullet draws a capsule with pointed ends.
-            arguments = self._triangles(solids.capsule(_CAPSULE_LEVEL, geometry.radius, geometry.height))
+            arguments = self._triangles(primitives.capsule(_CAPSULE_LEVEL, geometry.radius, geometry.height))
         if geometry.kind == ShapeKind.PLANE:
             # PyBullet cannot draw its plane shape; a thin wide box stands for it.
             arguments = {"shapeType": client.GEOM_BOX, "halfExtents": (_PLANE_HALF_SIZE, _PLANE_HALF_SIZE, 1e-3)}
@@ -94,12 +94,13 @@ class ShapeCache:
     def _triangles(self, mesh: Mesh) -> dict[str, Any]:
         """Return the arguments of createVisualShape for a mesh of one part."""
         (part,) = mesh.parts
+        vertices, triangles = part.drawable()
         return {
             "shapeType": self._client.GEOM_MESH,
-            "vertices": part.vertices[:, :3].tolist(),
-            "normals": part.vertices[:, 3:6].tolist(),
-            "uvs": part.vertices[:, 6:].tolist(),
-            "indices": part.triangles.reshape(-1).tolist(),
+            "vertices": vertices[:, :3].tolist(),
+            "normals": vertices[:, 3:6].tolist(),
+            "uvs": vertices[:, 6:].tolist(),
+            "indices": triangles.reshape(-1).tolist(),
         }
 
     def _dimensions(self, geometry: Geometry) -> dict[str, Any]:
@@ -133,5 +134,6 @@ def _unusable(geometry: Geometry, use: str, error: Exception) -> InvalidValueErr
     name = ShapeKind(geometry.kind).name.lower()
     source = f" from {geometry.mesh_path!r}" if geometry.mesh_path else ""
     return InvalidValueError(
-        f"PyBullet cannot make the {use} shape {name}{source}: {error}. Mesh files may be .obj, .stl or .dae"
+        f"PyBullet cannot make the {use} shape {name}{source}: {error}. It reads .obj and .stl, and .dae in robot "
+        "descriptions only"
     )

@@ -13,7 +13,7 @@ from fleet_sim.cli.arguments import positive
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.evolution import Outcome, Search
+    from fleet_sim.swarm.evolution import Search, SearchOutcome
 
 
 def add(commands: Any) -> None:
@@ -68,7 +68,7 @@ class ProgressLine:
         self._first: int | None = None
         self._in_place = sys.stderr.isatty()
 
-    def show(self, outcome: Outcome) -> None:
+    def show(self, outcome: SearchOutcome) -> None:
         """Say how far it is."""
         if self._first is None:
             self._first = outcome.generation - 1

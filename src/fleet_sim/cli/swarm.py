@@ -12,7 +12,8 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.base import Metric
+    from fleet_sim.swarm.metric import Metric
+    from fleet_sim.swarm.simulate import WindowMaker
     from fleet_sim.swarm.world import RectangularWorld
 
 STEPS = 1000
@@ -55,7 +56,7 @@ def execute(args: argparse.Namespace) -> int:
     config = world_config(args.config, args.set, args.seed)
     # Loaded here so that --help and a wrong option answer at once.
     from fleet_sim.swarm import simulate
-    from fleet_sim.swarm.drawing import check_picture_path, save_picture
+    from fleet_sim.swarm.pictures import check_picture_path, save_picture
     from fleet_sim.swarm.world import World_from_config
 
     if args.picture:
@@ -70,6 +71,7 @@ def execute(args: argparse.Namespace) -> int:
         simulate.main(
             world,
             show_gui=args.show,
+            gui=window_maker() if args.show else None,
             subscribers=subscribers(args, world, steps),
             step_size=args.speed,
             start_paused=args.paused,
@@ -82,6 +84,13 @@ def execute(args: argparse.Namespace) -> int:
         if path:
             print(f"wrote {path}")
     return 0
+
+
+def window_maker() -> WindowMaker:
+    """Return what opens a window; its toolkit is loaded only where one is wanted."""
+    from fleet_sim.viewer.swarm_window import SwarmWindow
+
+    return SwarmWindow
 
 
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 # return signed distances (K,) to the obstacles at their present poses; anything above the given distance may
 # be infinite.
 PosedDistanceSolver: TypeAlias = Callable[[Ints, Floats, Floats, float], Floats]
+# Given pairs (K, 2) of rows, return which (K,) may collide.
+PairMask: TypeAlias = Callable[[Ints], Bools]
 
 DEFAULT_SKIN = 1e-3
 # How exactly the moment of contact is found, as a distance.
@@ -48,16 +50,17 @@ def allowed_fractions(
     end_orientations: Floats,
     *,
     obstacle_mask: Bools | None = None,
+    may_collide: PairMask | None = None,
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
 ) -> tuple[Floats, Rows]:
     """Return (fractions, blockers), (M,) each: the part of its motion each mover may make, and what stops it.
 
     `shapes` are all N rows at their present poses; `movers` (M,) rows, each once, go to `end_positions` (M,
-    3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block; a mover never
-    blocks itself. A mover stops `skin` metres short of contact; one that is nearer already may move along or
-    away but not closer. The blocker is the row that stops the mover first (the lowest row if several do), or
-    -1 with fraction 1.
+    3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block where `may_collide`
+    says so of the pair; a mover never blocks itself. A mover stops `skin` metres short of contact; one that is
+    nearer already may move along or away but not closer. The blocker is the row that stops the mover first (the
+    lowest row if several do), or -1 with fraction 1.
 
     Motions without turning, and of shapes round about z turning about z, are exact. A turning box is followed
     in strides of a quarter of its smallest half extent and may cut a corner by less than that. Pairs without
@@ -69,6 +72,8 @@ def allowed_fractions(
     fractions, blockers = np.ones(len(movers)), np.full(len(movers), -1, np.int64)
     obstacles = np.arange(len(shapes.kinds)) if obstacle_mask is None else np.flatnonzero(obstacle_mask)
     pairs = _swept_pairs(shapes, movers, end_positions, end_orientations, obstacles, skin)
+    if len(pairs) and may_collide is not None:
+        pairs = pairs[may_collide(np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1))]
     if not len(pairs):
         return fractions, blockers
     places, others = pairs[:, 0], obstacles[pairs[:, 1]]

@@ -74,6 +74,7 @@ class BlockingSystem:
             ends.positions,
             ends.orientations,
             obstacle_mask=active_mask(world) & (world.parent == NO_ROW),
+            may_collide=world.collision_rules.may_collide,
             solve=self._solve,
         )
         before = world.motion.blocked_by[movers]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
-from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
-_DISABLED = CollisionMode.DISABLED.code
 # Comparing a column with a plain number is several times faster than with an enum member.
 _NO_SHAPE = int(ShapeKind.NONE)
 # A whole span of rows costs a third of picking all of its rows one by one.
@@ -19,8 +17,8 @@ _SPAN_GAIN = 3
 
 
 def active_mask(world: World) -> Bools:
-    """Return which rows take part in collision checks at all."""
-    mask: Bools = world.alive & (world.collision_mode != _DISABLED) & (world.shape_kind != _NO_SHAPE)
+    """Return which rows may collide with anything, and have a shape to do it with."""
+    mask: Bools = world.collision_rules.active_mask() & (world.shape_kind != _NO_SHAPE)
     return mask
 
 

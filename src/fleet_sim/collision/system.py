@@ -8,26 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
-from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
+from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.core.clock import Schedule
-from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.collision_rules import NO_PAIRS
 from fleet_sim.core.world import World
-
-_STATIC = CollisionMode.STATIC.code
-NO_PAIRS: Ints = np.empty((0, 2), np.int64)
 
 
 class CollisionSystem:
     """Finds the pairs of bodies within `margin` of each other and tells when they start and end.
 
-    Two bodies collide when the distance between their shapes is at most the margin. Pairs of which both are static,
-    pairs of a carrier and what it carries, and DISABLED bodies never count; pairs with one static body only when
-    `ignore_static` is off.
+    Two bodies collide when the distance between their shapes is at most the margin, or, by method, the engine says that
+    they touch, and `World.collision_rules` let them. Pairs with one static body count only when `ignore_static` is off.
     """
 
     def __init__(
@@ -54,6 +50,7 @@ class CollisionSystem:
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
         self._changed = True
+        self._rules_version = world.collision_rules.version
         self._started, self._ended = NO_PAIRS, NO_PAIRS
         world.on_remove.append(self._removed)
         world.on_spawn.append(self._spawned)
@@ -78,8 +75,11 @@ class CollisionSystem:
         self.breakdown = {}
         if self._schedule is None or self._schedule.poll() is None:
             return
-        if self._changed or self.method is not CollisionDetectionMethod.CLOSEST_POINTS:
-            self._changed = False
+        version = self._world.collision_rules.version
+        # What the engine found may change while no column does.
+        engine = self.method is not CollisionDetectionMethod.CLOSEST_POINTS
+        if self._changed or engine or version != self._rules_version:
+            self._changed, self._rules_version = False, version
             started, ended = self._pairs.update(self.find())
             self.count += len(started)
             self._started = started
@@ -116,20 +116,16 @@ class CollisionSystem:
     def candidates(self, ignore_static: bool | None = None) -> Ints:
         """Return the pairs (M, 2) of rows whose AABBs are within the margin."""
         world = self._world
-        taking_part_mask = active_mask(self._world)
-        static_mask = world.collision_mode == _STATIC
+        static_mask = world.collision_rules.static_mask()
         pairs = self.broad.pairs(
             world.aabb_lower,
             world.aabb_upper,
             margin=self.margin,
-            active_mask=taking_part_mask,
+            active_mask=active_mask(world),
             static_mask=static_mask if np.count_nonzero(static_mask) else None,
             ignore_static=self.ignore_static if ignore_static is None else ignore_static,
         )
-        if len(pairs) and np.count_nonzero(world.parent != NO_ROW):
-            a, b = pairs[:, 0], pairs[:, 1]
-            pairs = pairs[(world.parent[a] != b) & (world.parent[b] != a)]
-        return pairs
+        return world.collision_rules.permitted(pairs)
 
     def find(self) -> Ints:
         """Return the pairs (M, 2) of rows that collide now, by the method chosen."""
@@ -176,13 +172,7 @@ class CollisionSystem:
         pairs = self._contacts()
         if not len(pairs):
             return NO_PAIRS
-        taking_part_mask = active_mask(self._world)
-        static_mask = self._world.collision_mode == _STATIC
-        a, b = pairs[:, 0], pairs[:, 1]
-        kept_mask: Bools = taking_part_mask[a] & taking_part_mask[b]
-        if self.ignore_static:
-            kept_mask &= ~(static_mask[a] | static_mask[b])
-        return pairs[kept_mask]
+        return pairs[self._world.collision_rules.may_collide(pairs, ignore_static=self.ignore_static)]
 
     # ---- entities coming and going -----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from fleet_sim.errors import InvalidValueError
 
 
 @dataclass
-class _Entry:
+class _CallbackEntry:
     function: Callable[..., object]
     schedule: Schedule
     what: str
@@ -26,13 +26,13 @@ class CallbackList:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self._entries: tuple[_Entry, ...] = ()
+        self._entries: tuple[_CallbackEntry, ...] = ()
 
     def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
         """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
         if not callable(function):
             raise InvalidValueError(f"{what}: expected a function, got {function!r}")
-        self._entries = (*self._entries, _Entry(function, self._clock.schedule(frequency), what))
+        self._entries = (*self._entries, _CallbackEntry(function, self._clock.schedule(frequency), what))
 
     def remove(self, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was in the list."""

@@ -31,6 +31,11 @@ class System:
     run: Callable[[float], object]
 
 
+def each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
+    """Return a `run` for a System that calls `function(*args)`: for what the length of the step does not matter to."""
+    return lambda dt: function(*args)
+
+
 class Pipeline:
     """Runs the systems phase by phase, in the order they were added within a phase.
 

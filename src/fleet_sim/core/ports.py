@@ -1,20 +1,23 @@
-"""What the core knows of features above it: the calls an entity's handle needs, without importing the feature."""
+"""What the core knows of features above it: the calls an entity's handle needs, without importing the feature.
+
+These protocols are the one way upwards. A simulation gives its world the features once, as `Parts`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause
-from fleet_sim.errors import StateError
 
 
 class ActionBook(Protocol):
     """The action queues of all agents."""
 
-    def add(self, row: int, action: Any) -> None:
-        """Append `action` to the queue of the agent in `row`."""
+    def add(self, row: int, action: Any, goal: str = "") -> None:
+        """Append `action` to the queue of the agent in `row`; `goal` is what `cancel_goal` knows it by."""
 
     def parse(self, action_type: str, params: Any) -> Any:
         """Return a new action from its name and parameters."""
@@ -30,6 +33,15 @@ class ActionBook(Protocol):
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
+
+    def cancel_goal(self, row: int, goal: str, reason: str) -> bool:
+        """End, CANCELLED, the actions that were given with the name `goal`; returns whether there were any."""
+
+    def describe(self, action: Any) -> dict[str, Any]:
+        """Return `action` as its type and parameters, which `parse` makes it of."""
+
+    def busy(self, rows: Rows) -> Rows:
+        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
 
     def current(self, row: int) -> Any | None:
         """Return the running action, or None."""
@@ -86,90 +98,33 @@ class SensorBook(Protocol):
         """Return one of them."""
 
 
-class Unconnected:
-    """Stands in for the books of a world that is not part of a simulation: nothing queued, nothing mirrored."""
+class LawBook(Protocol):
+    """The motion laws by name."""
 
-    def add(self, row: int, action: Any) -> None:
-        """Raise StateError."""
-        raise StateError("this world has no action system; use MultiRobotSimulationCore")
+    def names(self) -> Sequence[str]:
+        """Return the names by the laws' indices in `world.motion.law`; 0 is for what cannot move."""
 
-    def parse(self, action_type: str, params: Any) -> Any:
-        """Raise StateError."""
-        raise StateError("this world has no action system; use MultiRobotSimulationCore")
-
-    def check(self, action: Any) -> None:
-        """Raise StateError."""
-        raise StateError("this world has no action system; use MultiRobotSimulationCore")
-
-    def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
-        """There is nothing to cancel."""
-        return False
-
-    def cancel_base(self, row: int, reason: str) -> bool:
-        """There is nothing to cancel."""
-        return False
-
-    def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
-        """There is nothing to cancel."""
-        return False
-
-    def current(self, row: int) -> Any | None:
-        """There is no action."""
-        return None
-
-    def queued(self, row: int) -> int:
-        """There is no queue."""
-        return 0
-
-    def body_id(self, row: int) -> int:
-        """Raise StateError."""
-        raise StateError("this world has no PyBullet view; use MultiRobotSimulationCore")
-
-    def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Raise StateError."""
-        raise StateError("the size of a mesh is read by PyBullet; use MultiRobotSimulationCore")
-
-    def pose_written(self, rows: Rows) -> None:
-        """Nobody mirrors the poses."""
-
-    def plan(self, specs: Any) -> Sequence[Any]:
-        """Plan no sensors; raises StateError for any."""
-        if not specs:
-            return ()
-        raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
-
-    def mount(self, rows: Rows, plans: Sequence[Any]) -> None:
-        """There is nothing to mount."""
-
-    def place(self, specs: Any, *, source: str = "") -> list[Any]:
-        """Place no sensors; raises StateError for any."""
-        return list(self.plan(specs))
-
-    def of(self, row: int) -> list[Any]:
-        """There are no sensors."""
-        return []
-
-    def named(self, row: int, name: str) -> Any:
-        """Raise StateError."""
-        raise StateError("this world has no sensor system; use MultiRobotSimulationCore")
-
-    def contacts(self, row: int) -> list[Any]:
-        """Nothing touches."""
-        return []
-
-    def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
-        """Raise StateError."""
-        raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
-
-    def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
-        """Raise StateError."""
-        raise StateError("this world has no kinematics; use MultiRobotSimulationCore")
-
-    def refresh_boxes(self) -> Rows:
-        """Nobody knows more than the columns say."""
-        return NO_ROWS
+    def index(self, name: str) -> int:
+        """Return the index of a law, loading it where it is another package's; raises UnknownNameError."""
 
 
-def no_controllers(spec: Any) -> Any:
-    """Stand in for the registry of controllers: raises StateError."""
-    raise StateError("this world has no registry of controllers; use MultiRobotSimulationCore")
+class ControllerBook(Protocol):
+    """The controllers by name."""
+
+    def plan(self, spec: Any) -> Any:
+        """Return the ControllerPlan that a spawn entry's `controller` asks for, checked."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What entities reach through their world: the systems above it, each as one of the protocols here.
+
+    A simulation connects all of them. A world that lacks one works as far as nobody asks for it.
+    """
+
+    actions: ActionBook | None = None
+    bodies: BodyBook | None = None
+    links: LinkBook | None = None
+    sensors: SensorBook | None = None
+    laws: LawBook | None = None
+    controllers: ControllerBook | None = None

@@ -77,7 +77,7 @@ class MaterialColumns(ColumnTable):
 class MotionColumns(ColumnTable):
     """How agents move: limits, what they were told to do, and how far they are with it."""
 
-    law: Bytes = column(np.uint8, writer="spawning, set_motion_mode", doc="index in World.laws; 0: cannot move")
+    law: Bytes = column(np.uint8, writer="spawning, set_motion_mode", doc="index in the names of the laws; 0: immobile")
     control: Bytes = column(np.uint8, writer="set_goal, set_velocity, motion", doc="code of a ControllerMode")
     direction: Bytes = column(np.uint8, writer="set_path", doc="code of the MovementDirection in use")
     default_direction: Bytes = column(np.uint8, writer="spawning", doc="MovementDirection when none is given")

@@ -69,20 +69,28 @@ def give_paths(
     motion.control[rows] = POSE
 
 
-def give_velocities(world: World, rows: Rows, linear: Floats, angular: Floats) -> None:
-    """Let `rows` follow body twists `linear` and `angular` (N, 3), until each row's `command_timeout` has passed.
+def give_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
+    """Let `rows` follow body twists `linear` and `angular` (N, 3) for `timeout` s, 0 for ever.
 
-    A path being followed is given up.
+    None takes each row's own `command_timeout`. A path being followed is given up.
     """
     motion = world.motion
     world.waypoints.discard(motion, rows)
     motion.command_linear[rows] = linear
     motion.command_angular[rows] = angular
-    timeouts = motion.command_timeout[rows]
-    ticks = np.ceil(timeouts / world.clock.dt - 1e-9).astype(np.int64)
-    motion.command_expiry[rows] = np.where(timeouts > 0.0, world.clock.tick + ticks, -1)
+    motion.command_expiry[rows] = _expiries(world, rows, timeout)
     motion.reached[rows] = False
     motion.control[rows] = VELOCITY
+
+
+def _expiries(world: World, rows: Rows, timeout: float | None) -> Ints | int:
+    """Return the ticks at which commands given now end, -1 for never."""
+    clock = world.clock
+    if timeout is not None:
+        return clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
+    timeouts = world.motion.command_timeout[rows]
+    ticks = np.ceil(timeouts / clock.dt - 1e-9).astype(np.int64)
+    return np.where(timeouts > 0.0, clock.tick + ticks, -1)
 
 
 def halt(world: World, rows: Rows) -> None:

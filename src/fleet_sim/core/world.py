@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
-from fleet_sim.core.ports import ActionBook, BodyBook, LinkBook, SensorBook, Unconnected, no_controllers
+from fleet_sim.core.ports import ActionBook, BodyBook, ControllerBook, LawBook, LinkBook, Parts, SensorBook
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
+from fleet_sim.core.schema import NO_ROW, BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.errors import DuplicateNameError, unknown_name
+from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
 
 Table = TypeVar("Table", bound=ColumnTable)
+Part = TypeVar("Part")
 RowListener = Callable[[Rows], None]
+_NO_PARTS = Parts()
 
 
 class World(BodyColumns):
@@ -40,11 +44,8 @@ class World(BodyColumns):
         self.events = EventBus(self.guard)
         self.entity_events = EntityEvents(self.guard)
         self.hooks = EntityHooks(clock, self.guard)
-        self.actions: ActionBook = Unconnected()
-        self.bodies: BodyBook = Unconnected()
-        self.links: LinkBook = Unconnected()
-        self.sensors: SensorBook = Unconnected()
         self.random = RandomStreams(seed)
+        self.collision_rules = CollisionRules(self)
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
@@ -70,12 +71,9 @@ class World(BodyColumns):
         self.block_on_collision_default = False
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
-        self.law_names: list[str] = ["immovable"]
-        """Motion laws by number; 0 is for what cannot move."""
-        self.make_controllers: Callable[[Any], Any] = no_controllers
-        """Reads the controllers a spawn entry asks for; set by the registry of controllers."""
         self.version = 0
-        """Grows with every spawn and removal; caches of what lives compare it."""
+        """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
+        self._parts = _NO_PARTS
         self._row_of_name: dict[str, int] = {}
         self._row_of_id: dict[int, int] = {}
         self._free: list[int] = list(range(capacity - 1, -1, -1))
@@ -84,6 +82,44 @@ class World(BodyColumns):
         self._generations = 0
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
+
+    # ---- parts -------------------------------------------------------------------------------------------------------
+
+    def connect(self, parts: Parts) -> None:
+        """Let handles reach the systems above the world; once, by whoever builds them. Raises StateError."""
+        if self._parts is not _NO_PARTS:
+            raise StateError("this world is connected to its parts already; a part cannot be replaced")
+        self._parts = parts
+
+    @property
+    def actions(self) -> ActionBook:
+        """The action queues; this and the parts below raise StateError in a world that lacks them."""
+        return _connected(self._parts.actions, "action system")
+
+    @property
+    def bodies(self) -> BodyBook:
+        """The PyBullet bodies."""
+        return _connected(self._parts.bodies, "PyBullet view")
+
+    @property
+    def links(self) -> LinkBook:
+        """The links of robots."""
+        return _connected(self._parts.links, "kinematics")
+
+    @property
+    def sensors(self) -> SensorBook:
+        """The sensors."""
+        return _connected(self._parts.sensors, "sensor system")
+
+    @property
+    def laws(self) -> LawBook:
+        """The motion laws."""
+        return _connected(self._parts.laws, "motion laws")
+
+    @property
+    def controllers(self) -> ControllerBook:
+        """The registry of controllers."""
+        return _connected(self._parts.controllers, "registry of controllers")
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -223,8 +259,7 @@ class World(BodyColumns):
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
-        if not self.in_step:
-            self.bodies.pose_written(rows)
+        self._tell_view(rows)
 
     def touch_joints(self, rows: Rows | AnyArray) -> None:
         """Note that joints of `rows` moved. Called by whoever writes them."""
@@ -232,8 +267,12 @@ class World(BodyColumns):
         self.robots.joints_behind[rows] = True
         self.robots.boxes_behind[rows] = True
         self.bounds_behind[rows] = True
-        if not self.in_step:
-            self.bodies.pose_written(rows)
+        self._tell_view(rows)
+
+    def _tell_view(self, rows: Rows | AnyArray) -> None:
+        """Let what mirrors the world follow a write made outside a step; inside, it looks once at the end."""
+        if not self.in_step and self._parts.bodies is not None:
+            self._parts.bodies.pose_written(rows)
 
     def model_of(self, row: int) -> RobotModel | None:
         """Return the description of the robot in `row`, None where it has none."""
@@ -330,6 +369,10 @@ class World(BodyColumns):
             raise unknown_name("object or agent", name, self._row_of_name)
         return row
 
+    def rows_named(self, names: Sequence[str]) -> Rows:
+        """Return the rows (N,) of the entities called `names`, NO_ROW for each that is unknown."""
+        return np.fromiter(map(self._row_of_name.get, names, repeat(NO_ROW)), np.int64, len(names))
+
     def row_of(self, object_id: int) -> int:
         """Return the row of `object_id`; raises UnknownNameError."""
         row = self._row_of_id.get(int(object_id))
@@ -360,6 +403,7 @@ class World(BodyColumns):
         self.names[row] = name
         if name is not None:
             self._row_of_name[name] = row
+        self.version += 1
 
     def label(self, row: int) -> str:
         """Return the entity's name, or `#id` where it has none."""
@@ -368,3 +412,9 @@ class World(BodyColumns):
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that got `row` in its `generation` is still there."""
         return bool(self.alive[row] and self.generation[row] == generation)
+
+
+def _connected(part: Part | None, what: str) -> Part:
+    if part is None:
+        raise StateError(f"this world has no {what}; use MultiRobotSimulationCore")
+    return part

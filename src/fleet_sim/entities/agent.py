@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
-from fleet_sim.core.plugins import AgentPlugin, check_plugin
+from fleet_sim.core.plugins import AgentHooks, check_plugin
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
@@ -19,8 +19,11 @@ from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Path, Pose
+
+Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
+Hook = TypeVar("Hook")
 
 
 class Agent(EndEffectorHandle):
@@ -84,8 +87,9 @@ class Agent(EndEffectorHandle):
         """Follow the waypoints of `path`, from wherever the robot is.
 
         `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
-        waypoint first, which is what `auto_approach` asks for.
+        waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
         """
+        checked_approach(auto_approach, "auto_approach: ")
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
@@ -232,18 +236,16 @@ class Agent(EndEffectorHandle):
     @property
     def motion_mode(self) -> MotionMode | str:
         """How the base moves: the name of its motion law."""
-        name = self._world.law_names[self._world.motion.law[self.row]]
+        name = self._world.laws.names()[self._world.motion.law[self.row]]
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
         """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
-        names = self._world.law_names
-        if str(mode) not in names[1:]:
-            raise unknown_name("motion mode", str(mode), names[1:])
+        law = self._world.laws.index(str(mode))
         self.require_mobile()
         if self.is_moving:
             return False
-        self._world.motion.law[self.row] = names.index(str(mode))
+        self._world.motion.law[self.row] = law
         return True
 
     @property
@@ -340,7 +342,7 @@ class Agent(EndEffectorHandle):
         made = plan_controllers(self._world, controller).make()
         self._world.hooks.set_controllers(self.row, made)
 
-    def get_controller_by_type(self, cls: type[Any]) -> Any | None:
+    def get_controller_by_type(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's controller of type `cls`, or None."""
         return next((known for known in self.controllers if isinstance(known, cls)), None)
 
@@ -352,22 +354,22 @@ class Agent(EndEffectorHandle):
         return removed
 
     @property
-    def plugins(self) -> list[AgentPlugin]:
+    def plugins(self) -> list[AgentHooks[Any]]:
         """The agent's plugins."""
         return self._world.hooks.plugins(self.row)
 
-    def add_plugin(self, plugin: type[AgentPlugin] | AgentPlugin, config: dict[str, Any] | None = None) -> AgentPlugin:
+    def add_plugin(self, plugin: type[Plugin] | Plugin, config: dict[str, Any] | None = None) -> Plugin:
         """Add a plugin (a class is made into one with `config`) and return it."""
-        check_plugin(plugin, AgentPlugin)
+        check_plugin(plugin, AgentHooks, "AgentPlugin")
         made = plugin(self, config) if isinstance(plugin, type) else plugin
         self._world.hooks.add_plugin(self.row, made)
         return made
 
-    def remove_plugin(self, plugin: AgentPlugin) -> bool:
+    def remove_plugin(self, plugin: AgentHooks[Any]) -> bool:
         """Destroy `plugin`; returns whether it was there."""
         return self._world.hooks.remove_plugin(self.row, plugin)
 
-    def get_plugin(self, cls: type[AgentPlugin]) -> AgentPlugin | None:
+    def get_plugin(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's plugin of type `cls`, or None."""
         return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)
 
@@ -378,3 +380,13 @@ def checked_path(path: Path | Sequence[Pose]) -> Path:
     if not len(waypoints):
         raise InvalidValueError("a path needs at least one waypoint, got none")
     return waypoints
+
+
+def checked_approach(value: object, what: str = "") -> bool:
+    """Return True; raises InvalidValueError for anything else: each path begins with the way to its first waypoint."""
+    if value is not True:
+        raise InvalidValueError(
+            f"{what}must be True, got {value!r}: a robot follows a path from wherever it is, so it drives to the first "
+            "waypoint first. To skip waypoints, pass a path without them"
+        )
+    return True

@@ -67,6 +67,13 @@ def detach(world: World, child: int, *, dynamic: bool) -> None:
     world.touch(np.array([child]))
 
 
+def release_all(world: World, rows: Rows) -> None:
+    """Let go of what entities about to be removed carry, and of what carries them."""
+    for child in children_of(world, rows).tolist():
+        detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
+    world.parent[rows] = NO_ROW
+
+
 def relative_pose(world: World, child: int, parent: int, link: int = BASE) -> tuple[Floats, Floats]:
     """Return the pose of `child` in the frame of `link` of `parent`."""
     frame = world.link_poses(np.array([parent]), np.array([link]))

@@ -22,7 +22,7 @@ class ControllerPlan:
 
 
 def plan_controllers(world: World, spec: Any) -> ControllerPlan:
-    """Return the plan for `spec`: None, ControllerParams, or what the world's registry of controllers reads.
+    """Return the plan for `spec`: None, ControllerParams, or what the world's controllers read.
 
     Raises InvalidValueError, UnknownNameError or ConfigError where `spec` cannot be read.
     """
@@ -30,5 +30,5 @@ def plan_controllers(world: World, spec: Any) -> ControllerPlan:
         return ControllerPlan()
     if isinstance(spec, ControllerParams):
         return ControllerPlan(spec)
-    plan: ControllerPlan = world.make_controllers(spec)
+    plan: ControllerPlan = world.controllers.plan(spec)
     return plan

@@ -1,41 +1,87 @@
-"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was refused and why."""
+"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was rejected and why."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
+from fleet_sim.core.addresses import NamedRows
+from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.joint_steering import hold_joints
+from fleet_sim.core.moments import Moments
 from fleet_sim.core.robot_model import BASE
-from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
+from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.spatial import quaternions
 
 
-class FleetCommandDispatcher:
-    """Applies commands to a simulation. Bad entries are refused with a reason and never move anything.
+class Commanded(Protocol):
+    """What commands do to a simulation as a whole."""
 
-    Emits `fleet_command` with the command before anything changes.
+    @property
+    def world(self) -> World: ...
+
+    def reset(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def save_state(self) -> Checkpoint: ...
+
+    def restore_state(self, checkpoint: Checkpoint) -> None: ...
+
+
+Handler = Callable[[Any], CommandAck]
+
+
+class FleetCommandDispatcher:
+    """Applies commands to a simulation. Bad entries are rejected with a reason and never move anything.
+
+    Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
 
-    def __init__(self, sim: Any) -> None:
+    def __init__(self, sim: Commanded) -> None:
         self._sim = sim
+        self._handlers: dict[type[Command], Handler] = {}
+        self.moments = Moments()
+
+    def handle(self, cls: type[Command], handler: Handler) -> None:
+        """Have `handler(command)` carry out commands of a class of your own; it returns the acknowledgement."""
+        self._handlers[cls] = handler
 
     def dispatch(self, command: Command) -> CommandAck:
         """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
         self._sim.world.events.emit("fleet_command", command=command)
-        return self._apply(command)
+        handler = self._handlers.get(type(command))
+        return self._apply(command) if handler is None else handler(command)
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with its actions told as type and parameters; those that cannot be told stay."""
+        if not isinstance(command, c.ExecuteAction):
+            return command
+        return replace(command, actions=tuple(map(self._described, command.actions)))
+
+    def _described(self, action: Any) -> Any:
+        if isinstance(action, Mapping):
+            return action
+        try:
+            return self._world.actions.describe(action)
+        except FleetSimError:
+            # Whoever wants to write it hears why that cannot be done.
+            return action
 
     # ---- by command --------------------------------------------------------------------------------------------------
 
@@ -46,7 +92,8 @@ class FleetCommandDispatcher:
     @_apply.register
     def _(self, command: c.Navigate) -> CommandAck:
         world = self._world
-        to = Recipients(world, command.names, self._refuse_to_drive)
+        to = Recipients(world, command.names)
+        to.reject_immovable()
         points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
@@ -55,7 +102,8 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.FollowPath) -> CommandAck:
-        to = Recipients(self._world, [command.name], self._refuse_to_drive)
+        to = Recipients(self._world, [command.name])
+        to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
         turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
         if len(points) == 0:
@@ -67,11 +115,12 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.SetVelocity) -> CommandAck:
-        to = Recipients(self._world, command.names, self._refuse_to_drive)
+        to = Recipients(self._world, command.names)
+        to.reject_immovable()
         count = len(command.names)
         linear = shaped(command.linear, (count, 3), "linear")[to.indices]
         angular = shaped(command.angular, (count, 3), "angular")[to.indices]
-        good_mask = np.isfinite(linear).all(axis=1) & np.isfinite(angular).all(axis=1)
+        good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
         timeout = None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0)
         to.keep(good_mask, "velocity is not finite")
         self._pre_empt_base(to, "a velocity was commanded")
@@ -81,29 +130,26 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.SetJoints) -> CommandAck:
-        to = Recipients(self._world, command.names, self._refuse_without_joints)
+        to = Recipients(self._world, command.names)
+        to.reject_jointless()
         set_joints(self._world, command, to)
         return self._ack(command, to)
 
     @_apply.register
     def _(self, command: c.Stop) -> CommandAck:
-        world = self._world
-        if command.names:
-            to = Recipients(world, command.names, self._refuse_non_agents)
-        else:
-            to = Recipients(world, [], self._refuse_non_agents)
-            to.rows = world.rows[world.kind[world.rows] == KIND_AGENT]
-            to.names = tuple(world.label(row) for row in to.rows.tolist())
+        to = Recipients(self._world, command.names or self._everyone())
+        to.reject_others_than_robots()
         self._stop(to, "stopped by command")
         return self._ack(command, to)
 
     @_apply.register
     def _(self, command: c.SetPoses) -> CommandAck:
         world = self._world
-        to = Recipients(world, command.names, self._refuse_carried)
+        to = Recipients(world, command.names)
+        to.reject_carried()
         points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
         if len(to.rows):
-            world.place(to.rows, points, turns)
+            world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)
@@ -112,94 +158,121 @@ class FleetCommandDispatcher:
     def _(self, command: c.ExecuteAction) -> CommandAck:
         if len(command.actions) != len(command.names):
             raise InvalidValueError(f"expected one action per name ({len(command.names)}), got {len(command.actions)}")
-        to = Recipients(self._world, command.names, self._refuse_non_agents)
-        refused = set()
-        for name, row, index in zip(to.names, to.rows.tolist(), to.indices.tolist(), strict=True):
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        reasons: dict[int, str] = {}
+        added: dict[str, Any] = {}
+        book = self._world.actions
+        for row, index in zip(to.rows.tolist(), to.indices.tolist(), strict=True):
             try:
-                self._world.actions.check(command.actions[index])
-                if command.replace and self._world.actions.cancel(row, "preempted by a new action"):
+                action = self._made(command.actions[index])
+                book.check(action)
+                if command.replace and book.cancel(row, "preempted by a new action"):
                     drive.stop(self._world, np.array([row]))
-                self._world.actions.add(row, command.actions[index])
+                book.add(row, action, command.command_id)
+                added[command.names[index]] = action
             except FleetSimError as error:
-                to.rejected[name] = str(error)
-                refused.add(name)
-        to.names = tuple(name for name in to.names if name not in refused)
-        return self._ack(command, to)
+                reasons[row] = str(error)
+        to.reject_for(reasons)
+        return replace(self._ack(command, to), value=added)
+
+    def _made(self, action: Any) -> Any:
+        """Return the action that is given, or described by its type and parameters."""
+        if not isinstance(action, Mapping):
+            return action
+        params = dict(action)
+        return self._world.actions.parse(params.pop("type", ""), params)
 
     @_apply.register
     def _(self, command: c.CancelActions) -> CommandAck:
-        to = Recipients(self._world, command.names, self._refuse_non_agents)
-        self._stop(to, command.reason)
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        if command.goal:
+            for row in self._world.actions.busy(to.rows).tolist():
+                self._world.actions.cancel_goal(row, command.goal, command.reason)
+        else:
+            self._stop(to, command.reason)
         return self._ack(command, to)
 
     @_apply.register
     def _(self, command: c.Attach) -> CommandAck:
         world = self._world
-        to = Recipients(world, [command.name], self._refuse_non_agents)
-        for name, row in zip(to.names, to.rows.tolist(), strict=True):
-            reason = self._attach(world.handles[row], command)
-            if reason:
-                to.rejected[name] = reason
-        to.names = tuple(name for name in to.names if name not in to.rejected)
+        to = Recipients(world, [command.name])
+        to.reject_others_than_robots()
+        reasons = {row: self._attach(world.handles[row], command) for row in to.rows.tolist()}
+        to.reject_for(reasons)
         return self._ack(command, to)
 
     @_apply.register
     def _(self, command: c.Remove) -> CommandAck:
-        to = Recipients(self._world, command.names, lambda row: "")
+        to = Recipients(self._world, command.names)
         if len(to.rows):
             remove(self._world, to.rows)
         return self._ack(command, to)
 
     @_apply.register
+    def _(self, command: c.Spawn) -> CommandAck:
+        names = spawn_command(self._world, command)
+        return replace(self._done(command), accepted_names=names)
+
+    @_apply.register
+    def _(self, command: c.Reset) -> CommandAck:
+        self._sim.reset()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.Clear) -> CommandAck:
+        self._sim.clear()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.SaveState) -> CommandAck:
+        self.moments.check_name(command.name)
+        self.moments.keep(command.name, self._sim.save_state())
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.RestoreState) -> CommandAck:
+        self._sim.restore_state(self.moments.named(command.name))
+        return self._done(command)
+
+    @_apply.register
     def _(self, command: c.Call) -> CommandAck:
         value = command.function(self._sim)
-        return CommandAck(command.command_id, command.source, self._world.clock.time, value=value)
+        return replace(self._done(command), value=value)
 
     # ---- helpers -----------------------------------------------------------------------------------------------------
 
     @property
     def _world(self) -> World:
-        world: World = self._sim.world
-        return world
+        return self._sim.world
+
+    def _done(self, command: Command) -> CommandAck:
+        return CommandAck(command.command_id, command.source, self._world.clock.time)
 
     def _ack(self, command: Command, to: Recipients) -> CommandAck:
         time = self._world.clock.time
         return CommandAck(command.command_id, command.source, time, to.names, to.rejected)
 
-    def _refuse_non_agents(self, row: int) -> str:
-        return "" if self._world.kind[row] == KIND_AGENT else "not a robot"
-
-    def _refuse_to_drive(self, row: int) -> str:
-        if self._world.kind[row] != KIND_AGENT:
-            return "not a robot"
-        if self._world.motion.law[row] == 0:
-            return "it has a fixed base and cannot move"
-        return self._refuse_carried(row)
-
-    def _refuse_carried(self, row: int) -> str:
-        parent = int(self._world.parent[row])
-        return "" if parent == NO_ROW else f"it is carried by {self._world.label(parent)!r}"
-
-    def _refuse_without_joints(self, row: int) -> str:
-        return "" if self._world.robots.joint_count[row] else "it has no joints that move"
+    def _everyone(self) -> NamedRows:
+        world = self._world
+        rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+        return NamedRows(world, [world.label(row) for row in rows.tolist()], rows)
 
     def _pre_empt_base(self, to: Recipients, reason: str) -> None:
-        for row in to.rows.tolist():
+        for row in self._world.actions.busy(to.rows).tolist():
             self._world.actions.cancel_base(row, reason)
-
-    def _end_actions(self, to: Recipients, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> None:
-        for row in to.rows.tolist():
-            self._world.actions.cancel(row, reason, cause)
 
     def _stop(self, to: Recipients, reason: str) -> None:
         world = self._world
-        self._end_actions(to, reason, ActionCause.CANCELLED)
+        for row in world.actions.busy(to.rows).tolist():
+            world.actions.cancel(row, reason, ActionCause.CANCELLED)
         if len(to.rows):
             drive.stop(world, to.rows)
             hold_joints(world, world.joints.slots(world.robots, to.rows))
 
     def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
-        """Return the poses of those who may take them; refuses what is not finite and zero quaternions."""
+        """Return the poses of those who may take them; rejects what is not finite and zero quaternions."""
         points = shaped(positions, (count, 3), "positions")[to.indices]
         turns = shaped(orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))

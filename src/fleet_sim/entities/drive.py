@@ -62,11 +62,8 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
 
     `timeout` in s: None takes each robot's own; 0 holds the command until the next one.
     """
-    steering.give_velocities(world, rows, linear, angular)
-    motion, clock = world.motion, world.clock
-    motion.blocked_by[rows] = NO_ROW
-    if timeout is not None:
-        motion.command_expiry[rows] = clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
+    steering.give_velocities(world, rows, linear, angular, timeout)
+    world.motion.blocked_by[rows] = NO_ROW
 
 
 def stop(world: World, rows: Rows) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, as_float
+from fleet_sim.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.core import commands as c
 from fleet_sim.core import joint_steering
 from fleet_sim.core.robot_model import RobotModel
@@ -17,7 +17,7 @@ from fleet_sim.errors import FleetSimError, InvalidValueError
 
 
 def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
-    """Carry `command` out for the robots of `to`, all of which have joints; the others are refused there.
+    """Carry `command` out for the robots of `to`, all of which have joints; the others are rejected there.
 
     Raises InvalidValueError where the command is malformed as a whole.
     """
@@ -25,22 +25,22 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
     force = as_float(command.max_force, "max_force in N m or N", low=0.0)
     numbers = world.robots.model[to.rows]
     chosen: dict[int, Ints] = {}
-    good_mask = np.zeros(len(to.rows), np.bool_)
+    reasons: dict[int, str] = {}
     for number in np.unique(numbers).tolist():
         members = np.flatnonzero(numbers == number)
         model = world.models[number]
         try:
             chosen[number] = _places(model, command.joint_names, values.shape[1])
         except FleetSimError as error:
-            to.rejected.update({to.names[member]: str(error) for member in members.tolist()})
+            reasons.update(dict.fromkeys(to.rows[members].tolist(), str(error)))
             continue
         given = values[to.indices[members]]
-        good_mask[members] = _good(to, members, model, chosen[number], given, command.positions is not None)
-    to.restrict(good_mask)
-    numbers = numbers[good_mask]
+        reasons.update(_reasons(to.rows[members], model, chosen[number], given, command.positions is not None))
+    to.reject_for(reasons)
+    numbers = world.robots.model[to.rows]
     for number, places in chosen.items():
         rows, indices = to.rows[numbers == number], to.indices[numbers == number]
-        for row in rows.tolist():
+        for row in world.actions.busy(rows).tolist():
             world.actions.cancel_joints(row, places, "joints were commanded")
         slots = (world.robots.joint_start[rows][:, None] + places).reshape(-1)
         give = joint_steering.give_joint_velocities if command.positions is None else joint_steering.give_joint_targets
@@ -65,14 +65,13 @@ def _places(model: RobotModel, joint_names: tuple[str, ...], count: int) -> Ints
     return np.arange(count)
 
 
-def _good(to: Recipients, members: Ints, model: RobotModel, places: Ints, given: Floats, are_positions: bool) -> Bools:
-    """Return which of `members` of `to` may take `given` (K, M); says in `to` why not."""
-    good_mask = np.ones(len(members), np.bool_)
-    for index, row_values in enumerate(given):
-        cause = "" if np.isfinite(row_values).all() else "a number is not finite"
+def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_positions: bool) -> dict[int, str]:
+    """Return, by row, why those of `rows` that may not take their numbers in `given` (K, M) may not."""
+    reasons = {}
+    for row, numbers in zip(rows.tolist(), given, strict=True):
+        cause = "" if np.isfinite(numbers).all() else "a number is not finite"
         if not cause and are_positions:
-            cause = limits_cause(model, places, row_values)
+            cause = limits_cause(model, places, numbers)
         if cause:
-            good_mask[index] = False
-            to.rejected[to.names[int(members[index])]] = cause
-    return good_mask
+            reasons[row] = cause
+    return reasons

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.core.addresses import NamedRows
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 
@@ -15,44 +17,89 @@ from fleet_sim.errors import InvalidValueError
 class Recipients:
     """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it.
 
-    Of a name given several times the first entry counts; the others are refused: the name is then among the
-    accepted `names` and, as "duplicate target", among the `rejected`.
+    Names become rows here, once, and what is asked of the entities is asked of columns: only who is rejected costs
+    time by itself. Of a name given several times the first entry counts; the others are rejected: the name is then
+    among the accepted `names` and, as "duplicate target", among the `rejected`.
     """
 
-    def __init__(self, world: World, names: Sequence[str], refuse: Callable[[int], str]) -> None:
-        """`refuse(row)` returns why the entity in that row cannot take the command, or ""."""
-        self.rejected: dict[str, str] = {}
-        seen: set[str] = set()
-        accepted: list[tuple[int, int, str]] = []
-        for index, name in enumerate(names):
-            if name in seen:
-                self.rejected.setdefault(name, "duplicate target")
-                continue
-            seen.add(name)
-            if not world.has_name(name):
-                self.rejected[name] = "unknown robot"
-                continue
-            row = world.row_named(name)
-            reason = refuse(row)
-            if reason:
-                self.rejected[name] = reason
-            else:
-                accepted.append((row, index, name))
-        self.rows = np.array([entry[0] for entry in accepted], np.int64)
-        self.indices = np.array([entry[1] for entry in accepted], np.int64)
-        self.names = tuple(entry[2] for entry in accepted)
+    rows: Rows
+    indices: Ints
 
-    def keep(self, good_mask: Any, reason: str) -> None:
-        """Refuse those outside `good_mask`, aligned with `rows`."""
-        if good_mask.all():
+    def __init__(self, world: World, names: Sequence[str]) -> None:
+        """Raises InvalidValueError where `names` are no names."""
+        self._world = world
+        self._given = names
+        self._reasons: dict[int, str] = {}
+        known = names.rows_in(world) if isinstance(names, NamedRows) else None
+        rows = world.rows_named(names) if known is None else known
+        self.rows, self.indices = rows, np.arange(len(rows))
+        if known is None:
+            self.reject(rows == NO_ROW, "unknown robot")
+        self._reject_duplicates()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of those that may take the command, in the order given."""
+        if len(self.indices) == len(self._given):
+            return tuple(self._given)
+        return tuple([self._given[index] for index in self.indices.tolist()])
+
+    @property
+    def rejected(self) -> dict[str, str]:
+        """Why the others may not, by name, in the order given."""
+        rejected: dict[str, str] = {}
+        for index in sorted(self._reasons):
+            rejected.setdefault(self._given[index], self._reasons[index])
+        return rejected
+
+    def reject(self, bad_mask: AnyArray, reason: str | Callable[[int], str]) -> None:
+        """Reject those in `bad_mask`, aligned with `rows`; `reason` is a text, or called with each one's row."""
+        if not bad_mask.any():
             return
-        self.rejected.update({name: reason for name, good in zip(self.names, good_mask, strict=True) if not good})
-        self.restrict(good_mask)
+        for index, row in zip(self.indices[bad_mask].tolist(), self.rows[bad_mask].tolist(), strict=True):
+            self._reasons[index] = reason if isinstance(reason, str) else reason(row)
+        self.rows, self.indices = self.rows[~bad_mask], self.indices[~bad_mask]
 
-    def restrict(self, good_mask: Any) -> None:
-        """Leave out those outside `good_mask`, which were refused already."""
-        self.names = tuple(name for name, good in zip(self.names, good_mask, strict=True) if good)
-        self.rows, self.indices = self.rows[good_mask], self.indices[good_mask]
+    def reject_for(self, reasons: Mapping[int, str]) -> None:
+        """Reject, by row, those that have a reason other than ""."""
+        bad = [row for row, reason in reasons.items() if reason]
+        if bad:
+            self.reject(np.isin(self.rows, bad), reasons.__getitem__)
+
+    def _reject_duplicates(self) -> None:
+        rows = self.rows
+        order = np.arange(len(rows))
+        first = np.empty(self._world.capacity, np.int64)
+        # Written backwards: where a row is given several times, the first of its entries is the last written.
+        first[rows[::-1]] = order[::-1]
+        self.reject(first[rows] != order, "duplicate target")
+
+    # ---- what a command may ask --------------------------------------------------------------------------------------
+
+    def reject_others_than_robots(self) -> None:
+        """Reject what is no robot."""
+        self.reject(self._world.kind[self.rows] != KIND_AGENT, "not a robot")
+
+    def reject_immovable(self) -> None:
+        """Reject who cannot drive: objects, fixed robots, and those that are carried."""
+        self.reject_others_than_robots()
+        self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
+        self.reject_carried()
+
+    def reject_carried(self) -> None:
+        """Reject who goes where its carrier goes."""
+        world = self._world
+        self.reject(
+            world.parent[self.rows] != NO_ROW, lambda row: f"it is carried by {world.label(int(world.parent[row]))!r}"
+        )
+
+    def reject_jointless(self) -> None:
+        """Reject who has no joints."""
+        self.reject(self._world.robots.joint_count[self.rows] == 0, "it has no joints that move")
+
+    def keep(self, good_mask: Bools, reason: str) -> None:
+        """Reject those outside `good_mask`, aligned with `rows`."""
+        self.reject(~good_mask, reason)
 
 
 def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
-from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
@@ -19,7 +19,7 @@ from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.materials import MATERIAL, checked_material
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
@@ -170,7 +170,7 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
     for entry in entries if isinstance(entries, (list, tuple)) else [entries] * (entries is not None):
         plugin, config = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
         kind = plugin if isinstance(plugin, type) else type(plugin)
-        if not issubclass(kind, AgentPlugin):
+        if not issubclass(kind, AgentHooks):
             raise InvalidValueError(
                 f"plugins: expected a list of AgentPlugin classes or (class, config) pairs, got {entry!r}"
             )
@@ -179,18 +179,20 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
 
 
 def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan, *, rolls: bool) -> dict[str, Any]:
-    settings, mode, laws = plan.params, plan.law or str(params.motion_mode), world.law_names
-    if mode not in laws[1:]:
-        raise InvalidValueError(f"motion_mode: unknown mode {mode!r}.{did_you_mean(mode, laws[1:])}")
+    settings, mode = plan.params, plan.law or str(params.motion_mode)
+    try:
+        law = world.laws.index(mode)
+    except UnknownNameError as error:
+        raise InvalidValueError(f"motion_mode: {error}") from error
     if mode == MotionMode.DIFFERENTIAL and rolls:
-        mode = WHEELS
+        law = world.laws.index(WHEELS)
     elif mode == WHEELS and not rolls:
         raise InvalidValueError(
             f"motion_mode: {WHEELS!r} is for robots with motors (physics on, and a mass) and with wheels on both sides "
             "whose radius is known; give wheel_radius where they collide as meshes"
         )
     columns: dict[str, Any] = {
-        "law": 0 if params.use_fixed_base else laws.index(mode),
+        "law": 0 if params.use_fixed_base else law,
         "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
         "planar": bool(settings.navigation_2d),
         "avoidance": as_float(settings.avoidance or 0.0, "avoidance in s", low=0.0),

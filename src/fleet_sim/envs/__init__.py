@@ -5,54 +5,36 @@ Importing this package registers the ids, as in `gymnasium.make("fleet_sim.envs:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fleet_sim.envs.registration import ENVIRONMENTS, register_all
-
-if TYPE_CHECKING:
-    from fleet_sim.envs.base_env import BaseGymEnv
-    from fleet_sim.envs.franka import Franka0Env, Franka1Env, Franka2Env
-    from fleet_sim.envs.franka_base import FrankaBaseEnv
-    from fleet_sim.envs.parallel import FleetNavigation, FleetWarehouse
-    from fleet_sim.envs.single import NavigationEnv, WarehouseEnv
-    from fleet_sim.envs.vector import NavigationVectorEnv
-
-__all__ = [
-    "BaseGymEnv",
-    "ENVIRONMENTS",
-    "FleetNavigation",
-    "FleetWarehouse",
-    "Franka0Env",
-    "Franka1Env",
-    "Franka2Env",
-    "FrankaBaseEnv",
-    "NavigationEnv",
-    "NavigationVectorEnv",
-    "WarehouseEnv",
-    "register_all",
-]
+from fleet_sim.envs.registration import register_all as _register_all
+from fleet_sim.exports import lazy
 
 _HOMES = {
-    "BaseGymEnv": "base_env",
-    "FleetNavigation": "parallel",
-    "FleetWarehouse": "parallel",
-    "Franka0Env": "franka",
-    "Franka1Env": "franka",
-    "Franka2Env": "franka",
-    "FrankaBaseEnv": "franka_base",
-    "NavigationEnv": "single",
-    "NavigationVectorEnv": "vector",
-    "WarehouseEnv": "single",
+    "base_env": "BaseGymEnv",
+    "franka": "Franka0Env Franka1Env Franka2Env",
+    "franka_base": "FrankaBaseEnv",
+    "parallel": "FleetNavigation FleetWarehouse",
+    "registration": "ENVIRONMENTS register_all",
+    "single": "NavigationEnv WarehouseEnv",
+    "vector": "NavigationVectorEnv",
 }
 
-register_all()
+if TYPE_CHECKING:
+    from fleet_sim.envs.base_env import BaseGymEnv as BaseGymEnv
+    from fleet_sim.envs.franka import Franka0Env as Franka0Env
+    from fleet_sim.envs.franka import Franka1Env as Franka1Env
+    from fleet_sim.envs.franka import Franka2Env as Franka2Env
+    from fleet_sim.envs.franka_base import FrankaBaseEnv as FrankaBaseEnv
+    from fleet_sim.envs.parallel import FleetNavigation as FleetNavigation
+    from fleet_sim.envs.parallel import FleetWarehouse as FleetWarehouse
+    from fleet_sim.envs.registration import ENVIRONMENTS as ENVIRONMENTS
+    from fleet_sim.envs.registration import register_all as register_all
+    from fleet_sim.envs.single import NavigationEnv as NavigationEnv
+    from fleet_sim.envs.single import WarehouseEnv as WarehouseEnv
+    from fleet_sim.envs.vector import NavigationVectorEnv as NavigationVectorEnv
+else:
+    # Who learns to drive loads no arm.
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a class when it is first asked for: who learns to drive loads no arm."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+_register_all()

@@ -23,7 +23,7 @@ ROBOTS: tuple[Colour, ...] = (
 """Colours of robots, in turn."""
 
 
-class Canvas:
+class ArenaCanvas:
     """A square picture of the square of side `size` m around the origin; x to the right, y up."""
 
     def __init__(self, pixels: int, size: float, paper: Colour = PAPER) -> None:

@@ -14,7 +14,7 @@ from gymnasium.utils import seeding
 
 from fleet_sim.arrays import Floats
 from fleet_sim.envs.arena import scatter_points
-from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
+from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.errors import InvalidValueError, missing_extra
@@ -22,7 +22,7 @@ from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+    from fleet_sim.swarm.agents import Group
 
 try:
     from pettingzoo import ParallelEnv
@@ -125,7 +125,7 @@ class MillingWorld:
     def draw(self, pixels: int = 480) -> Image:
         """Return a picture (H, W, 3)."""
         size = self.params.world_size
-        canvas = Canvas(pixels, 1.05 * size)
+        canvas = ArenaCanvas(pixels, 1.05 * size)
         for start, end in (((-1, -1), (1, -1)), ((1, -1), (1, 1)), ((1, 1), (-1, 1)), ((-1, 1), (-1, -1))):
             canvas.line(0.5 * size * np.array(start, float), 0.5 * size * np.array(end, float), 0.04, OBSTACLE)
         group = self.group

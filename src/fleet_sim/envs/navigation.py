@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.envs.arena import scatter_points
-from fleet_sim.envs.task import ArenaTask, Outcome, TaskParams
+from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 
 
 @dataclass
@@ -49,10 +49,10 @@ class NavigationTask(ArenaTask[NavigationParams]):
         offset = self.goals[world, robot] - point[0]
         self.distances[world, robot] = np.hypot(offset[0], offset[1])
 
-    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+    def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Reward progress, the goal, and every step; touching costs."""
         params, active = self.params, self.arena.active
         reached = (self.distances <= params.goal_radius) & active & ~touching
         rewards = params.progress_reward * progress + params.step_reward
         rewards += params.goal_reward * reached + params.collision_reward * touching
-        return Outcome(np.where(active, rewards, 0.0), reached, reached | touching)
+        return StepOutcome(np.where(active, rewards, 0.0), reached, reached | touching)

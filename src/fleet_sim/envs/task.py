@@ -8,8 +8,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
-from fleet_sim.envs.arena import Arena, RobotKind
-from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, Canvas, Image
+from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
+from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Checked, setting
@@ -48,7 +48,7 @@ class TaskParams(Checked):
 ParamsT = TypeVar("ParamsT", bound=TaskParams)
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step brought each robot, all (W, R): reward, success in this step, and whether its episode has ended."""
 
     rewards: Floats
@@ -73,7 +73,7 @@ class ArenaTask(Generic[ParamsT]):
         """Where the robots are to go at present, (W, R, 2)."""
         self.distances: Floats = np.zeros(self.shape)
         """How far they are from there, (W, R)."""
-        self.spacing = 2.0 * max(kind.radius, self.arena.obstacle_radius) + 0.25
+        self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
         """Least distance of what is placed at random."""
 
     @classmethod
@@ -87,7 +87,7 @@ class ArenaTask(Generic[ParamsT]):
         """Begin `world` anew, drawing from `rng` only."""
         raise NotImplementedError
 
-    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+    def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Say what the step just made brought: `progress` (W, R) in m towards the goals, who touches something."""
         raise NotImplementedError
 
@@ -97,7 +97,7 @@ class ArenaTask(Generic[ParamsT]):
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
-    def step(self, actions: Floats) -> Outcome:
+    def step(self, actions: Floats) -> StepOutcome:
         """Drive with `actions` (W, R, 2) in [-1, 1]: speed and turning speed; return what that brought."""
         params, arena = self.params, self.arena
         wanted = np.clip(actions, -1.0, 1.0)
@@ -137,7 +137,7 @@ class ArenaTask(Generic[ParamsT]):
         obstacles, velocities = arena.obstacles, arena.velocities
         others = np.concatenate([positions, obstacles], axis=1)
         other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
-        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], arena.obstacle_radius)])
+        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], OBSTACLE_RADIUS)])
         present = np.ones((worlds, robots, others.shape[1]), np.bool_)
         present[:, :, :robots] = arena.active[:, None, :]
         own = np.arange(robots)
@@ -160,10 +160,10 @@ class ArenaTask(Generic[ParamsT]):
     def draw(self, world: int = 0, pixels: int = 480) -> Image:
         """Return a top view (H, W, 3) of a world: robots with their headings, goals as rings, obstacles."""
         arena = self.arena
-        canvas = Canvas(pixels, 1.15 * self.params.arena_size)
+        canvas = ArenaCanvas(pixels, 1.15 * self.params.arena_size)
         self.draw_ground(canvas, world)
         for obstacle in arena.obstacles[world]:
-            canvas.disc(obstacle, arena.obstacle_radius, OBSTACLE)
+            canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
         positions, headings = arena.positions[world], arena.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
             colour = ROBOTS[robot % len(ROBOTS)]
@@ -175,10 +175,10 @@ class ArenaTask(Generic[ParamsT]):
         self.draw_loads(canvas, world)
         return canvas.image
 
-    def draw_ground(self, canvas: Canvas, world: int) -> None:
+    def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw what lies under the robots."""
 
-    def draw_loads(self, canvas: Canvas, world: int) -> None:
+    def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw what lies on the robots."""
 
     def close(self) -> None:

@@ -14,8 +14,8 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT, scatter_points
-from fleet_sim.envs.drawing import Canvas
-from fleet_sim.envs.task import ArenaTask, Outcome, TaskParams
+from fleet_sim.envs.drawing import ArenaCanvas
+from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 from fleet_sim.settings import setting
 
 CRATE = 0.12
@@ -88,7 +88,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
             self._order(world, robot)
         self.measure()
 
-    def after_step(self, progress: Floats, touching: Bools) -> Outcome:
+    def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Reward progress, crates fetched and delivered, and every step; beginning to touch costs."""
         params = self.params
         rewards = params.progress_reward * progress + params.step_reward
@@ -106,7 +106,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
                 self._take(world, robot)
         if arrived.any():
             self.measure()
-        return Outcome(np.where(self.arena.active, rewards, 0.0), delivered, np.zeros(self.shape, np.bool_))
+        return StepOutcome(np.where(self.arena.active, rewards, 0.0), delivered, np.zeros(self.shape, np.bool_))
 
     def extra(self) -> Floats:
         """Return whether each robot carries a crate, (W, R, 1)."""
@@ -132,18 +132,18 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         attachments.detach(self.arena.world, int(self._crates[world, robot]), dynamic=False)
         self.loaded[world, robot] = False
 
-    def draw_ground(self, canvas: Canvas, world: int) -> None:
+    def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw the stations and the crates that wait."""
         for stations, colour in ((self.sources, (225, 208, 178)), (self.sinks, (196, 216, 200))):
             for station in stations:
                 canvas.disc(station, self.params.goal_radius, colour)
         self._draw_crates(canvas, world, ~self.loaded[world])
 
-    def draw_loads(self, canvas: Canvas, world: int) -> None:
+    def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw the crates that are carried."""
         self._draw_crates(canvas, world, self.loaded[world])
 
-    def _draw_crates(self, canvas: Canvas, world: int, mask: Bools) -> None:
+    def _draw_crates(self, canvas: ArenaCanvas, world: int, mask: Bools) -> None:
         places = self.arena.world.position[self._crates[world][mask], :2] - self.arena.origins[world]
         for place in places:
             canvas.line(place - [0.4 * CRATE, 0.0], place + [0.4 * CRATE, 0.0], 1.6 * CRATE, (150, 98, 44))

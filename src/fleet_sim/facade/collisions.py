@@ -9,69 +9,59 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.bounds import refresh_bounds
-from fleet_sim.config.modes import SpatialHashCellSizeMode
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.facade.base import SimulationParts
 
 Pair = tuple[SimObject, SimObject]
 
 
-class CollisionFacade(SimulationParts):
-    """Collision queries and settings."""
+class CollisionQueries:
+    """Collisions as handles: who collides, who is near, who takes how much room."""
 
-    @property
-    def collision_count(self) -> int:
-        """How many collisions have started so far."""
-        return self.collisions.count
+    def __init__(self, params: SimulationParams, world: World, collisions: CollisionSystem) -> None:
+        self._params = params
+        self._world = world
+        self._collisions = collisions
 
-    def get_active_collision_pairs(self) -> list[Pair]:
+    def active_pairs(self) -> list[Pair]:
         """Return the pairs that collided at the last check."""
-        return self._as_handles(self.collisions.pairs)
+        return self._as_handles(self._collisions.pairs)
 
-    def check_collisions(self) -> tuple[list[Pair], dict[str, float]]:
+    def check(self) -> tuple[list[Pair], dict[str, float]]:
         """Return (pairs colliding now, times in ms), whatever the check rate; events are not affected."""
-        refresh_bounds(self.world)
-        pairs = self._as_handles(self.collisions.find())
-        return pairs, dict(self.collisions.breakdown)
+        refresh_bounds(self._world)
+        pairs = self._as_handles(self._collisions.find())
+        return pairs, dict(self._collisions.breakdown)
 
-    def filter_aabb_pairs(
+    def near_pairs(
         self, ignore_static: bool | None = None, moved_objects: Iterable[SimObject] | None = None
     ) -> list[Pair]:
         """Return the pairs whose AABBs are within the collision margin; with `moved_objects` only theirs."""
-        refresh_bounds(self.world)
-        pairs = self.collisions.candidates(ignore_static)
+        refresh_bounds(self._world)
+        pairs = self._collisions.candidates(ignore_static)
         if moved_objects is not None:
             rows = np.array([obj.row for obj in moved_objects], np.int64)
             pairs = pairs[np.isin(pairs, rows).any(axis=1)]
         return self._as_handles(pairs)
 
-    def get_aabbs(self) -> dict[int, tuple[Floats, Floats]]:
+    def aabbs(self) -> dict[int, tuple[Floats, Floats]]:
         """Return (lower (3,), upper (3,)) of every entity by object id, in m."""
-        world = self.world
+        world = self._world
         refresh_bounds(world)
         rows = world.rows
         lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
         ids = world.object_id[rows].tolist()
         return {object_id: (lower[index], upper[index]) for index, object_id in enumerate(ids)}
 
-    def compute_scene_bounds(self) -> tuple[Floats, Floats]:
-        """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
-        return scene_bounds(self.world)
-
-    def set_collision_check_frequency(self, frequency: float | None) -> None:
+    def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: at each step, 0: never."""
-        self.collisions.set_frequency(frequency)
-        self.params.collision_check_frequency = frequency
-
-    def set_collision_spatial_hash_cell_size_mode(
-        self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
-    ) -> float | None:
-        """Change where the grid's cell size comes from; return it in m, None until an automatic mode's first check."""
-        return self.collisions.broad.set_cell_size_mode(mode, cell_size)
+        self._collisions.set_frequency(frequency)
+        self._params.collision_check_frequency = frequency
 
     def _as_handles(self, pairs: Ints) -> list[Pair]:
-        handles: list[Any] = self.world.handles
+        handles: list[Any] = self._world.handles
         return [(handles[a], handles[b]) for a, b in pairs.tolist()]
 
 

@@ -1,83 +1,156 @@
-"""The monitor: figures of a run, shown while it runs."""
+"""Figures of a run: for people, twice per second of real time, and for programs, of the last step."""
 
 from __future__ import annotations
 
 import logging
+import sys
+from typing import Any
 
 import numpy as np
 
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
 from fleet_sim.entities import drive
-from fleet_sim.facade.base import SimulationParts
+from fleet_sim.facade.control import RunControl
 from fleet_sim.monitor import DataMonitor, MonitorFigures, MonitorOutput, RunMeter, window_hindrance
 
 log = logging.getLogger(__name__)
+# A logger of its own: these lines are asked for by a setting, whatever the level of the others.
+profile_log = logging.getLogger("fleet_sim.profile")
+profile_log.setLevel(logging.INFO)
 
 
-class MonitorFacade(SimulationParts):
-    """Figures of the run, for people. They are taken between steps, twice per second of real time."""
+class Monitor:
+    """Shows figures of the run between steps, and tells what the last step cost."""
 
-    _monitor_output: MonitorOutput | None = None
-    _meter: RunMeter | None = None
+    def __init__(
+        self,
+        params: SimulationParams,
+        world: World,
+        profiler: Profiler,
+        collisions: CollisionSystem,
+        control: RunControl,
+    ) -> None:
+        self._params = params
+        self._world = world
+        self._clock = world.clock
+        self._profiler = profiler
+        self._collisions = collisions
+        self._control = control
+        self._output: MonitorOutput | None = None
+        self._meter: RunMeter | None = None
 
-    def setup_monitor(self, output: MonitorOutput | None = None) -> MonitorOutput | None:
+    # ---- for people --------------------------------------------------------------------------------------------------
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether figures are shown somewhere."""
+        return self._output is not None
+
+    def setup(self, output: MonitorOutput | None = None) -> MonitorOutput | None:
         """Show figures in `output` from now on, and return it.
 
-        Without one it is a DataMonitor window, where `params` ask for it (`monitor`, `enable_monitor_gui` and `gui`)
-        and it can be opened; `run_simulation` does that by itself. Returns None where there is nowhere to show figures.
+        Without one it is a window, where the settings ask for it and it can be opened; else None is returned.
         """
-        params = self.params
-        if output is None and params.monitor and params.enable_monitor_gui and params.gui:
-            hindrance = window_hindrance()
-            if hindrance:
-                log.warning("the monitor is not shown: %s", hindrance)
-            else:
-                window = DataMonitor(
-                    width=params.monitor_width, height=params.monitor_height, x=params.monitor_x, y=params.monitor_y
-                )
-                window.start()
-                output = window
-        self.close_monitor()
-        self._monitor_output, self._meter = output, RunMeter(self.clock.tick, self.clock.time)
+        if output is None:
+            output = self._open_window()
+        self.close()
+        self._output, self._meter = output, RunMeter(self._clock.tick, self._clock.time)
         return output
 
-    def update_monitor(self) -> None:
-        """Show the present figures, if there is a monitor; what runs by itself need not call this."""
-        if self._monitor_output is not None and not self._monitor_output.show(self.monitor_figures()):
-            self.close_monitor()
+    def _open_window(self) -> MonitorOutput | None:
+        params = self._params
+        if not (params.monitor and params.enable_monitor_gui and params.gui):
+            return None
+        hindrance = window_hindrance()
+        if hindrance:
+            log.warning("the monitor is not shown: %s", hindrance)
+            return None
+        window = DataMonitor(
+            width=params.monitor_width, height=params.monitor_height, x=params.monitor_x, y=params.monitor_y
+        )
+        window.start()
+        return window
 
-    def close_monitor(self) -> None:
+    def update(self) -> None:
+        """Show the present figures, if there is a place for them."""
+        if self._output is not None and not self._output.show(self.figures()):
+            self.close()
+
+    def update_if_due(self) -> None:
+        """Show figures when they are due."""
+        if self._output is not None and self._meter is not None and self._meter.due():
+            self.update()
+
+    def close(self) -> None:
         """Show figures no more."""
-        output, self._monitor_output = self._monitor_output, None
+        output, self._output = self._output, None
         if output is not None:
             output.close()
 
-    def monitor_figures(self) -> MonitorFigures:
+    def figures(self) -> MonitorFigures:
         """Return the present figures; rates are of the time since the call before."""
+        clock, world = self._clock, self._world
         if self._meter is None:
-            self._meter = RunMeter(self.clock.tick, self.clock.time)
-        world, params = self.world, self.params
-        rates = self._meter.rates(self.clock.tick, self.clock.time)
-        totals = self.profiler.totals
+            self._meter = RunMeter(clock.tick, clock.time)
+        rates = self._meter.rates(clock.tick, clock.time)
+        totals = self._profiler.totals
         agents = world.rows[world.kind[world.rows] == KIND_AGENT]
         return MonitorFigures(
-            sim_time=self.clock.time,
-            steps=self.clock.tick,
-            timestep=self.clock.dt,
-            target_rtf=params.target_rtf,
+            sim_time=clock.time,
+            steps=clock.tick,
+            timestep=clock.dt,
+            target_rtf=self._params.target_rtf,
             # The profiler counts in ms.
             step_time=0.001 * float(np.mean(totals)) if totals else 0.0,
             agents=len(agents),
             objects=len(world) - len(agents),
             moving=int(drive.moving_mask(world, agents).sum()),
-            collisions=len(self.collisions.pairs),
-            collision_count=self.collisions.count,
-            physics=params.physics,
-            paused=self._paused,
+            collisions=len(self._collisions.pairs),
+            collision_count=self._collisions.count,
+            physics=self._params.physics,
+            paused=self._control.is_paused,
             **rates,
         )
 
-    def _follow_run(self) -> None:
-        """Show figures when they are due."""
-        if self._monitor_output is not None and self._meter is not None and self._meter.due():
-            self.update_monitor()
+    # ---- for programs ------------------------------------------------------------------------------------------------
+
+    def profile(self) -> dict[str, Any]:
+        """Return what the last step cost, in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
+        self._profiler.collision_breakdown = self._collisions.breakdown
+        return self._profiler.stats()
+
+    def memory(self) -> dict[str, float]:
+        """Return the process's peak memory (nan where the platform does not tell) and the columns' size, in MB."""
+        tables = {id(table): table for table in self._world.tables.values()}
+        return {
+            "peak_rss_mb": _peak_memory(),
+            "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2,
+        }
+
+    def log_profile(self) -> None:
+        """Write the profile and the use of memory to the log, in the steps in which the settings ask for it."""
+        params = self._params
+        if not (params.enable_time_profiling or params.enable_memory_profiling):
+            return
+        step = self._clock.tick + 1
+        if step % params.profiling_interval == 0:
+            if params.enable_time_profiling:
+                profile_log.info("step %d: %s", step, self._profiler.summary())
+            if params.enable_memory_profiling:
+                usage = ", ".join(f"{name} {value:.1f}" for name, value in self.memory().items())
+                profile_log.info("step %d: %s", step, usage)
+
+
+def _peak_memory() -> float:
+    """Return the most memory this process has held so far, in MB; nan where the platform does not tell."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such module, and the rest of the library does without.
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)

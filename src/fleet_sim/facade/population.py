@@ -1,17 +1,16 @@
-"""Entities of a simulation, and the user code that runs with it."""
+"""The entities of a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import count
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_floats
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
-from fleet_sim.core.plugins import SimPlugin, check_plugin
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.core.snapshot import Snapshot, take_snapshot
 from fleet_sim.core.world import World
@@ -21,33 +20,37 @@ from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
-from fleet_sim.facade.base import SimulationParts
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 
-class PopulationFacade(SimulationParts):
-    """Spawning, finding, placing and removing entities; callbacks, plugins and managers."""
+class Population:
+    """Spawning, finding, placing and removing entities."""
+
+    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries) -> None:
+        self._world = world
+        self._mirror = mirror
+        self._queries = queries
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 
     @property
-    def sim_objects(self) -> list[SimObject]:
+    def objects(self) -> list[SimObject]:
         """All living entities, agents included, in order of spawning."""
-        handles = self.world.handles
-        return [handles[row] for row in self.world.rows.tolist()]
+        handles = self._world.handles
+        return [handles[row] for row in self._world.rows.tolist()]
 
     @property
     def agents(self) -> list[Agent]:
         """All living agents, in order of spawning."""
-        world = self.world
+        world = self._world
         rows = world.rows[world.kind[world.rows] == KIND_AGENT]
         return [world.handles[row] for row in rows.tolist()]
 
-    def get_object(self, name_or_id: str | int) -> Any:
+    def get(self, name_or_id: str | int) -> Any:
         """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
-        world = self.world
+        world = self._world
         row = world.row_named(name_or_id) if isinstance(name_or_id, str) else world.row_of(name_or_id)
         return world.handles[row]
 
@@ -55,51 +58,42 @@ class PopulationFacade(SimulationParts):
 
     def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> Any:
         """Spawn one entity (an Agent from AgentSpawnParams, else a SimObject) and return its handle."""
-        return spawn_each(self.world, cls, [params])[0]
+        return spawn_each(self._world, cls, [params])[0]
 
     def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
         """Spawn one entity per entry, in order; all or, on any error, none."""
-        return spawn_each(self.world, None, params_list)
+        return spawn_each(self._world, None, params_list)
 
-    def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
+    def spawn_robots(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
-        return spawn_entries(self.world, Agent, entries, path="robots")
+        return spawn_entries(self._world, Agent, entries, path="robots")
 
-    def add_object(self, obj: SimObject) -> None:
-        """Accept an entity that lives in this simulation already: handles join by being spawned."""
-        self._require_ours(obj)
-
-    def remove_object(self, obj: SimObject) -> None:
+    def remove(self, obj: SimObject) -> None:
         """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
-        self._require_ours(obj)
-        remove(self.world, np.array([obj.row]))
+        self.check_ours(obj)
+        remove(self._world, np.array([obj.row]))
 
-    def remove_objects(self, objects: Iterable[SimObject]) -> None:
+    def remove_all(self, objects: Iterable[SimObject]) -> None:
         """Remove many entities in one pass; raises StaleHandleError if one is gone, and then removes none."""
         chosen = list(objects)
         for obj in chosen:
-            self._require_ours(obj)
-        remove(self.world, np.array([obj.row for obj in chosen], np.int64))
+            self.check_ours(obj)
+        remove(self._world, np.array([obj.row for obj in chosen], np.int64))
 
     def remove_rows(self, rows: Rows) -> None:
         """Remove the entities in `rows`."""
-        remove(self.world, rows)
+        remove(self._world, rows)
 
-    def _require_ours(self, obj: object) -> None:
+    def check_ours(self, obj: object) -> None:
+        """Raise InvalidValueError unless `obj` is an entity of this simulation."""
         if not isinstance(obj, SimObject):
             raise InvalidValueError(f"expected a SimObject or an Agent, got {obj!r}")
-        if obj.world is not self.world:
+        if obj.world is not self._world:
             raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
-
-    @contextmanager
-    def batch_spawn(self) -> Iterator[None]:
-        """Spawn many entities with the window's drawing held back until the end."""
-        with self._client.quiet():
-            yield
 
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
         """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
-        world = self.world
+        world = self._world
         rows = world.allocate([name])
         row = int(rows[0])
         try:
@@ -125,15 +119,15 @@ class PopulationFacade(SimulationParts):
         Pairs with static bodies are reported when `ignore_static_collision` is off.
         """
         handle = SimObject(body_id, self, pickable=False, collision_mode=CollisionMode.STATIC, name=name)
-        self.world.kind[handle.row] = KIND_STATIC_BODY
+        self._world.kind[handle.row] = KIND_STATIC_BODY
         return handle
 
     # ---- poses in bulk -----------------------------------------------------------------------------------------------
 
     def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
         """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
-        rows = self.world.rows_of(ids)
-        return self.world.position[rows], self.world.orientation[rows]
+        rows = self._world.rows_of(ids)
+        return self._world.position[rows], self._world.orientation[rows]
 
     def set_poses(
         self,
@@ -148,7 +142,7 @@ class PopulationFacade(SimulationParts):
         Raises UnknownNameError (a KeyError) for an unknown id and InvalidValueError (a ValueError) for a wrong shape,
         a number that is not finite or a zero quaternion; the world is then as it was.
         """
-        world = self.world
+        world = self._world
         rows = world.rows_of(ids)
         points = as_floats(positions, (len(rows), 3), "positions")
         turns = quaternions.normalized(as_floats(orientations, (len(rows), 4), "orientations"))
@@ -159,62 +153,6 @@ class PopulationFacade(SimulationParts):
         if not world.in_step:
             attachments.follow_rows(world, rows)
 
-    def get_snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state of all entities; call it between steps."""
-        return take_snapshot(self.world)
-
-    # ---- user code ---------------------------------------------------------------------------------------------------
-
-    def register_callback(self, callback: Callable[..., object], frequency: float | None = None) -> None:
-        """Call `callback(sim, dt)` in phase 1, `frequency` times per simulated second (None: at each step).
-
-        `dt` is the simulated time since its last call.
-        """
-        self._callbacks.add(callback, frequency, "callback")
-
-    def unregister_callback(self, callback: Callable[..., object]) -> bool:
-        """Stop calling `callback`; returns whether it was registered."""
-        return self._callbacks.remove(callback)
-
-    @property
-    def plugins(self) -> list[SimPlugin]:
-        """The registered plugins."""
-        return self._plugins.plugins
-
-    def register_plugin(
-        self,
-        plugin: type[SimPlugin] | SimPlugin,
-        config: dict[str, Any] | None = None,
-        frequency: float | None = None,
-    ) -> SimPlugin:
-        """Add a plugin (a class is made into one with `config`) and return it; raises InvalidValueError."""
-        check_plugin(plugin, SimPlugin)
-        made = plugin(self, config) if isinstance(plugin, type) else plugin
-        self._plugins.add(made, frequency)
-        return made
-
-    def unregister_plugin(self, plugin: SimPlugin) -> bool:
-        """Shut `plugin` down and forget it; returns whether it was registered."""
-        return self._plugins.remove(plugin)
-
-    def register_manager(self, manager: Any, name: str | None = None) -> str:
-        """Run the callbacks of `manager` with each step; returns the name it goes by. Raises DuplicateNameError."""
-        chosen = name or next(free for index in count() if (free := f"manager_{index}") not in self._managers)
-        if self._managers.get(chosen, manager) is not manager:
-            raise DuplicateNameError(f"a manager named {chosen!r} is registered already")
-        self._managers[chosen] = manager
-        return chosen
-
-    def unregister_manager(self, manager: Any) -> bool:
-        """Forget a manager (or a name); its entities stay. Returns whether it was registered."""
-        for name, known in list(self._managers.items()):
-            if known is manager or name == manager:
-                del self._managers[name]
-                return True
-        return False
-
-    def get_manager(self, name: str) -> Any:
-        """Return the manager called `name`; raises UnknownNameError."""
-        if name not in self._managers:
-            raise unknown_name("manager", name, self._managers)
-        return self._managers[name]
+        return take_snapshot(self._world)

@@ -2,81 +2,99 @@
 
 from __future__ import annotations
 
-from fleet_sim.core.checkpoint import Checkpoint
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.hashing import state_hash
+from fleet_sim.core.world import World
 from fleet_sim.entities.spawning import emit_spawned, remove
-from fleet_sim.facade.base import SimulationParts
+from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.extensions import Extensions
+from fleet_sim.sensors.system import SensorSystem
 
 
-class StateFacade(SimulationParts):
-    """The state of a simulation as a whole."""
+class State:
+    """The state of a simulation as a whole. What changes it raises StateError inside a step."""
 
-    def initialize_simulation(self) -> None:
-        """Remember the present moment as the one `reset` goes back to; done by itself at the first step."""
-        self._initial = self.checkpoints.take()
+    def __init__(
+        self,
+        world: World,
+        checkpoints: Checkpoints,
+        control: RunControl,
+        mirror: BulletMirror,
+        collisions: CollisionSystem,
+        sensors: SensorSystem,
+        extensions: Extensions,
+    ) -> None:
+        self._world = world
+        self._checkpoints = checkpoints
+        self._control = control
+        self._mirror = mirror
+        self._collisions = collisions
+        self._sensors = sensors
+        self._extensions = extensions
+        self._initial: Checkpoint | None = None
 
-    def save_state(self) -> Checkpoint:
-        """Return the present moment, to go back to with `restore_state`: poses, motion, actions, random streams."""
-        self._require_between_steps("save_state")
-        return self.checkpoints.take()
+    @property
+    def has_initial(self) -> bool:
+        """Whether the moment that `reset` goes back to is remembered."""
+        return self._initial is not None
 
-    def restore_state(self, checkpoint: Checkpoint) -> None:
-        """Go back to a saved moment of this simulation. Entities spawned since are removed, removed ones live again.
+    def remember_initial(self) -> None:
+        """Remember the present moment as the one `reset` goes back to."""
+        self._initial = self._checkpoints.take()
 
-        Callbacks, plugins, managers and event handlers stay as they are, except that entities that live again have
-        theirs again. Raises StateError inside a step and InvalidValueError for a checkpoint of another simulation.
+    def save(self) -> Checkpoint:
+        """Return the present moment: poses, motion, actions, random streams."""
+        self._control.require_between_steps("save_state")
+        return self._checkpoints.take()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go back to a saved moment. Entities spawned since are removed, removed ones live again.
+
+        Raises InvalidValueError for a checkpoint of another simulation.
         """
-        self._require_between_steps("restore_state")
-        self.checkpoints.check(checkpoint)
-        world = self.world
+        self._control.require_between_steps("restore_state")
+        self._checkpoints.check(checkpoint)
+        world = self._world
         remove(world, world.spawned_since(checkpoint.world))
         living_mask = world.alive.copy()
-        self.checkpoints.restore(checkpoint)
+        self._checkpoints.restore(checkpoint)
         emit_spawned(world, [world.handles[row] for row in world.rows.tolist() if not living_mask[row]])
-        self.world.hooks.reset()
-        self._plugins.reset()
-        world.events.emit("reset")
+        self._tell_reset("reset")
 
     def reset(self) -> None:
-        """Go back to the initial state: the moment before the first step, with all its robots and their plans.
-
-        Callbacks, plugins and event handlers stay; random streams start anew. See `clear` for an empty world. Raises
-        StateError inside a step; `between_steps` calls it from there.
-        """
-        self._require_between_steps("reset")
+        """Go back to the initial state; the present one, where none was remembered yet."""
+        self._control.require_between_steps("reset")
         if self._initial is None:
-            self.initialize_simulation()
+            self.remember_initial()
         assert self._initial is not None
-        self.restore_state(self._initial)
-
-    restore_initial = reset
+        self.restore(self._initial)
 
     def clear(self) -> None:
-        """Remove every entity and go back to time 0, ids and random streams included, as in a new simulation.
-
-        Callbacks, plugins, managers and event handlers of the simulation stay.
-        """
-        self._require_between_steps("clear")
-        remove(self.world, self.world.rows)
-        self.sensors.clear()
-        self.clock.restart()
-        self.world.renew()
-        self.collisions.count = 0
+        """Remove every entity and go back to time 0, ids and random streams included, as in a new simulation."""
+        self._control.require_between_steps("clear")
+        world = self._world
+        remove(world, world.rows)
+        self._sensors.clear()
+        world.clock.restart()
+        world.renew()
+        self._collisions.count = 0
         self._initial = None
         self._mirror.reset()
-        self.world.hooks.reset()
-        self._plugins.reset()
-        self.world.events.emit("cleared")
+        self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and make it anew from the columns, as at the start of a run.
-
-        What the engine remembers of contacts is forgotten, so that equal columns go on equally whatever came before.
-        Raises StateError inside a step.
-        """
-        self._require_between_steps("rebuild_engine")
+        """Empty PyBullet's world and make it anew from the columns."""
+        self._control.require_between_steps("rebuild_engine")
         self._mirror.reset()
 
-    def state_hash(self) -> str:
+    def hash(self) -> str:
         """Return a hash of all state, equal for equal runs whatever the order of rows."""
-        return state_hash(self.world)
+        return state_hash(self._world)
+
+    def _tell_reset(self, event: str) -> None:
+        """Let user code follow: plugins of entities, then those of the simulation, then handlers."""
+        self._world.hooks.reset()
+        self._extensions.reset()
+        self._world.events.emit(event)

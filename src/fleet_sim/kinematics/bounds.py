@@ -13,7 +13,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.forward import ORIGIN, Forward
 from fleet_sim.kinematics.tree import tree_of
-from fleet_sim.models.extents import mesh_extents
+from fleet_sim.meshes.loading import mesh_extents
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 

@@ -28,7 +28,6 @@ class WorldLinks:
     def __init__(self, world: World) -> None:
         self._world = world
         self._shelves: dict[int, _Shelf] = {}
-        world.links = self
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return the world poses (N, 3), (N, 4) of one link per row; -1 is the base.

@@ -1,9 +1,9 @@
 """Robot description files: reading them, finding them by name, and what kind of robot they describe."""
 
+from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model
 from fleet_sim.models.export import bullet_file, published_text, urdf_text
 from fleet_sim.models.loading import load_robot_model
-from fleet_sim.models.meshes import MeshLimits
 from fleet_sim.models.profile import OBJECT, RobotProfile, auto_detect_profile, detect_robot_type, profile_of
 from fleet_sim.models.resolver import discover_models, resolve_model, resolve_urdf
 from fleet_sim.models.search_paths import add_search_path, get_search_paths, remove_search_path

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
-from fleet_sim.models.meshes import MeshFinder, MeshLimits
+from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf import read_mjcf
 from fleet_sim.models.sdf import read_sdf
 from fleet_sim.models.search_paths import get_search_paths

@@ -1,84 +1,18 @@
-"""Mesh files named in a robot description: where they are, and whether they are of a sane size."""
+"""Where the mesh files are that a robot description names."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fleet_sim.errors import did_you_mean
+from fleet_sim.meshes.formats import FORMATS
+from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.markup import Element
 
-FORMATS = (".obj", ".stl", ".dae")
 _RESOURCE_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH")
-_BYTES_PER_TRIANGLE = {".stl": 50, ".obj": 8, ".dae": 6}
-"""Fewest bytes a triangle takes in a file, so that small files need not be counted."""
-_END = 4096
-"""How many bytes at either end of a file tell whether it is what it claims to be."""
-
-
-@dataclass(frozen=True)
-class MeshLimits:
-    """The largest mesh file that is accepted; what is larger is refused before anything tries to load it."""
-
-    max_bytes: int = 128 * 1024 * 1024
-    max_triangles: int = 1_000_000
-
-    def check(self, element: Element, path: Path) -> None:
-        """Raise InvalidValueError naming `element` where the mesh file is too large or no mesh."""
-        size = path.stat().st_size
-        advice = "simplify the mesh, or pass MeshLimits with a higher limit"
-        if size > self.max_bytes:
-            raise element.error(f"the mesh {str(path)!r} has {size} bytes, {self.max_bytes} are allowed; {advice}")
-        if size == 0:
-            raise element.error(f"the mesh {str(path)!r} is empty")
-        fault = _fault(path, size)
-        if fault:
-            raise element.error(f"the mesh {str(path)!r} is no readable {path.suffix} file: {fault}")
-        if size // _BYTES_PER_TRIANGLE[path.suffix.lower()] <= self.max_triangles:
-            return
-        triangles = count_triangles(path)
-        if triangles > self.max_triangles:
-            raise element.error(
-                f"the mesh {str(path)!r} has {triangles} triangles, {self.max_triangles} are allowed; {advice}"
-            )
-
-
-def _fault(path: Path, size: int) -> str:
-    """Return what is wrong with a mesh file that was cut off or holds something else, "" for nothing.
-
-    Looks at its ends only: whoever draws or simulates the mesh reads all of it.
-    """
-    with path.open("rb") as file:
-        head = file.read(_END)
-        file.seek(max(0, size - _END))
-        tail = file.read()
-    suffix = path.suffix.lower()
-    if suffix == ".dae":
-        return "" if re.search(rb"</(\w+:)?COLLADA\s*>", tail) else "it does not end with </COLLADA>; is it complete?"
-    if suffix == ".obj":
-        return "it has bytes that no text has" if b"\0" in head else ""
-    if head.lstrip().startswith(b"solid"):
-        return ""
-    needed = 84 + 50 * int.from_bytes(head[80:84], "little")
-    return f"it should have {needed} bytes but ends after {size}; is it complete?" if size < max(needed, 84) else ""
-
-
-def count_triangles(path: Path) -> int:
-    """Return how many triangles the mesh file `path` has; its suffix is one of FORMATS."""
-    content = path.read_bytes()
-    suffix = path.suffix.lower()
-    if suffix == ".stl":
-        count = int.from_bytes(content[80:84], "little")
-        is_binary = len(content) == 84 + 50 * count
-        return count if is_binary else content.count(b"endfacet")
-    if suffix == ".obj":
-        faces = re.findall(rb"^f[ \t][^\r\n]*", content, re.MULTILINE)
-        return sum(max(len(face.split()) - 3, 0) for face in faces)
-    counts = re.findall(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\"", content)
-    return sum(map(int, counts))
 
 
 class MeshFinder:
@@ -112,7 +46,9 @@ class MeshFinder:
             hint = did_you_mean(Path(name).name, near) if near else ""
             places = ", ".join(str(path) for path in searched[:12]) + (", ..." if len(searched) > 12 else "")
             raise element.error(f"there is no mesh {name!r}.{hint} Searched: {places}")
-        self._limits.check(element, found)
+        fault = self._limits.fault(found)
+        if fault:
+            raise element.error(f"the mesh {str(found)!r} {fault}")
         return str(found)
 
     def look(self, element: Element, name: str) -> Path | None:

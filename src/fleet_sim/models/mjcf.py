@@ -46,7 +46,7 @@ Include = Callable[[Element, str], tuple[Element, MeshFinder]]
 def read_mjcf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
     """Return the model that a <mujoco> element describes; raises InvalidValueError naming the element at fault."""
     _splice(root, include)
-    return _Reader(root, meshes).read(path)
+    return _MjcfReader(root, meshes).read(path)
 
 
 def _splice(element: Element, include: Include) -> None:
@@ -63,7 +63,7 @@ def _splice(element: Element, include: Include) -> None:
     element.children = spliced
 
 
-class _Reader:
+class _MjcfReader:
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._root = root
         self._options = {name: value for element in root.all("compiler") for name, value in element.attributes.items()}

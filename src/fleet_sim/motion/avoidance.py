@@ -23,7 +23,7 @@ _STUCK, _ASIDE = 0.3, 1.3
 """Who gets on by less than a share of `_STUCK` of what it wants tries `_ASIDE` rad to the right, else to the left."""
 
 
-class Discs(NamedTuple):
+class MovingDiscs(NamedTuple):
     """What avoids and is avoided: `x`, `y`, velocities `vx`, `vy`, `radii`, and who `yields`; all (N,)."""
 
     x: Floats
@@ -47,7 +47,7 @@ class Obstacles(NamedTuple):
 
 
 def avoiding_velocities(
-    discs: Discs,
+    discs: MovingDiscs,
     pairs: tuple[Rows, Rows],
     wanted: tuple[Floats, Floats],
     speeds: Floats,
@@ -122,7 +122,7 @@ def nearest_ranks(owner: Rows, distances: Floats, count: int) -> tuple[Rows, Int
     return order, np.arange(len(owner)) - begins.take(owner.take(order))
 
 
-def _nearest(discs: Discs, owner: Rows, other: Rows, limit: int) -> tuple[Rows, Rows, Ints]:
+def _nearest(discs: MovingDiscs, owner: Rows, other: Rows, limit: int) -> tuple[Rows, Rows, Ints]:
     x, y = discs.x.take(other) - discs.x.take(owner), discs.y.take(other) - discs.y.take(owner)
     order, ranks = nearest_ranks(owner, x * x + y * y, len(discs.x))
     kept = order[ranks < limit]
@@ -132,7 +132,7 @@ def _nearest(discs: Discs, owner: Rows, other: Rows, limit: int) -> tuple[Rows, 
 _Edges = tuple[Floats, Floats, Floats, Floats]
 
 
-def _reciprocal(discs: Discs, owner: Rows, other: Rows, horizon: Floats, dt: float | None) -> _Edges:
+def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, dt: float | None) -> _Edges:
     """Return the edges (x, y, along_x, along_y) of what each owner may do about each other: (M,) each.
 
     Discs that overlap are to part within `dt`; with None they are taken as small as they need to be not to overlap.
@@ -177,7 +177,7 @@ def _reciprocal(discs: Discs, owner: Rows, other: Rows, horizon: Floats, dt: flo
     )
 
 
-def _walls(discs: Discs, obstacles: Obstacles, horizons: Floats) -> _Edges:
+def _walls(discs: MovingDiscs, obstacles: Obstacles, horizons: Floats) -> _Edges:
     """Return the edges that keep owners from reaching obstacles within their horizon."""
     size = np.sqrt(obstacles.x * obstacles.x + obstacles.y * obstacles.y)
     safe = np.where(size > 0.0, size, 1.0)

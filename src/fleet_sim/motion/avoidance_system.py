@@ -7,10 +7,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.config.modes import CollisionMode, ControllerMode, MotionMode
+from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
+from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
+from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
@@ -23,7 +24,6 @@ CLEARANCE = 1.15
 MAX_SPEED = 1e3
 """What a robot without a speed limit is taken to have, in m/s."""
 
-_DISABLED = CollisionMode.DISABLED.code
 _ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
@@ -108,7 +108,7 @@ class AvoidanceSystem:
         """Return the velocities (N,), (N,) at which nobody meets anybody."""
         world, (cosines, sines) = self._world, facing
         velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
-        discs = Discs(
+        discs = MovingDiscs(
             scene.x + lead * cosines,
             scene.y + lead * sines,
             velocity[:, 0] - lead * turns * sines,
@@ -147,6 +147,7 @@ class AvoidanceSystem:
         x, y = scene.x.take(second) - scene.x.take(first), scene.y.take(second) - scene.y.take(first)
         bound = reach.take(first) + reach.take(second)
         near = np.flatnonzero(x * x + y * y <= bound * bound)
+        near = near[world.collision_rules.may_collide(rows[pairs[near]])]
         return first.take(near), second.take(near)
 
     def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
@@ -171,7 +172,7 @@ def _scene(world: World, movers: Bools) -> _Scene:
     """Return who avoids and what is in the world besides."""
     motion = world.motion
     kinds = world.shape_kind
-    solid = world.alive & (world.collision_mode != _DISABLED) & (world.parent == NO_ROW)
+    solid = world.collision_rules.active_mask() & (world.parent == NO_ROW)
     solid &= ~np.isin(kinds, _SHAPELESS)
     rows = np.flatnonzero(movers | solid)
     extents, offsets = world.half_extents[rows], world.shape_position[rows]
@@ -194,7 +195,7 @@ def _scene(world: World, movers: Bools) -> _Scene:
 
 def _sideways(world: World, rows: Rows) -> Bools:
     """Return which rows move by the law that goes any way (N,)."""
-    omni = world.law_names.index(MotionMode.OMNIDIRECTIONAL.value)
+    omni = motion_law_index(MotionMode.OMNIDIRECTIONAL.value)
     return np.asarray(world.motion.law[rows] == omni)
 
 
@@ -215,7 +216,7 @@ def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
 
 
 def _obstacles(
-    world: World, scene: _Scene, discs: Discs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
+    world: World, scene: _Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
 ) -> Obstacles:
     """Return the nearest points of the boxes in pairs (first, second) of places with somebody who yields."""
     swap = scene.block_mask[first]

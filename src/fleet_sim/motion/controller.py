@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from fleet_sim.entities.agent import Agent
+
 
 class AgentController(ABC):
     """Steers one agent: asked in each step before the laws move the robots.
@@ -14,7 +16,7 @@ class AgentController(ABC):
     """
 
     @abstractmethod
-    def compute(self, agent: Any, dt: float) -> None:
+    def compute(self, agent: Agent, dt: float) -> None:
         """Look at `agent` and command it for the step of `dt` seconds that begins."""
 
     def save(self) -> dict[str, Any]:

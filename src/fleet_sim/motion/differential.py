@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
-from fleet_sim.config.modes import MovementDirection, PosePhase
+from fleet_sim.config.modes import MotionMode, MovementDirection, PosePhase
 from fleet_sim.core.world import World
+from fleet_sim.motion.law import by_control
 from fleet_sim.motion.line import drive
 from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to
-from fleet_sim.motion.velocity import move_by_twist
+from fleet_sim.motion.velocity import follow_velocities, move_by_twist
 from fleet_sim.spatial import quaternions
 
 ROTATE, FORWARD = PosePhase.ROTATE.code, PosePhase.FORWARD.code
@@ -18,6 +19,19 @@ BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
 
 AHEAD = 1e-9
 """A waypoint that lies off the heading by less (rad) is straight ahead; nearer than this (m) it has no direction."""
+
+
+class DifferentialLaw:
+    """Drives along its heading and turns about its vertical axis."""
+
+    name = MotionMode.DIFFERENTIAL.value
+
+    def step(self, world: World, rows: Rows, dt: float) -> Rows:
+        """Move `rows` by `dt` seconds; return those that arrived."""
+        commanded, posed = by_control(world, rows)
+        if len(commanded):
+            follow_velocities(world, commanded, dt, sideways=False)
+        return follow_poses(world, posed, dt) if len(posed) else NO_ROWS
 
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:

@@ -1,91 +1,33 @@
-"""The motion laws by name, and how to add one.
-
-A law moves many robots at once. `world.motion.law[row]` holds a law's index; index 0 is "cannot move".
-"""
+"""The motion laws by name, and by number: `world.motion.law[row]` holds a law's number, and 0 is "cannot move"."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
-import numpy as np
-
-from fleet_sim.arrays import NO_ROWS, Rows
-from fleet_sim.config.modes import ControllerMode, MotionMode
-from fleet_sim.core.world import World
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
-from fleet_sim.motion import differential, omni
-from fleet_sim.motion.velocity import follow_velocities
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.motion.differential import DifferentialLaw
+from fleet_sim.motion.law import MotionLaw
+from fleet_sim.motion.omni import OmnidirectionalLaw
 from fleet_sim.motion.wheels import WheelLaw
+from fleet_sim.registry import Registry, instances_of
 
-VELOCITY = ControllerMode.VELOCITY.code
-IMMOBILE = 0
 MAX_LAWS = 255
+"""A number is one byte, and 0 is taken."""
 
+LAWS = Registry(
+    "motion law",
+    instances_of(MotionLaw, "an object with `name` and `step(world, rows, dt)`"),
+    group="fleet_sim.motion_law",
+)
+"""The laws by name."""
 
-@runtime_checkable
-class MotionLaw(Protocol):
-    """Moves robots by one step of time.
-
-    `step` gets rows whose `control` is VELOCITY or POSE and which may move. It writes their poses, velocities and body
-    twists, calls `world.touch` with the rows whose pose changed, and returns the rows that arrived at the end of
-    their path and are at rest. What it does to a row must not depend on which other rows come with it.
-    """
-
-    name: str
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        ...
-
-
-class OmnidirectionalLaw:
-    """Drives and turns in any direction at the same time."""
-
-    name = MotionMode.OMNIDIRECTIONAL.value
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        commanded, posed = by_control(world, rows)
-        if len(commanded):
-            follow_velocities(world, commanded, dt, sideways=True)
-        return omni.follow_poses(world, posed, dt) if len(posed) else NO_ROWS
-
-
-class DifferentialLaw:
-    """Drives along its heading and turns about its vertical axis."""
-
-    name = MotionMode.DIFFERENTIAL.value
-
-    def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        commanded, posed = by_control(world, rows)
-        if len(commanded):
-            follow_velocities(world, commanded, dt, sideways=False)
-        return differential.follow_poses(world, posed, dt) if len(posed) else NO_ROWS
-
-
-def by_control(world: World, rows: Rows) -> tuple[Rows, Rows]:
-    """Return the rows that follow a velocity command, and those that follow a path."""
-    commanded_mask = world.motion.control.take(rows) == VELOCITY
-    if not np.count_nonzero(commanded_mask):
-        return NO_ROWS, rows
-    return np.compress(commanded_mask, rows), np.compress(~commanded_mask, rows)
-
-
+_names = ["immovable"]
 _laws: list[MotionLaw | None] = [None]
+"""Both by number. Numbers are given once and stay, for columns and saved states hold them."""
 
 
 def register_motion_law(name: str, law: MotionLaw) -> int:
     """Make `law` known as `name` and return its index; raises DuplicateNameError where the name is taken."""
-    if not isinstance(law, MotionLaw):
-        raise InvalidValueError(f"motion law {name!r}: expected an object with `name` and `step(world, rows, dt)`")
-    if name in motion_law_names():
-        raise DuplicateNameError(f"a motion law named {name!r} exists already")
-    if len(_laws) > MAX_LAWS:
-        raise InvalidValueError(f"there can be at most {MAX_LAWS} motion laws")
-    _names.append(name)
-    _laws.append(law)
-    return len(_laws) - 1
+    LAWS.register(name, law)
+    return _numbered(name, law)
 
 
 def motion_law_names() -> list[str]:
@@ -96,9 +38,9 @@ def motion_law_names() -> list[str]:
 def motion_law_index(name: str) -> int:
     """Return the index of the law called `name`; raises UnknownNameError with the closest name."""
     key = str(name)
-    if key not in _names[1:]:
-        raise unknown_name("motion law", key, _names[1:])
-    return _names.index(key, 1)
+    law = LAWS.get(key)
+    # A law of another package gets its number when it is first asked for.
+    return _names.index(key, 1) if key in _names[1:] else _numbered(key, law)
 
 
 def motion_law(index: int) -> MotionLaw:
@@ -109,12 +51,14 @@ def motion_law(index: int) -> MotionLaw:
     return law
 
 
-_names: list[str] = ["immovable"]
-register_motion_law(OmnidirectionalLaw.name, OmnidirectionalLaw())
-register_motion_law(DifferentialLaw.name, DifferentialLaw())
-register_motion_law(WheelLaw.name, WheelLaw())
+def _numbered(name: str, law: MotionLaw) -> int:
+    if len(_laws) > MAX_LAWS:
+        LAWS.unregister(name)
+        raise InvalidValueError(f"there can be at most {MAX_LAWS} motion laws")
+    _names.append(name)
+    _laws.append(law)
+    return len(_laws) - 1
 
 
-def install_laws(world: World) -> None:
-    """Let `world` know the laws by name: those that are registered now and later."""
-    world.law_names = _names
+for _law in (OmnidirectionalLaw(), DifferentialLaw(), WheelLaw()):
+    register_motion_law(_law.name, _law)

@@ -5,12 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Rows
+from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
+from fleet_sim.motion.law import by_control
 from fleet_sim.motion.line import drive
 from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to, turn_to_rest
+from fleet_sim.motion.velocity import follow_velocities
 from fleet_sim.spatial.components import dot, gather, vector_index
+
+
+class OmnidirectionalLaw:
+    """Drives and turns in any direction at the same time."""
+
+    name = MotionMode.OMNIDIRECTIONAL.value
+
+    def step(self, world: World, rows: Rows, dt: float) -> Rows:
+        """Move `rows` by `dt` seconds; return those that arrived."""
+        commanded, posed = by_control(world, rows)
+        if len(commanded):
+            follow_velocities(world, commanded, dt, sideways=True)
+        return follow_poses(world, posed, dt) if len(posed) else NO_ROWS
 
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:

@@ -6,12 +6,14 @@ from rosgraph_msgs.msg import Clock
 
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.templates import MessageTemplate, Part
+from fleet_sim.ros.templates import MessagePart, MessageTemplate
 
 
 def clock_template() -> MessageTemplate:
     """Return the template of one Clock; groups sec and nanosec."""
-    return MessageTemplate([Clock()], [Part({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})])
+    return MessageTemplate(
+        [Clock()], [MessagePart({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})]
+    )
 
 
 class ClockTopic(Interface):

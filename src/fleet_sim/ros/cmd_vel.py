@@ -15,6 +15,7 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.templates import HEADER_SIZE
 
 LITTLE_ENDIAN = 1
+NO_TWIST = "what arrived is not a little-endian geometry_msgs/msg/Twist"
 _TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
 
 
@@ -26,42 +27,43 @@ class CmdVelTopic(Interface):
         self._stamped = bridge.params.cmd_vel_type == "twist_stamped"
         self._topic = PolledTopic(bridge, TwistStamped if self._stamped else Twist, "cmd_vel", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
-        names, linear, angular = self._take_stamped() if self._stamped else self._take()
-        if not names:
+        indices, linear, angular = self._take_stamped() if self._stamped else self._take()
+        if not indices:
             return
         command = SetVelocity(
-            names=tuple(names),
+            names=self._topic.names_of(indices),
             linear=linear,
             angular=angular,
             timeout=self.bridge.params.cmd_vel_timeout,
             source="cmd_vel",
         )
-        ack = self.bridge.sim.dispatcher.dispatch(command)
-        for name, reason in ack.rejected.items():
-            self.bridge.refuse(f"{name}/cmd_vel", reason)
+        self.bridge.gateway.take("cmd_vel", lambda: command)
 
-    def _take(self) -> tuple[list[str], Floats, Floats]:
+    def _take(self) -> tuple[list[int], Floats, Floats]:
         """Take plain twists; all of them are decoded at once."""
-        arrived = self._topic.take(raw=True)
-        good = [(name, data) for name, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
+        arrived = self._topic.take_bytes()
+        good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
         if len(good) < len(arrived):
-            for name in dict(arrived).keys() - dict(good).keys():
-                self.bridge.refuse(f"{name}/cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist")
+            for index in dict(arrived).keys() - dict(good).keys():
+                self.bridge.reject(
+                    f"{self._topic.names[index]}/cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist"
+                )
         numbers = np.frombuffer(b"".join([data for _, data in good]), _TWIST)["numbers"]
-        return [name for name, _ in good], numbers[:, :3], numbers[:, 3:]
+        return [index for index, _ in good], numbers[:, :3], numbers[:, 3:]
 
-    def _take_stamped(self) -> tuple[list[str], Floats, Floats]:
-        names, twists = [], []
-        for name, message in self._topic.take():
+    def _take_stamped(self) -> tuple[list[int], Floats, Floats]:
+        indices, twists = [], []
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
             frame = message.header.frame_id.removeprefix("/")
             if frame not in ("", "base_link", self.bridge.frames.base(name)):
                 reason = f"frame {frame!r}; a velocity is in the frame {self.bridge.frames.base(name)!r}, or in none"
-                self.bridge.refuse(f"{name}/cmd_vel", reason)
+                self.bridge.reject(f"{name}/cmd_vel", reason)
                 continue
-            names.append(name)
+            indices.append(index)
             twists.append(message.twist)
-        return names, *twists_from_msgs(twists)
+        return indices, *twists_from_msgs(twists)

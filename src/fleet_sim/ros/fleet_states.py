@@ -14,7 +14,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 POSE = ControllerMode.POSE.code
@@ -37,7 +37,7 @@ def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
         "mode": ("u1", ["mode"]),
         "flags": ("?", FLAGS),
     }
-    return MessageTemplate([message], [Part(STAMP), Part(robots, lambda message: message.robots)])
+    return MessageTemplate([message], [MessagePart(STAMP), MessagePart(robots, lambda message: message.robots)])
 
 
 def distances_left(world: World, rows: Rows) -> Floats:
@@ -78,7 +78,7 @@ class FleetStatesTopic(Interface):
         self._publisher = bridge.robots.create_publisher(FleetState, "fleet/states", qos.STATE)
         self._rows = NO_ROWS
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         self._rows = roster.rows
         self._template = states_template(self.bridge.frames.map, roster.names)
 

@@ -12,7 +12,7 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.jointed import with_joints
 from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import STAMP, MessageTemplate, Part
+from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
 
 
 class _Number:
@@ -35,13 +35,13 @@ def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTempla
         JointState(name=list(names), position=[0.0] * len(names), velocity=[0.0] * len(names)) for names in joint_names
     ]
 
-    def numbers(field: str) -> Part:
-        return Part(
+    def numbers(field: str) -> MessagePart:
+        return MessagePart(
             {field: ("f8", ("number",))},
             lambda message: [_Number(message, field, index) for index in range(len(message.name))],
         )
 
-    return MessageTemplate(messages, [Part(STAMP), numbers("position"), numbers("velocity")])
+    return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity")])
 
 
 class JointStatesTopic(Interface):
@@ -53,10 +53,11 @@ class JointStatesTopic(Interface):
         super().__init__(bridge)
         self._publishers = publishers(bridge, "state", JointState, "joint_states", qos.STATE)
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
-        self._publishers.follow(with_joints(roster, world))
-        models = [world.model_of(row) for row in self._publishers.rows.tolist()]
+        self._publishers.on_fleet_changed(with_joints(roster, world))
+        # Robots with joints have a model: they come from it.
+        models = [world.models[number] for number in world.robots.model[self._publishers.rows].tolist()]
         self._template = joint_states_template([model.movable_names for model in models])
         self._publish = [publisher.publish for publisher in self._publishers.items]
 

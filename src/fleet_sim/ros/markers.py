@@ -16,7 +16,7 @@ from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, MessagePart, MessageTemplate, under
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -31,7 +31,7 @@ def markers_template(markers: list[Marker]) -> MessageTemplate:
         "position": ("f8", under("pose", POSITION)),
         "orientation": ("f8", under("pose", ORIENTATION)),
     }
-    return MessageTemplate([MarkerArray(markers=markers)], [Part(numbers, lambda message: message.markers)])
+    return MessageTemplate([MarkerArray(markers=markers)], [MessagePart(numbers, lambda message: message.markers)])
 
 
 class MarkersTopic(Interface):
@@ -48,7 +48,7 @@ class MarkersTopic(Interface):
         self._rows = NO_ROWS
         self._behind = True
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         # The template is built when somebody looks.
         self._behind = True
 

@@ -14,7 +14,7 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
 from fleet_sim.spatial import quaternions
 
 
@@ -38,7 +38,7 @@ def odom_template(frames: Frames, names: Sequence[str]) -> MessageTemplate:
         "orientation": ("f8", under("pose.pose", ORIENTATION)),
         "twist": ("f8", under("twist.twist", TWIST)),
     }
-    return MessageTemplate(messages, [Part(numbers)])
+    return MessageTemplate(messages, [MessagePart(numbers)])
 
 
 class OdomTopic(Interface):
@@ -50,8 +50,8 @@ class OdomTopic(Interface):
         super().__init__(bridge)
         self._publishers = publishers(bridge, "state", Odometry, "odom", qos.STATE)
 
-    def follow(self, roster: Roster) -> None:
-        self._publishers.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._publishers.on_fleet_changed(roster)
         self._template = odom_template(self.bridge.frames, self._publishers.names)
         self._publish = [publisher.publish for publisher in self._publishers.items]
 

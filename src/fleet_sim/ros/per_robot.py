@@ -24,6 +24,8 @@ class Endpoints:
     ) -> None:
         self.names: list[str] = []
         self.rows: Rows = NO_ROWS
+        self.version = -1
+        """Of the world, when `rows` were those of `names`."""
         self.items: list[Any] = []
         self._bridge = bridge
         self._group = group
@@ -32,7 +34,7 @@ class Endpoints:
         self._by_name: dict[str, Any] = {}
         self._told: set[str] = set()
 
-    def follow(self, roster: Roster) -> list[str]:
+    def on_fleet_changed(self, roster: Roster) -> list[str]:
         """Make and destroy what has to be; returns the robots that are new here."""
         wanted = [name for name in roster.names if self._wants(name)]
         gone = self._by_name.keys() - set(wanted)
@@ -44,6 +46,7 @@ class Endpoints:
         self.names = wanted
         self.items = [self._by_name[name] for name in wanted]
         self.rows = roster.rows_of(wanted) if wanted else np.empty(0, np.int64)
+        self.version = roster.version
         return new
 
     def __getitem__(self, name: str) -> Any:

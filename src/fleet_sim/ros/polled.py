@@ -5,11 +5,13 @@ An executor would look at all of them at each of its wake-ups; polling keeps wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
+from fleet_sim.core.addresses import NamedRows
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
@@ -30,21 +32,34 @@ class PolledTopic:
         self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
         self._takes: list[Any] = []
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         """Follow the fleet."""
-        self._endpoints.follow(roster)
+        self._endpoints.on_fleet_changed(roster)
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
 
-    def take(self, *, raw: bool = False) -> list[tuple[str, Any]]:
-        """Return (robot, message) of those that got one; the message's bytes with `raw`.
+    @property
+    def names(self) -> list[str]:
+        """The robots that have the topic."""
+        return self._endpoints.names
 
-        Bytes that are no such message are refused.
+    def take(self) -> list[tuple[int, Any]]:
+        """Return (index of the robot in `names`, message) of those that got one.
+
+        Bytes that are no such message are rejected.
         """
-        kind, names = self.kind, self._endpoints.names
-        arrived = [(names[index], taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, True))]
-        return arrived if raw else [(name, message) for name, data in arrived for message in self._decoded(name, data)]
+        return [(index, message) for index, data in self.take_bytes() for message in self._decoded(index, data)]
 
-    def _decoded(self, name: str, data: bytes) -> list[Any]:
+    def take_bytes(self) -> list[tuple[int, bytes]]:
+        """Return (index of the robot in `names`, bytes of its message) of those that got one."""
+        kind = self.kind
+        return [(index, taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, True))]
+
+    def names_of(self, indices: Sequence[int]) -> NamedRows:
+        """Return the robots at `indices`, for a command: their rows are known here and are not looked up again."""
+        of = self._endpoints
+        return NamedRows(self._bridge.sim.world, [of.names[index] for index in indices], of.rows[indices], of.version)
+
+    def _decoded(self, index: int, data: bytes) -> list[Any]:
         """Return the message in `data`, or nothing.
 
         Where they are taken as a message, bytes that are none may come out as one full of defaults.
@@ -52,7 +67,7 @@ class PolledTopic:
         try:
             return [deserialize_message(data, self.kind)]
         except RuntimeError as error:
-            self._bridge.refuse(f"{name}/{self._name}", error)
+            self._bridge.reject(f"{self._endpoints.names[index]}/{self._name}", error)
             return []
 
 

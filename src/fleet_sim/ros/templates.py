@@ -37,7 +37,7 @@ def the_message(message: Any) -> Sequence[Any]:
 
 
 @dataclass(frozen=True)
-class Part:
+class MessagePart:
     """Numbers that every element of a message has, in the order of its fields.
 
     `elements` returns what the paths begin at: the message itself, or the items of an array in it.
@@ -59,7 +59,7 @@ class MessageTemplate:
     bytes of the messages.
     """
 
-    def __init__(self, messages: Sequence[Any], parts: Sequence[Part]) -> None:
+    def __init__(self, messages: Sequence[Any], parts: Sequence[MessagePart]) -> None:
         self._slots: dict[str, tuple[AnyArray, Ints]] = {}
         for part in parts:
             _fill(messages, part, byte=0)
@@ -118,7 +118,7 @@ class MessageTemplate:
             self._slots[name] = (view, starts[:, places] // size)
 
 
-def _fill(messages: Sequence[Any], part: Part, *, byte: int) -> None:
+def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:
     """Set every number of `part` to the one whose bytes all are `byte`."""
     owners = [element for message in messages for element in part.elements(message)]
     for kind, paths in part.numbers.values():

@@ -13,7 +13,7 @@ from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.link_transforms import base_frame, fixed_transforms, make_transform
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, STAMP, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, STAMP, MessagePart, MessageTemplate, under
 
 TRANSLATION = ("translation.x", "translation.y", "translation.z")
 ROTATION = tuple(field.replace("orientation", "rotation") for field in ORIENTATION)
@@ -26,7 +26,9 @@ def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
         "translation": ("f8", under("transform", TRANSLATION)),
         "rotation": ("f8", under("transform", ROTATION)),
     }
-    return MessageTemplate([TFMessage(transforms=transforms)], [Part(numbers, lambda message: message.transforms)])
+    return MessageTemplate(
+        [TFMessage(transforms=transforms)], [MessagePart(numbers, lambda message: message.transforms)]
+    )
 
 
 class TfTopic(Interface):
@@ -40,7 +42,7 @@ class TfTopic(Interface):
         self._static_publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
         self._rows = NO_ROWS
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         frames = self.bridge.frames
         self._rows = roster.rows
         world = self.bridge.sim.world

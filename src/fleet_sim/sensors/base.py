@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
 from fleet_sim.entities.shape_params import pose_setting
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import ORIGIN
 from fleet_sim.errors import StateError
 from fleet_sim.geometry import Pose
-from fleet_sim.sensors.noise import Keys
 from fleet_sim.settings import Checked, setting
 
 if TYPE_CHECKING:

@@ -93,7 +93,7 @@ class CameraReading(Reading):
         return self.intrinsics.back_project(self.depth)
 
 
-class Camera(SensorKind):
+class CameraSensor(SensorKind):
     """Renders cameras. Those of one rate are spread over the steps of its period, so that no step renders all."""
 
     params_class = CameraSensorParams

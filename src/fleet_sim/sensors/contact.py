@@ -53,7 +53,7 @@ class ContactReading(Reading):
         return len(self.others) > 0
 
 
-class Contact(SensorKind):
+class ContactSensor(SensorKind):
     """Looks bumpers up in the pairs that collide."""
 
     params_class = ContactParams

@@ -9,10 +9,10 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Schedule
+from fleet_sim.core.random import Keys
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.sensors.base import Batch, Readings, Sensor, SensorKind, SensorParams
 from fleet_sim.sensors.mounting import frame_poses
-from fleet_sim.sensors.noise import Keys
 
 Members = Ints
 """Indices into the sensors of a group."""

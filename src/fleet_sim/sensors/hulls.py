@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.extents import mesh_vertices
+from fleet_sim.meshes.loading import load_mesh
 
 DIRECTIONS = 500
 """A hull has the corners of its mesh that are furthest out in so many directions, evenly spread."""
@@ -55,7 +55,7 @@ def hull_of(geometry: Geometry) -> Hull:
 
 @lru_cache(maxsize=256)
 def _hull(path: str, scale: tuple[float, float, float], _changed: int) -> Hull:
-    return Hull(mesh_vertices(path) * np.array(scale))
+    return Hull(load_mesh(path).points() * np.array(scale))
 
 
 def _outermost(points: Floats) -> Floats:

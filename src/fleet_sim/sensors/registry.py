@@ -6,11 +6,50 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from fleet_sim.errors import ConfigError, DuplicateNameError, InvalidValueError, did_you_mean
+from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
+from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.sensors.base import SensorKind, SensorParams
+from fleet_sim.sensors.camera import CameraSensor
+from fleet_sim.sensors.contact import ContactSensor
+from fleet_sim.sensors.imu import Imu
+from fleet_sim.sensors.lidar import Lidar
+from fleet_sim.sensors.lidar_3d import Lidar3d
+from fleet_sim.sensors.odometry import Odometry
+from fleet_sim.sensors.range import Range
 from fleet_sim.settings import object_schema, read
 
-_KINDS: dict[str, type[SensorKind]] = {}
+
+def _check_params_class(name: str, kind: type[SensorKind]) -> None:
+    """Raise InvalidValueError unless `kind` has parameters of its own: they tell which kind is meant."""
+    owner = _name_of(kind.params_class, SENSORS.registered())
+    if owner or kind.params_class is SensorParams:
+        raise InvalidValueError(
+            f"sensor {name!r}: its params_class must be its own, derived from SensorParams, which "
+            f"{kind.params_class.__name__} is not{f' (it is that of {owner!r})' if owner else ''}"
+        )
+
+
+def _name_of(params_class: type[SensorParams], kinds: Mapping[str, type[SensorKind]]) -> str:
+    """Return the name of the kind that `params_class` belongs to, or ""."""
+    return next((name for name, kind in kinds.items() if kind.params_class is params_class), "")
+
+
+SENSORS = Registry(
+    "sensor",
+    subclasses_of(SensorKind),
+    group="fleet_sim.sensor",
+    built_in={
+        "camera": CameraSensor,
+        "contact": ContactSensor,
+        "imu": Imu,
+        "lidar": Lidar,
+        "lidar_3d": Lidar3d,
+        "odometry": Odometry,
+        "range": Range,
+    },
+    check=_check_params_class,
+)
+"""The kinds of sensors by name."""
 
 
 class SensorPlan(NamedTuple):
@@ -25,32 +64,22 @@ def register_sensor(name: str, kind: type[SensorKind]) -> None:
 
     Raises DuplicateNameError, or InvalidValueError for anything that is not a SensorKind.
     """
-    if not (isinstance(kind, type) and issubclass(kind, SensorKind)):
-        raise InvalidValueError(f"sensor {name!r}: expected a class derived from SensorKind, got {kind!r}")
-    if name in _KINDS:
-        raise DuplicateNameError(f"a kind of sensor named {name!r} exists already")
-    owner = next((known for known, other in _KINDS.items() if other.params_class is kind.params_class), None)
-    if owner is not None or kind.params_class is SensorParams:
-        raise InvalidValueError(
-            f"sensor {name!r}: its params_class must be its own, derived from SensorParams, which "
-            f"{kind.params_class.__name__} is not{f' (it is that of {owner!r})' if owner else ''}"
-        )
-    _KINDS[name] = kind
+    SENSORS.register(name, kind)
 
 
 def list_sensors() -> list[str]:
     """Return the names of all kinds of sensors, in alphabetical order."""
-    return sorted(_KINDS)
+    return SENSORS.names()
 
 
 def sensor_kind(name: str) -> type[SensorKind]:
-    """Return the kind registered as `name`; raises KeyError."""
-    return _KINDS[name]
+    """Return the kind registered as `name`; raises UnknownNameError."""
+    return SENSORS.get(name)
 
 
 def sensor_params_class(name: str) -> type[SensorParams]:
-    """Return what sensors of the kind `name` are made from; raises KeyError."""
-    return _KINDS[name].params_class
+    """Return what sensors of the kind `name` are made from; raises UnknownNameError."""
+    return SENSORS.get(name).params_class
 
 
 def plan_sensor(
@@ -72,10 +101,11 @@ def plan_sensor(
         )
     data = {**spec, **(settings or {})}
     kind = data.pop("type")
-    if kind not in _KINDS:
-        where = f"{path}.type" if path else "type"
-        raise ConfigError(f"unknown sensor {kind!r}.{did_you_mean(kind, _KINDS)}", source=source, path=where)
-    params = read(_KINDS[kind].params_class, data, source=source, path=path)
+    try:
+        params_class = sensor_params_class(kind)
+    except (UnknownNameError, InvalidValueError) as error:
+        raise ConfigError(str(error), source=source, path=f"{path}.type" if path else "type") from error
+    params = read(params_class, data, source=source, path=path)
     return _named(kind, params)
 
 
@@ -104,17 +134,18 @@ def plan_sensors(specs: Any, *, source: str = "", path: str = "sensors") -> tupl
 def sensors_schema() -> dict[str, Any]:
     """Return the JSON schema of a list of sensors."""
     kinds = []
-    for name in list_sensors():
-        schema = object_schema(_KINDS[name].params_class)
+    for name, kind in SENSORS.all().items():
+        schema = object_schema(kind.params_class)
         properties = {"type": {"const": name}, **schema["properties"]}
         kinds.append({**schema, "properties": properties, "required": ["type", *schema.get("required", [])]})
     return {"type": "array", "description": "What it carries.", "items": {"anyOf": kinds}}
 
 
 def _type_of(params: SensorParams) -> str:
-    for name, kind in _KINDS.items():
-        if kind.params_class is type(params):
-            return name
+    # Registered ones first: looking among those of other packages imports these.
+    name = _name_of(type(params), SENSORS.registered()) or _name_of(type(params), SENSORS.all())
+    if name:
+        return name
     raise InvalidValueError(f"{type(params).__name__} belongs to no registered kind of sensor; see register_sensor")
 
 

@@ -15,7 +15,6 @@ from fleet_sim.errors import DuplicateNameError, unknown_name
 from fleet_sim.sensors.base import Readings, Sensor, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.mounting import link_index
-from fleet_sim.sensors.noise import stream_key
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
 from fleet_sim.sensors.turns import Turns
 
@@ -93,6 +92,11 @@ class SensorSystem:
         row = NO_ROW if owner is None else owner.row
         return self._mount([row], [owner], [plan])[0]
 
+    def labelled(self, label: str) -> Sensor:
+        """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
+        owner, _, name = label.rpartition("/")
+        return self.named(self._world.row_named(owner) if owner else NO_ROW, name)
+
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
         return self._mount([NO_ROW], [None], plan_sensors(specs, source=source))
@@ -127,7 +131,7 @@ class SensorSystem:
                 sensor = Sensor(self, plan.type, plan.params, owner, link)
                 self._of_row.setdefault(row, {})[sensor.name] = sensor
                 sensors.append(sensor)
-            keys = [stream_key(self._world.random.seed, sensor.label) for sensor in sensors]
+            keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
             self._take_in(sensors, keys)
             made += sensors
         return made

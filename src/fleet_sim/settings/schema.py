@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
@@ -54,7 +55,7 @@ def _field_schema(field: Field) -> dict[str, Any]:
     if text:
         schema["description"] = text.strip()
     default = plain(field.default()) if field.default is not None else None
-    if field.default is not None and isinstance(default, _JSON):
+    if field.default is not None and isinstance(default, _JSON) and default not in (math.inf, -math.inf):
         schema["default"] = default
     return schema
 

@@ -1,39 +1,60 @@
 """Swarm worlds: a population with controllers and sensors, objects, spawners, metrics and subscribers.
 
-Read `world.py` and `stepping.py` first: what a world holds, and what happens in a step. What users write derives from a
-class in `base.py`. The names below are importable from here; each is loaded at its first use.
+Read `swarm_state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write
+derives from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is
+loaded when first used.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
 
 _HOMES = {
-    "agents": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject SwarmAgent UnicycleAgent",
-    "base": "AbstractMetric Controller Metric Sensor Spawner Subscriber",
-    "config": "RectangularWorldConfig WorldConfig",
-    "groups": "Crowd Group",
+    "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
+    "agents": "Controller Group Sensor SwarmAgent",
+    "world_config": "RectangularWorldConfig WorldConfig",
+    "crowd": "Crowd",
+    "metric": "AbstractMetric Metric",
     "registry": (
         "register_agent_type register_controller_type register_dictlike_type register_metric_type "
         "register_sensor_type register_spawner_type register_world_type"
     ),
     "spawners": "AgentSpawner",
     "subscribers": "WorldSubscriber",
+    "swarm_world": "Spawner Subscriber",
     "world": "RectangularWorld World_from_config",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+if TYPE_CHECKING:
+    from fleet_sim.swarm.agent_types import DetectionRegion as DetectionRegion
+    from fleet_sim.swarm.agent_types import DiffDriveAgent as DiffDriveAgent
+    from fleet_sim.swarm.agent_types import MazeAgent as MazeAgent
+    from fleet_sim.swarm.agent_types import StaticAgent as StaticAgent
+    from fleet_sim.swarm.agent_types import StaticObject as StaticObject
+    from fleet_sim.swarm.agent_types import UnicycleAgent as UnicycleAgent
+    from fleet_sim.swarm.agents import Controller as Controller
+    from fleet_sim.swarm.agents import Group as Group
+    from fleet_sim.swarm.agents import Sensor as Sensor
+    from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
+    from fleet_sim.swarm.crowd import Crowd as Crowd
+    from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
+    from fleet_sim.swarm.metric import Metric as Metric
+    from fleet_sim.swarm.registry import register_agent_type as register_agent_type
+    from fleet_sim.swarm.registry import register_controller_type as register_controller_type
+    from fleet_sim.swarm.registry import register_dictlike_type as register_dictlike_type
+    from fleet_sim.swarm.registry import register_metric_type as register_metric_type
+    from fleet_sim.swarm.registry import register_sensor_type as register_sensor_type
+    from fleet_sim.swarm.registry import register_spawner_type as register_spawner_type
+    from fleet_sim.swarm.registry import register_world_type as register_world_type
+    from fleet_sim.swarm.spawners import AgentSpawner as AgentSpawner
+    from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
+    from fleet_sim.swarm.swarm_world import Spawner as Spawner
+    from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
+    from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
+    from fleet_sim.swarm.world import World_from_config as World_from_config
+    from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+    from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import Checked, setting
-from fleet_sim.swarm.config import Colour
+from fleet_sim.swarm.canvas import Color
 
 Point = tuple[float, float]
 Team = int | str
@@ -30,7 +30,7 @@ class AgentConfig(Checked):
     anchor_point: Point = setting((0.0, 0.0), unit="m", doc="The point of the polygon that is at its position.")
     collides: bool = setting(True, doc="It is kept apart from others and from walls.")
     grounded: bool = setting(False, doc="Others do not push it.")
-    body_color: Colour = setting((40, 90, 190), low=0, high=255, doc="Red, green, blue.")
+    body_color: Color = setting((40, 90, 190), low=0, high=255, doc="Red, green, blue.")
     body_filled: bool = setting(True, doc="Draw it filled.")
 
     @property
@@ -59,7 +59,7 @@ class MobileConfig(AgentConfig):
     )
     delay: int = setting(0, low=0, unit="steps", doc="How late actions are carried out.")
     trace_length: int = setting(0, low=0, unit="steps", doc="How much of its way is drawn.")
-    trace_color: Colour = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
+    trace_color: Color = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
     max_linear_vel: float | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: none.")
     max_linear_accel: float | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: none.")
     max_angular_vel: float | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit; null: none.")
@@ -81,7 +81,7 @@ class StaticConfig(AgentConfig):
     """What stands still. It can be pushed by nothing."""
 
     grounded: bool = setting(True, doc="Others do not push it.")
-    body_color: Colour = setting((120, 120, 120), low=0, high=255, doc="Red, green, blue.")
+    body_color: Color = setting((120, 120, 120), low=0, high=255, doc="Red, green, blue.")
 
 
 @dataclass
@@ -90,7 +90,7 @@ class RegionConfig(AgentConfig):
 
     collides: bool = setting(False, doc="It is kept apart from others and from walls.")
     grounded: bool = setting(True, doc="Others do not push it.")
-    body_color: Colour = setting((200, 120, 40), low=0, high=255, doc="Red, green, blue.")
+    body_color: Color = setting((200, 120, 40), low=0, high=255, doc="Red, green, blue.")
     body_filled: bool = setting(False, doc="Draw it filled.")
     target_teams: list[Team] | None = setting(None, doc="Teams it looks for; null: all.")
     target_name: str | None = setting(None, doc="The one agent it looks for; null: all.")

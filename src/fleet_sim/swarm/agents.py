@@ -1,32 +1,30 @@
-"""Types of agents and objects: handles over rows of the core's world, with a controller and sensors."""
+"""Agents, the groups they form, and the controllers and sensors they have.
+
+These four know each other, so they are told in one place. An agent has a controller and sensors and belongs to a
+group; a group is all agents with one type, controller and sensors, as arrays; a controller or sensor gets a group, or
+one agent after the other.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import StaleHandleError
-from fleet_sim.swarm import unicycle
-from fleet_sim.swarm.agent_config import (
-    AgentConfig,
-    DiffDriveConfig,
-    MobileConfig,
-    RegionConfig,
-    StaticConfig,
-    Team,
-)
-from fleet_sim.swarm.base import Sensor
-from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.groups import Group
-from fleet_sim.swarm.regions import Region
+from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.agent_config import AgentConfig, Team
+from fleet_sim.swarm.canvas import Canvas, contrast
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.swarm_body import SwarmBody
+from fleet_sim.swarm.swarm_state import SwarmState
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+_STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
+"""Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
 
-class SwarmAgent:
+class SwarmAgent(SwarmBody):
     """One agent or object of a world: a handle over a row. Made by the world, see `RectangularWorld.spawn`.
 
     A subclass is a type of agent: `config_class` is what it is made from, `law` the motion law that moves it (None:
@@ -34,124 +32,26 @@ class SwarmAgent:
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
-    law: ClassVar[str | None] = None
 
-    def __init__(self, world: RectangularWorld, handle: Any, config: AgentConfig, group: Group) -> None:
+    def __init__(self, world: SwarmState, handle: SimObject, config: AgentConfig, group: Group) -> None:
+        super().__init__(world.columns, world.swarm, handle, config)
         self.world = world
-        self.handle = handle
-        """The entity in the core: an Agent where it can move, else a SimObject."""
-        self.row: int = handle.row
-        self.config = config
         self.group = group
-        self.controller: Any = None
-        self.sensors: list[Any] = []
+        self.controller: Controller | None = None
+        self.sensors: list[Sensor | SensorView] = []
 
-    # ---- where it is -------------------------------------------------------------------------------------------------
-
-    def _require_alive(self) -> int:
-        if not self.handle.is_alive:
-            raise StaleHandleError(f"{type(self).__name__} {self.handle.last_label} was removed")
-        return self.row
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it is still there."""
-        return bool(self.handle.is_alive)
-
-    @property
-    def position(self) -> Floats:
-        """A copy of where it is (2,), in m."""
-        place: Floats = self.world.columns.position[self._require_alive(), :2].copy()
-        return place
-
-    @position.setter
-    def position(self, value: Any) -> None:
-        self.place(value, self.angle)
-
-    @property
-    def x_pos(self) -> float:
-        """Where it is along x, in m."""
-        return float(self.world.columns.position[self._require_alive(), 0])
-
-    @property
-    def y_pos(self) -> float:
-        """Where it is along y, in m."""
-        return float(self.world.columns.position[self._require_alive(), 1])
-
-    @property
-    def angle(self) -> float:
-        """Its heading in (-pi, pi] rad, counter-clockwise from the x axis."""
-        x, y, z, w = self.world.columns.orientation[self._require_alive()].tolist()
-        return float(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
-
-    @angle.setter
-    def angle(self, value: float) -> None:
-        self.place(self.position, value)
-
-    def place(self, position: Any, angle: float) -> None:
+    def place(self, position: object, angle: float) -> None:
         """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""
         self.world.place(self._require_alive(), position, angle)
 
     @property
-    def linear(self) -> float:
-        """Its speed along its heading, in m/s."""
-        return float(self.world.columns.motion.body_linear[self._require_alive(), 0])
-
-    @property
-    def angular(self) -> float:
-        """Its turning speed, in rad/s."""
-        return float(self.world.columns.motion.body_angular[self._require_alive(), 2])
-
-    # ---- what it is --------------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str | None:
-        """Its name, unique in the world."""
-        return self.world.columns.names[self._require_alive()]
-
-    @property
-    def radius(self) -> float:
-        """The radius of its disc, in m."""
-        return float(self.world.swarm.agent_radius[self._require_alive()])
-
-    @property
     def team(self) -> Team | None:
         """Its team, or None."""
-        return self.world.team_named(int(self.world.swarm.team[self._require_alive()]))
-
-    @property
-    def touching(self) -> bool:
-        """Whether it touched a wall, an object or another agent in this step."""
-        return bool(self.world.swarm.touching[self._require_alive()])
-
-    @property
-    def halted(self) -> bool:
-        """Whether it moves no more: at a goal, or disabled by a collision."""
-        return bool(self.world.swarm.halted[self._require_alive()])
-
-    @property
-    def outline(self) -> Floats | None:
-        """The corners (K, 2) of its polygon in the world frame, or None where it is a disc."""
-        corners = self.config.outline
-        if corners is None:
-            return None
-        cosine, sine = np.cos(self.angle), np.sin(self.angle)
-        x, y = corners[:, 0], corners[:, 1]
-        return self.position + np.stack((cosine * x - sine * y, sine * x + cosine * y), axis=1)
+        return self.world.team_named(int(self.swarm.team[self._require_alive()]))
 
     def alone(self) -> Group:
         """Return a group of this agent alone."""
-        return self.group.only(self.group.place_of(self._require_alive()))
-
-    def __repr__(self) -> str:
-        label = self.name if self.is_alive else f"{self.handle.last_label} (removed)"
-        return f"<{type(self).__name__} {label}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SwarmAgent:
-        """A handle stays itself in a copy of what refers to it."""
-        return self
-
-    # ---- what it does ------------------------------------------------------------------------------------------------
+        return self.group.only(self.group.number_of(self._require_alive()))
 
     @classmethod
     def twists(cls, config: Any, actions: Floats) -> Floats:
@@ -160,7 +60,7 @@ class SwarmAgent:
 
     def step(self) -> None:
         """Take this agent through one step: controller, change of state, collisions, sensors."""
-        self.world.step_alone(self)
+        self.world.step_row(self._require_alive())
 
     def remove(self) -> None:
         """Take it out of the world."""
@@ -168,82 +68,266 @@ class SwarmAgent:
 
     def draw(self, canvas: Canvas) -> None:
         """Draw it: its polygon or its disc, with a line along its heading."""
-        colour, outline = self.config.body_color, self.outline
-        fill = colour if self.config.body_filled else None
+        color, outline = self.config.body_color, self.outline
+        fill = color if self.config.body_filled else None
         if outline is not None:
-            canvas.polygon(outline, fill=fill, outline=colour)
+            canvas.polygon(outline, fill=fill, outline=color)
             return
-        canvas.circle(self.position, self.radius, fill=fill, outline=colour)
+        canvas.circle(self.position, self.radius, fill=fill, outline=color)
         if self.law is not None and self.radius > 0.0:
             ahead = np.array([np.cos(self.angle), np.sin(self.angle)]) * self.radius
-            canvas.line(np.stack((self.position, self.position + ahead)), contrast(colour) if fill else colour)
+            canvas.line(np.stack((self.position, self.position + ahead)), contrast(color) if fill else color)
 
 
-class MazeAgent(SwarmAgent):
-    """The unicycle: its actions are the speed along its heading in m/s and the turning speed in rad/s."""
+class Group(Crowd):
+    """The agents that share a type, a controller and sensors.
 
-    config_class = MobileConfig
-    law = unicycle.UnicycleLaw.name
+    `readings[i]` (N, ...) are the last readings of sensor i; `state` what components remember, see
+    `Component.column`. A group of one agent of another group (`only`) reads and writes the same arrays.
+    """
 
-    def draw(self, canvas: Canvas) -> None:
-        """Draw its trace, then itself."""
-        trace = self.world.traces.of(self)
-        if trace is not None and len(trace) > 1:
-            canvas.line(trace, self.config.trace_color)  # type: ignore[attr-defined]
-        super().draw(canvas)
+    def __init__(self, world: SwarmState, index: int, kind: type[SwarmAgent], config: AgentConfig) -> None:
+        super().__init__(world.columns, world.swarm, NO_ROWS)
+        self.world = world
+        self.index = index
+        self.kind = kind
+        self.is_object = False
+        """Whether its members are objects rather than of the population."""
+        self.config: Any = config
+        """What its agents were made from; where they start and what they look like may differ."""
+        self.controller: Controller | None = None
+        self.sensors: list[Sensor] = []
+        self.agents: list[SwarmAgent] = []
+        self.readings: dict[int, AnyArray] = {}
+        self.state: dict[str, AnyArray] = {}
+        self._defaults: dict[str, Any] = {}
+        self._numbers: dict[int, int] | None = None
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The random stream of this group. Ask for it at each use: going back in time replaces it."""
+        return self.world.rng(f"group {self.index}")
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
+        known = self.state.get(name)
+        if known is None:
+            known = self.state[name] = np.full((len(self), *shape), default, dtype)
+            self._defaults[name] = default
+        return known
+
+    @property
+    def whole(self) -> Group:
+        """The group these agents are of: itself, but for a group of one agent alone."""
+        return self
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each agent in the whole group, from 0 (N,)."""
+        return np.arange(len(self))
+
+    def only(self, number: int) -> Group:
+        """Return a group of the agent with this `number` alone."""
+        return SoloGroup(self, number)
+
+    def number_of(self, row: int) -> int:
+        """Return the number of the agent with `row` in this group."""
+        if self._numbers is None:
+            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
+        return self._numbers[row]
+
+    def note(self, index: int, values: AnyArray) -> None:
+        """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
+        self.readings[index] = _one_each(self, index, values)
+
+    # ---- members come and go -----------------------------------------------------------------------------------------
+
+    def join(self, agents: list[SwarmAgent]) -> None:
+        """Take in new agents, after those that are there."""
+        count = len(agents)
+        self.agents += agents
+        self._numbers = None
+        self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
+        for name, values in self.state.items():
+            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
+            self.state[name] = np.concatenate((values, more))
+        for index, sensor in enumerate(self.sensors):
+            blank = sensor.blank(count)
+            self.readings[index] = _joined(self.readings[index], blank) if index in self.readings else blank
+
+    def set_members(
+        self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
+    ) -> None:
+        """Go back to these members, with what they remembered; the arrays are copied."""
+        self._numbers = None
+        self.rows, self.agents = rows.copy(), list(agents)
+        self.state = {name: values.copy() for name, values in state.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Group:
+        """A group stays itself in a copy of what refers to it."""
+        return self
+
+    def keep(self, mask: Bools) -> None:
+        """Let go of the agents outside `mask` (N,)."""
+        self._numbers = None
+        self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
+        self.rows = self.rows[mask]
+        self.state = {name: values[mask] for name, values in self.state.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
 
 
-UnicycleAgent = MazeAgent
+class SoloGroup(Group):
+    """One agent of a group; its arrays are slices of the group's."""
+
+    def __init__(self, group: Group, number: int) -> None:
+        Crowd.__init__(self, group.columns, group.swarm, group.rows[number : number + 1])
+        self._group = group
+        self._number = number
+        self._slice = slice(number, number + 1)
+        self.world, self.index, self.kind, self.config = group.world, group.index, group.kind, group.config
+        self.controller, self.sensors = group.controller, group.sensors
+        self.agents = group.agents[self._slice]
+        self.readings = {index: values[self._slice] for index, values in group.readings.items()}
+        self.state = {name: values[self._slice] for name, values in group.state.items()}
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        whole = self._group.column(name, shape, dtype=dtype, default=default)
+        self.state[name] = whole[self._slice]
+        return self.state[name]
+
+    @property
+    def whole(self) -> Group:
+        return self._group
+
+    @property
+    def numbers(self) -> Ints:
+        return np.array([self._number])
+
+    def only(self, number: int) -> Group:
+        return self
+
+    def number_of(self, row: int) -> int:
+        return 0
+
+    def note(self, index: int, values: AnyArray) -> None:
+        values = _one_each(self, index, values)
+        readings = self._group.readings
+        if readings[index].shape[1:] != values.shape[1:] or not np.can_cast(values.dtype, readings[index].dtype):
+            whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
+            if readings[index].shape[1:] == values.shape[1:]:
+                whole[:] = readings[index]
+            readings[index] = whole
+        readings[index][self._slice] = values
+        self.readings[index] = readings[index][self._slice]
 
 
-class DiffDriveAgent(MazeAgent):
-    """Two driven wheels: its actions are the speeds of the left and the right wheel in rad/s."""
+class Component:
+    """What an agent has: a controller or a sensor. `slot` is its place, such as "controller" or "sensors[0]"."""
 
-    config_class = DiffDriveConfig
+    on_arrays: ClassVar[str]
+    per_agent: ClassVar[str]
+    """Names of the two methods of which a class overrides one."""
+
+    agent: SwarmAgent | None = None
+    """The agent it belongs to; None for one that serves a whole group."""
+    slot: str = ""
 
     @classmethod
-    def twists(cls, config: DiffDriveConfig, actions: Floats) -> Floats:
-        """Return speeds and turns (N, 2): the mean of the wheels' speeds, and their difference over the axle."""
-        left, right = actions[:, 0] * config.wheel_radius, actions[:, 1] * config.wheel_radius
-        return np.stack((0.5 * (left + right), (right - left) / config.axle_length), axis=1)
+    def works_on_arrays(cls) -> bool:
+        """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
+        for ancestor in cls.__mro__:
+            if ancestor in (Component, Controller, Sensor):
+                break
+            if cls.on_arrays in vars(ancestor):
+                return True
+            if cls.per_agent in vars(ancestor):
+                return False
+        raise InvalidValueError(
+            f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)"
+        )
+
+    def column(
+        self, group: Group, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
+    ) -> AnyArray:
+        """Return what this component remembers per agent of `group` under `name`: an array (N, *shape), made at need.
+
+        Write into it; it keeps its values while other agents come and go, and agents that join get `default`.
+        """
+        return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
 
 
-class StaticAgent(SwarmAgent):
-    """Stands still: in a population, or as an object."""
+class Controller(Component):
+    """Decides what agents do, from their last readings. Override `act`, or `get_actions`.
 
-    config_class = StaticConfig
+    What the two numbers of an action mean is up to the type of agent: for the unicycle they are the speed along the
+    heading in m/s and the turning speed in rad/s.
+    """
 
+    on_arrays = "act"
+    per_agent = "get_actions"
 
-StaticObject = StaticAgent
+    def act(self, group: Group) -> Floats:
+        """Return the actions (N, 2) of the agents of `group`; a row of NaN leaves an agent to other commands."""
+        actions = [_decision(agent, group) if agent.is_alive else _NOTHING for agent in group.agents]
+        return np.array(actions, np.float64).reshape(len(group), 2)
 
-
-class DetectionRegion(SwarmAgent):
-    """An object that others pass through and that knows who is inside it; see `detected`."""
-
-    config_class = RegionConfig
-
-    @property
-    def region(self) -> Region:
-        """Where it is."""
-        outline = self.outline
-        return Region(center=self.position, radius=self.radius) if outline is None else Region(outline)
-
-    @property
-    def detected(self) -> list[SwarmAgent]:
-        """Return the agents of the population, of the teams and the name it looks for, that are inside now."""
-        config, crowd = self.config, self.world.everyone
-        assert isinstance(config, RegionConfig)
-        mask = self.region.contains(crowd.positions)
-        if config.target_teams is not None:
-            mask &= np.isin(crowd.teams, [self.world.team_code(team) for team in config.target_teams])
-        found = [self.world.agent_of(row) for row in crowd.rows[mask].tolist()]
-        return [agent for agent in found if config.target_name in (None, agent.name)]
+    def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
+        """Return the action of one agent."""
+        first, second = self.act(agent.alone())[0].tolist()
+        return first, second
 
 
-def contrast(colour: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return white on dark colours and black on light ones."""
-    red, green, blue = colour
-    return (0, 0, 0) if 299 * red + 587 * green + 114 * blue > 150_000 else (255, 255, 255)
+def _decision(agent: SwarmAgent, group: Group) -> Any:
+    """Return the action of one agent: it stands still where its controller fails and that is survived."""
+    guard, controller = group.world.sim.guard, agent.controller
+    if controller is None:
+        return _NOTHING
+    faults = guard.total
+    action = guard.call("controller", controller.get_actions, agent)
+    if action is None and guard.total == faults:
+        name = type(controller).__name__
+        raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
+    return _STILL if action is None else action
+
+
+class Sensor(Component):
+    """Distils the world into a reading per agent, for the next step. Override `sense`, or `step`.
+
+    A per-agent sensor returns its reading from `step`, or leaves it in `self.current_state`.
+    """
+
+    on_arrays = "sense"
+    per_agent = "step"
+
+    current_state: Any = 0
+    """The last reading of this agent's instance."""
+
+    def blank(self, count: int) -> AnyArray:
+        """Return the readings (count, ...) of agents that have not sensed yet."""
+        return np.zeros(count, np.asarray(self.current_state).dtype)
+
+    def sense(self, group: Group) -> AnyArray:
+        """Return the readings (N, ...) of the agents of `group`, in their order."""
+        index, guard = group.sensors.index(self), group.world.sim.guard
+        readings = []
+        for agent in group.agents:
+            sensor = agent.sensors[index]
+            # A sensor that is written per agent stands in the agent's list itself, never as a view.
+            assert isinstance(sensor, Sensor)
+            reading = guard.call("sensor", sensor.step, agent) if agent.is_alive else None
+            if reading is not None:
+                sensor.current_state = reading
+            readings.append(sensor.current_state)
+        return np.array(readings) if readings else self.blank(0)
+
+    def step(self, agent: SwarmAgent) -> Any:
+        """Return the reading of one agent."""
+        return self.sense(agent.alone())[0]
+
+    def outlines(self, group: Group) -> AnyArray | None:
+        """Return what is drawn of the sensor: closed outlines (N, K, 2) in world coordinates, or None for nothing."""
+        return None
 
 
 class SensorView:
@@ -256,7 +340,7 @@ class SensorView:
     def current_state(self) -> Any:
         """The last reading of this agent."""
         group = self.agent.group
-        return group.readings[self._index][group.place_of(self.agent.row)]
+        return group.readings[self._index][group.number_of(self.agent.row)]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sensor, name)
@@ -265,15 +349,18 @@ class SensorView:
         return self
 
 
-BUILT_IN: dict[str, type[Any]] = {
-    "MazeAgent": MazeAgent,
-    "UnicycleAgent": MazeAgent,
-    "unicycle": MazeAgent,
-    "DiffDriveAgent": DiffDriveAgent,
-    "differential": DiffDriveAgent,
-    "StaticAgent": StaticAgent,
-    "StaticObject": StaticAgent,
-    "static": StaticAgent,
-    "DetectionRegion": DetectionRegion,
-    "region": DetectionRegion,
-}
+def _one_each(group: Group, index: int, values: Any) -> AnyArray:
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != len(group):
+        name = type(group.sensors[index]).__name__
+        raise InvalidValueError(f"{name}.sense: expected one reading per agent ({len(group)}), got shape {array.shape}")
+    return array
+
+
+def _joined(known: AnyArray, more: AnyArray) -> AnyArray:
+    """Return readings `known` followed by `more`, blown up to their shape where there are any."""
+    if not len(known):
+        return more
+    if more.shape[1:] != known.shape[1:]:
+        more = np.zeros((len(more), *known.shape[1:]), known.dtype)
+    return np.concatenate((known, more))

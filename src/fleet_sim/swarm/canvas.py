@@ -6,25 +6,29 @@ from typing import Protocol
 
 from fleet_sim.arrays import Floats
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 
 
 class Canvas(Protocol):
     """A drawing surface. Coordinates are metres in the world frame, y up; later calls draw on top of earlier ones."""
 
-    def clear(self, colour: Colour) -> None:
-        """Begin anew, with everything in one colour."""
+    def clear(self, color: Color) -> None:
+        """Begin anew, with everything in one color."""
 
-    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+    def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a closed polygon with corners (K, 2)."""
 
-    def circle(
-        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
-    ) -> None:
+    def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle about `centre` (2,); one of radius 0 is a dot that can be seen."""
 
-    def line(self, points: Floats, colour: Colour) -> None:
+    def line(self, points: Floats, color: Color) -> None:
         """Draw an open line through `points` (K, 2)."""
 
-    def text(self, lines: list[str], colour: Colour) -> None:
+    def text(self, lines: list[str], color: Color) -> None:
         """Write lines in the upper left corner."""
+
+
+def contrast(color: Color) -> Color:
+    """Return white on dark colors and black on light ones."""
+    red, green, blue = color
+    return (0, 0, 0) if 299 * red + 587 * green + 114 * blue > 150_000 else (255, 255, 255)

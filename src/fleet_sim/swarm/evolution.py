@@ -29,7 +29,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
 from fleet_sim.swarm.world import World_from_config, world_in
 
-_PLACE = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_KEY = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 WORST = 1e12
 """What a world counts that has no value of the metric, such as NaN."""
 
@@ -65,7 +65,7 @@ class EvolveConfig(Checked):
 
     world: Any = setting(doc="The world: a mapping, or the name of a file.")
     parameters: dict[str, Any] = setting(
-        doc="What is varied: places in the world, such as spawners[0].agent.controller.a[1], with low and high."
+        doc="What is varied: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
     )
     metric: str = setting(doc="The name of one of the world's metrics.")
     value: Literal["average", "last"] = setting("average", doc="Its average over its history at the end, or its last.")
@@ -80,7 +80,7 @@ class EvolveConfig(Checked):
 
 @dataclass(frozen=True)
 class Search:
-    """A search, checked: its settings, the world as a mapping, and its parameters by place."""
+    """A search, checked: its settings, the world as a mapping, and its parameters by key path."""
 
     config: EvolveConfig
     world: dict[str, Any]
@@ -89,8 +89,8 @@ class Search:
     def world_with(self, shares: Floats) -> dict[str, Any]:
         """Return the world with the values at `shares` (K,) put in."""
         world = copy.deepcopy(self.world)
-        for (place, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
-            put(world, place, parameter.value(share))
+        for (key_path, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
+            put(world, key_path, parameter.value(share))
         return world
 
     def cost(self, value: float) -> float:
@@ -101,8 +101,8 @@ class Search:
 
 
 @dataclass
-class Outcome:
-    """What a search has found so far. `best_value` is the metric's, `best` holds the parameters by place."""
+class SearchOutcome:
+    """What a search has found so far. `best_value` is the metric's, `best` holds the parameters by key path."""
 
     generation: int = 0
     best_value: float = float("nan")
@@ -134,8 +134,8 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
         settings,
         world_in(world),
         {
-            place: read(Parameter, entry, source=source, path=f"parameters.{place}")
-            for place, entry in settings.parameters.items()
+            key_path: read(Parameter, entry, source=source, path=f"parameters.{key_path}")
+            for key_path, entry in settings.parameters.items()
         },
     )
     _check(search, source)
@@ -145,11 +145,11 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
 def _check(search: Search, source: str) -> None:
     """Build the first world once, so that what is wrong is said before anything runs."""
     world = copy.deepcopy(search.world)
-    for place, parameter in search.parameters.items():
+    for key_path, parameter in search.parameters.items():
         try:
-            put(world, place, parameter.value(parameter.share))
+            put(world, key_path, parameter.value(parameter.share))
         except ConfigError as error:
-            raise ConfigError(str(error), source=source, path=f"parameters.{place}") from error
+            raise ConfigError(str(error), source=source, path=f"parameters.{key_path}") from error
     with World_from_config(world) as built:
         built.setup()
         names = [metric.name for metric in built.metrics]
@@ -158,15 +158,15 @@ def _check(search: Search, source: str) -> None:
         raise ConfigError(str(unknown), source=source, path="metric")
 
 
-def put(world: dict[str, Any], place: str, value: float) -> None:
-    """Put `value` at a place such as "spawners[0].agent.controller.a[1]"; raises ConfigError where there is none."""
-    keys: list[str | int] = [name or int(index) for name, index in _PLACE.findall(place)]
+def put(world: dict[str, Any], key_path: str, value: float) -> None:
+    """Put `value` at a key path such as "spawners[0].agent.controller.a[1]"; raises ConfigError where there is none."""
+    keys: list[str | int] = [name or int(index) for name, index in _KEY.findall(key_path)]
     target: Any = world
     for depth, key in enumerate(keys):
         inside = isinstance(target, dict) if isinstance(key, str) else isinstance(target, list) and key < len(target)
         last = depth == len(keys) - 1
         if not inside or (not last and isinstance(target, dict) and key not in target):
-            raise ConfigError(f"there is no such place in the world: nothing at {key!r} of {target!r}")
+            raise ConfigError(f"there is no such key in the world: nothing at {key!r} of {target!r}")
         if last:
             target[key] = value
         else:
@@ -186,8 +186,8 @@ def evolve(
     *,
     log: str | Path | None = None,
     processes: int = 1,
-    report: Callable[[Outcome], Any] = lambda outcome: None,
-) -> Outcome:
+    report: Callable[[SearchOutcome], Any] = lambda outcome: None,
+) -> SearchOutcome:
     """Search to the end, and return what was found.
 
     With `log` every generation is written to a file; where that exists, the search goes on from it. `report` is called
@@ -195,7 +195,7 @@ def evolve(
     another search.
     """
     strategy = _Strategy(search)
-    outcome = Outcome()
+    outcome = SearchOutcome()
     known = _read_log(search, Path(log)) if log is not None else []
     for costs_known in known:
         strategy.ask()
@@ -250,7 +250,7 @@ class _Strategy:
         self._asked = [np.asarray(shares, np.float64) for shares in self._cma.ask()]
         return [shares[:1] if self._padded else shares for shares in self._asked]
 
-    def tell(self, values: list[float], outcome: Outcome) -> None:
+    def tell(self, values: list[float], outcome: SearchOutcome) -> None:
         """Learn the values of the candidates asked for, and note the best."""
         costs = [self._search.cost(value) for value in values]
         self._cma.tell(self._asked, costs)
@@ -261,7 +261,7 @@ class _Strategy:
             shares = self._asked[first][: len(self._search.parameters)]
             outcome.best_cost, outcome.best_value, outcome.best_shares = costs[first], values[first], shares
             pairs = zip(self._search.parameters.items(), shares.tolist(), strict=True)
-            outcome.best = {place: parameter.value(share) for (place, parameter), share in pairs}
+            outcome.best = {key_path: parameter.value(share) for (key_path, parameter), share in pairs}
 
 
 @contextmanager
@@ -322,7 +322,7 @@ def _read_log(search: Search, log: Path) -> list[list[float]]:
     return known
 
 
-def write_best(search: Search, outcome: Outcome, path: str | Path) -> None:
+def write_best(search: Search, outcome: SearchOutcome, path: str | Path) -> None:
     """Write the best world as a configuration, ready to run; its `metadata` says what was found."""
     world = search.world_with(outcome.best_shares)
     found = {"metric": search.config.metric, "value": outcome.best_value, "parameters": outcome.best}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.boxes import FAR, Boxes
 from fleet_sim.collision.levels import BoxIndex
 from fleet_sim.collision.tables import radix_order
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Group
 
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from fleet_sim.swarm.base import positive
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.controllers.human import KEYS, HumanController
 from fleet_sim.swarm.recorders import GifRecorder
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.agents import SwarmAgent
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.world import RectangularWorld
 
 MOST_STEPS_PER_FRAME = 256
 SLOWER = 1.5
@@ -41,14 +39,14 @@ class Event:
 
 
 class Window(Protocol):
-    """What shows a world: `fleet_sim.viewer.swarm_window.SwarmWindow`, or one of your own."""
+    """What shows a world: that of the viewer, or one of your own."""
 
     @property
     def is_open(self) -> bool:
         """Whether it was not closed yet."""
 
     def events(self) -> list[Event]:
-        """Return what the user did since the last call, in order, and put held keys in `world.keys`."""
+        """Return what the user did since the last call, in order, and tell the world which keys are held."""
 
     def show(self, world: RectangularWorld, lines: list[str], selected: list[SwarmAgent]) -> None:
         """Draw the world, with lines of text and the selected agents marked."""

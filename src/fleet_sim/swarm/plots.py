@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.swarm.base import Subscriber, positive
-from fleet_sim.swarm.drawing import check_path
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.pictures import check_path
+from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 """Of the files a plot is written to."""
@@ -49,7 +47,7 @@ class MetricPlot(Subscriber):
         self.times: list[float] = []
         self.values: dict[str, list[float]] = {}
 
-    def step(self, world: RectangularWorld) -> None:
+    def step(self, world: SwarmWorld) -> None:
         """Note the metrics of this step."""
         if not self.values:
             names = [metric.name for metric in world.metrics] if self.metrics is None else self.metrics

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.swarm.base import Subscriber, positive
-from fleet_sim.swarm.drawing import picture, require_pillow
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.pictures import picture, require_pillow
+from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
-
-COLOURS = 64
+COLORS = 64
 """Of a GIF. One palette for all frames keeps what stands still from flickering."""
 
 
@@ -36,7 +34,7 @@ class Recorder(Subscriber):
         if not self.path.parent.is_dir():
             raise InvalidValueError(f"path: there is no folder {str(self.path.parent)!r}")
 
-    def step(self, world: RectangularWorld) -> None:
+    def step(self, world: SwarmWorld) -> None:
         """Draw the world where that is due."""
         if self.closed or world.steps % self.every:
             return
@@ -82,7 +80,7 @@ class GifRecorder(Recorder):
 
         image = Image.fromarray(rgb)
         if self._palette is None:
-            self._palette = image.quantize(COLOURS)
+            self._palette = image.quantize(COLORS)
         stream = io.BytesIO()
         image.quantize(palette=self._palette, dither=Image.Dither.NONE).save(stream, "png")
         self._frames.append(stream.getvalue())

@@ -9,9 +9,10 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.canvas import Canvas, Colour
+from fleet_sim.swarm.canvas import Canvas, Color
+from fleet_sim.swarm.parts import PartRegistry
 
-GOAL_COLOUR: Colour = (40, 160, 70)
+GOAL_COLOR: Color = (40, 160, 70)
 
 
 class Region:
@@ -44,12 +45,12 @@ class Region:
             return np.asarray(x * x + y * y <= self.radius * self.radius)
         return inside_polygon(points, self.points)
 
-    def draw(self, canvas: Canvas, colour: Colour) -> None:
+    def draw(self, canvas: Canvas, color: Color) -> None:
         """Draw the region's border."""
         if self.points is None:
-            canvas.circle(self.centre, self.radius, outline=colour)
+            canvas.circle(self.centre, self.radius, outline=color)
         else:
-            canvas.polygon(self.points, outline=colour)
+            canvas.polygon(self.points, outline=color)
 
 
 class Goal(Region):
@@ -62,28 +63,28 @@ class Goal(Region):
         center: Any = None,
         radius: float | None = None,
         name: str = "goal",
-        color: Sequence[int] = GOAL_COLOUR,
+        color: Sequence[int] = GOAL_COLOR,
     ) -> None:
         super().__init__(points, center=center, radius=radius)
         self.name = name
-        self.color = as_colour(color)
+        self.color = as_color(color)
 
 
 class AreaGoal(Goal):
     """A rectangle to be reached: its lower left corner and its size, in m."""
 
-    def __init__(self, position: Any, size: Any, *, name: str = "goal", color: Sequence[int] = GOAL_COLOUR) -> None:
+    def __init__(self, position: Any, size: Any, *, name: str = "goal", color: Sequence[int] = GOAL_COLOR) -> None:
         super().__init__(rectangle(position, size), name=name, color=color)
 
 
 class CylinderGoal(Goal):
     """A disc to be reached."""
 
-    def __init__(self, position: Any, radius: float, *, name: str = "goal", color: Sequence[int] = GOAL_COLOUR) -> None:
+    def __init__(self, position: Any, radius: float, *, name: str = "goal", color: Sequence[int] = GOAL_COLOR) -> None:
         super().__init__(center=position, radius=radius, name=name, color=color)
 
 
-BUILT_IN: dict[str, type[Any]] = {
+BUILT_IN: dict[str, type[Goal]] = {
     "Goal": Goal,
     "goal": Goal,
     "AreaGoal": AreaGoal,
@@ -91,6 +92,8 @@ BUILT_IN: dict[str, type[Any]] = {
     "CylinderGoal": CylinderGoal,
     "circle": CylinderGoal,
 }
+
+GOALS = PartRegistry("goal", Goal, BUILT_IN)
 
 
 def as_polygon(points: Any, what: str) -> Floats:
@@ -101,8 +104,8 @@ def as_polygon(points: Any, what: str) -> Floats:
     return corners
 
 
-def as_colour(value: Any) -> Colour:
-    """Return a colour from three whole numbers in 0 to 255; raises InvalidValueError."""
+def as_color(value: Any) -> Color:
+    """Return a color from three whole numbers in 0 to 255; raises InvalidValueError."""
     numbers = as_floats(value, (3,), "color")
     if (numbers < 0).any() or (numbers > 255).any() or (numbers != np.round(numbers)).any():
         raise InvalidValueError(f"color: expected three whole numbers from 0 to 255, got {value!r}")

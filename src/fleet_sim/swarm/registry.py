@@ -1,53 +1,42 @@
-"""Names of the parts of a world, and how a part is made from a mapping with a `type`.
-
-A `type` is a short name, a dotted path ("package.module:Class" or "package.module.Class"), or an entry point of the
-group "fleet_sim.swarm.<kind>" of an installed distribution. The other keys are keyword arguments of its constructor.
-"""
+"""The registries of all kinds of parts: names of users' own, and what is known by name."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from importlib.util import find_spec
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from fleet_sim.entities.arguments import check_arguments
-from fleet_sim.errors import ConfigError, DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
-
-HOMES: dict[str, str] = {
-    "agent": "fleet_sim.swarm.agents",
-    "controller": "fleet_sim.swarm.controllers",
-    "sensor": "fleet_sim.swarm.sensors",
-    "spawner": "fleet_sim.swarm.spawners",
-    "metric": "fleet_sim.swarm.metrics",
-    "goal": "fleet_sim.swarm.regions",
-    "subscriber": "fleet_sim.swarm.subscribers",
-    "world": "fleet_sim.swarm.world",
-}
-"""The kinds of parts, and the modules whose `BUILT_IN` maps short names to classes."""
-
-ENTRY_POINTS = "fleet_sim.swarm."
+from fleet_sim.errors import unknown_name
+from fleet_sim.swarm import parts
+from fleet_sim.swarm.agent_types import AGENT_TYPES
+from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.metrics import METRICS
+from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.sensors import SENSORS
+from fleet_sim.swarm.spawners import SPAWNERS
+from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.world import WORLDS
 
 Part = TypeVar("Part")
 
-_registered: dict[str, dict[str, type[Any]]] = {kind: {} for kind in HOMES}
+KINDS: Mapping[str, PartRegistry[Any]] = {
+    registry.noun: registry
+    for registry in (AGENT_TYPES, CONTROLLERS, SENSORS, SPAWNERS, METRICS, GOALS, SUBSCRIBERS, WORLDS)
+}
+"""The kinds of parts by the name they have in configurations."""
 
 
 def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
     """Make `cls` known as `name` among the parts of kind `namespace`, such as "sensor".
 
     Raises UnknownNameError for a namespace that does not exist, DuplicateNameError for a name that is taken and
-    InvalidValueError for anything but a class.
+    InvalidValueError for anything but a class of that kind.
     """
-    _require_kind(namespace)
-    if not isinstance(cls, type):
-        raise InvalidValueError(f"{namespace} {name!r}: expected a class, got {cls!r}")
-    if known_types(namespace).get(name, cls) is not cls:
-        raise DuplicateNameError(f"the {namespace} type {name!r} exists already")
-    _registered[namespace][name] = cls
+    registry = _registry(namespace)
+    # Naming a class once more does no harm: notebooks run their cells again.
+    if registry.registered().get(name) is not cls:
+        registry.register(name, cls)
 
 
 def register_agent_type(name: str, cls: type[Any]) -> None:
@@ -81,143 +70,29 @@ def register_world_type(name: str, cls: type[Any]) -> None:
 
 
 def known_types(kind: str) -> dict[str, type[Any]]:
-    """Return the classes of a kind by name, built in and registered; entry points are loaded when asked for."""
-    _require_kind(kind)
-    return {**_built_in(kind), **_registered[kind]}
-
-
-def _require_kind(kind: str) -> None:
-    if kind not in HOMES:
-        raise unknown_name("kind of part", kind, HOMES)
-
-
-@cache
-def _built_in(kind: str) -> dict[str, type[Any]]:
-    if find_spec(HOMES[kind]) is None:
-        return {}
-    types: dict[str, type[Any]] = import_module(HOMES[kind]).BUILT_IN
-    return types
-
-
-@cache
-def _entry_points(kind: str) -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS + kind)}
+    """Return the classes of a kind by name: built in, registered, and of other distributions."""
+    registry = _registry(kind)
+    known = registry.registered()
+    return {**known, **registry.all()}
 
 
 def find_type(kind: str, name: object) -> type[Any]:
-    """Return the class called `name` among the parts of `kind`; a class is returned as it is.
-
-    Raises UnknownNameError with the closest name, and InvalidValueError for a path that cannot be imported.
-    """
-    if isinstance(name, type):
-        return name
-    known = known_types(kind)
-    if not isinstance(name, str):
-        raise InvalidValueError(f"{kind}: type must be a name or a dotted path, got {name!r}")
-    if name in known:
-        return known[name]
-    points = _entry_points(kind)
-    if name in points:
-        loaded: type[Any] = points[name].load()
-        return loaded
-    if ":" in name or "." in name:
-        return _imported(kind, name)
-    raise unknown_name(kind, name, {*known, *points})
+    """Return the class called `name` among the parts of `kind`; see `PartRegistry.type_of`."""
+    return _registry(kind).type_of(name)
 
 
-def _imported(kind: str, path: str) -> type[Any]:
-    module, _, name = path.rpartition(":" if ":" in path else ".")
-    try:
-        cls = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValueError(
-            f"{kind}: {path!r} cannot be imported ({error}); write package.module:Class, and see that the folder of"
-            " the package is where Python looks for modules"
-        ) from error
-    if not isinstance(cls, type):
-        raise InvalidValueError(f"{kind}: {path!r} is not a class but {cls!r}")
-    return cls
-
-
-def split(kind: str, spec: object) -> tuple[type[Any], dict[str, Any]]:
-    """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
-
-    Raises UnknownNameError and InvalidValueError.
-    """
-    if isinstance(spec, (str, type)):
-        return find_type(kind, spec), {}
-    if not isinstance(spec, Mapping):
-        raise InvalidValueError(f"{kind}: must be a name or a mapping with a type and its parameters, got {spec!r}")
-    params = dict(spec)
-    if "type" not in params:
-        raise InvalidValueError(f"{kind}: `type` is missing; known are {', '.join(sorted(known_types(kind)))}")
-    return find_type(kind, params.pop("type")), params
-
-
-def check(kind: str, spec: object, base: type[Part], given: int = 0) -> type[Part]:
-    """Return the class of the part that `spec` describes, with the names of its parameters checked; makes nothing.
-
-    The constructor gets `given` arguments besides. Raises UnknownNameError and InvalidValueError.
-    """
-    if isinstance(spec, base):
-        return type(spec)
-    cls, params = split(kind, spec)
-    what = _what(kind, spec, cls)
-    if not issubclass(cls, base):
-        raise InvalidValueError(f"{what}: expected a class derived from {base.__name__}")
-    check_arguments(_with_parameters(cls, given), params, what)
-    return cls
-
-
-def make(kind: str, spec: object, base: type[Any], *given: Any) -> Any:
-    """Return the part that `spec` describes: `cls(*given, **parameters)`; an object of `base` is returned as it is.
-
-    Raises UnknownNameError and InvalidValueError for a name, a parameter or a value that is not allowed.
-    """
-    if isinstance(spec, base):
-        return spec
-    cls = check(kind, spec, base, len(given))
-    _, params = split(kind, spec)
-    try:
-        return cls(*given, **params)
-    except ConfigError as error:
-        raise ConfigError(f"{_what(kind, spec, cls)}: {error}") from error
-    except FleetSimError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"{_what(kind, spec, cls)}: {error}") from error
-
-
-def _what(kind: str, spec: object, cls: type[Any]) -> str:
-    return f"{kind} {spec['type'] if isinstance(spec, Mapping) else cls.__name__}"
+def make(kind: str, spec: object, base: type[Part], *given: Any) -> Part:
+    """Return the part of `kind` that `spec` describes, an object of `base`; see `PartRegistry.make`."""
+    part: Part = _registry(kind).make(spec, *given)
+    return part
 
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return what the constructor of `cls` takes by name; what it passes on as ** counts as its base's."""
-    found: dict[str, inspect.Parameter] = {}
-    found_any = False
-    for ancestor in cls.__mro__:
-        if "__init__" not in vars(ancestor) or ancestor is object:
-            continue
-        own = list(inspect.signature(vars(ancestor)["__init__"]).parameters.values())[1:]
-        for parameter in own:
-            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                # What a base class needs, the constructor above it may well give by itself.
-                needed = not found_any or parameter.default is not parameter.empty
-                found.setdefault(parameter.name, parameter if needed else parameter.replace(default=None))
-        found_any = True
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
-            break
-    return found
+    """Return what the constructor of `cls` takes by name; see `parts.parameters_of`."""
+    return parts.parameters_of(cls)
 
 
-def _with_parameters(cls: type[Any], given: int) -> Callable[..., Any]:
-    """Return a function with the signature of the constructor of `cls`, without the first `given` parameters."""
-
-    def constructor() -> None:
-        """Stand for the constructor."""
-
-    parameters = list(parameters_of(cls).values())[given:]
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return constructor
+def _registry(kind: str) -> PartRegistry[Any]:
+    if kind not in KINDS:
+        raise unknown_name("kind of part", kind, KINDS)
+    return KINDS[kind]

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.swarm.config import WorldConfig
+from fleet_sim.errors import StateError
+from fleet_sim.registry import Fit, Registry
 from fleet_sim.swarm.player import Player, Window
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
+from fleet_sim.swarm.world_config import WorldConfig
 
-WINDOW = "fleet_sim.viewer.swarm_window"
-"""The module of the window, above this one in the order of imports: it is loaded by name where one is wanted."""
+WindowMaker = Callable[[RectangularWorld], Window]
+"""What opens a window for a world, such as a class of windows."""
+
+WINDOWS: Registry[WindowMaker] = Registry(
+    "window", Fit("a function of a world", callable), group="fleet_sim.swarm.window"
+)
+"""What opens windows, by toolkit. Windows lie above worlds, so each is an entry point of its distribution."""
+
+DEFAULT_WINDOW = "tk"
 
 
 def main(
     world_config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path,
     show_gui: bool = True,
-    gui: Window | None = None,
+    gui: Window | WindowMaker | None = None,
     stop_detection: Callable[[RectangularWorld], Any] | None = None,
     subscribers: Iterable[Any] = (),
     save_duration: int = 1200,
@@ -32,10 +40,11 @@ def main(
     """Run a world and return it as it is at the end: where it stops, after `steps`, or when the window is closed.
 
     `world_config` is a file, a mapping, a WorldConfig or a world; what is not set up yet is set up. With `show_gui` it
-    is shown in a window: `gui`, or one made for it. `stop_detection(world)` is asked after each step. `subscribers` are
-    added to those of the configuration and closed at the end. `step_size` steps are made per frame, of which there are
-    at most `framerate_limit` per second. `save_*` are for the recording that F4 begins. Raises ConfigError for a wrong
-    configuration, and StateError where no window can be opened.
+    is shown in a window: `gui`, or what `gui` makes of the world, or by default one of the toolkit `DEFAULT_WINDOW`.
+    `stop_detection(world)` is asked after each step. `subscribers` are added to those of the configuration and closed
+    at the end. `step_size` steps are made per frame, of which there are at most `framerate_limit` per second. `save_*`
+    are for the recording that F4 begins. Raises ConfigError for a wrong configuration, and StateError where no window
+    can be opened.
     """
     world = world_config if isinstance(world_config, RectangularWorld) else World_from_config(world_config)
     if not world.is_set_up:
@@ -43,7 +52,9 @@ def main(
     world.subscribers += subscribers
     if stop_detection is not None:
         world.stop_when(stop_detection)
-    window = (gui or open_window(world)) if show_gui else None
+    window = None
+    if show_gui:
+        window = open_window(world, gui) if gui is None or callable(gui) else gui
     player = Player(
         world,
         window,
@@ -56,12 +67,20 @@ def main(
         player.run(steps)
     finally:
         world.close_subscribers()
-        if window is not None and gui is None:
+        # A window that was handed in stays open: it is its owner's to close.
+        if window is not None and window is not gui:
             window.close()
     return world
 
 
-def open_window(world: RectangularWorld) -> Window:
-    """Return a new window for `world`; raises StateError where there is no display."""
-    window: Window = import_module(WINDOW).SwarmWindow(world)
-    return window
+def open_window(world: RectangularWorld, maker: WindowMaker | None = None) -> Window:
+    """Return a new window for `world`, made by `maker` or with the toolkit `DEFAULT_WINDOW`.
+
+    Raises StateError where there is no display, or nothing that opens windows.
+    """
+    if maker is None:
+        if DEFAULT_WINDOW not in WINDOWS:
+            # The list of entry points is written when a distribution is installed.
+            raise StateError("nothing is installed that opens a window: reinstall fleet_sim, pass `gui`, or show none")
+        maker = WINDOWS.get(DEFAULT_WINDOW)
+    return maker(world)

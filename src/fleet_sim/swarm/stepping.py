@@ -7,7 +7,7 @@ part of the agents' step for all of them at once, `in_turn` all parts for one ag
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from fleet_sim.core import steering
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.laws import motion_law
-from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.collisions import keep_apart
-from fleet_sim.swarm.groups import Group
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.base import Spawner
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.agents import Group, SwarmAgent
+from fleet_sim.swarm.separation import keep_apart
+from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
+from fleet_sim.swarm.traces import follow_traces
 
 IDLE = ControllerMode.IDLE.code
 
@@ -31,8 +28,10 @@ IDLE = ControllerMode.IDLE.code
 class Stepper:
     """Runs the parts of a world's step."""
 
-    def __init__(self, world: RectangularWorld) -> None:
+    def __init__(self, world: SwarmWorld, ended: Callable[[], None]) -> None:
+        """`ended` is called at the end of each step, after the subscribers."""
         self._world = world
+        self._ended = ended
         self._guard = world.sim.guard
 
     def install(self) -> None:
@@ -106,12 +105,8 @@ class Stepper:
                 self.call("agent step", agent.step)
         world.refresh()
 
-    def step_alone(self, agent: SwarmAgent) -> None:
-        """Take one agent through its controller, its change of state, collisions and its sensors."""
-        group = agent.alone()
-        self._take_turn(group)
-
-    def _take_turn(self, group: Group) -> None:
+    def take_turn(self, group: Group) -> None:
+        """Take a group through its controller, its change of state, collisions and its sensors."""
         driven = self._command(group)
         self._move(driven)
         self._settle(group.rows)
@@ -175,12 +170,12 @@ class Stepper:
                 for agent in list(group.agents):
                     self.call("object step", agent.step)
             elif group.controller is not None or group.sensors:
-                self._take_turn(group)
+                self.take_turn(group)
 
     def _run_metrics(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        world.traces.follow()
+        follow_traces(world.groups, world.steps)
         for metric in world.metrics:
             if metric.world is None:
                 metric.attach_world(world)
@@ -190,8 +185,12 @@ class Stepper:
         world = self._world
         world.steps += 1
         for subscriber in list(world.subscribers):
-            self.call("subscriber", getattr(subscriber, "step", subscriber), world)
-        world.check_stop()
+            if isinstance(subscriber, Subscriber):
+                self.call("subscriber", subscriber.step, world)
+            else:
+                # A function, or anything of the user's own with a method `step`.
+                self.call("subscriber", getattr(subscriber, "step", subscriber), world)
+        self._ended()
 
 
 def _steps_itself(group: Group) -> bool:
@@ -220,6 +219,6 @@ def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
     delay = getattr(group.config, "delay", 0)
     if delay:
         waiting = group.column("action queue", (delay, 2))
-        place = steps % delay
-        actions, waiting[:, place] = waiting[:, place].copy(), actions
+        slot = steps % delay
+        actions, waiting[:, slot] = waiting[:, slot].copy(), actions
     return actions

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fleet_sim.settings.expressions import Expression
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.config import StopCondition
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_config import StopCondition
 
 
 class Condition:
@@ -18,7 +16,7 @@ class Condition:
     metrics whose names are not one word.
     """
 
-    def __init__(self, condition: StopCondition | None, world: RectangularWorld) -> None:
+    def __init__(self, condition: StopCondition | None, world: SwarmWorld) -> None:
         """Raises InvalidValueError for a text that is not an expression."""
         self._condition = Expression(condition) if isinstance(condition, str) else condition
         self._world = world

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Subscriber, positive
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder
+from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 from fleet_sim.swarm.tables import MetricTable
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
 
 
 class WorldSubscriber(Subscriber):
@@ -24,13 +23,13 @@ class WorldSubscriber(Subscriber):
         self.func = func
         self.every = positive(every, "every")
 
-    def step(self, world: RectangularWorld) -> None:
+    def step(self, world: SwarmWorld) -> None:
         """Call the function where it is due."""
         if world.steps % self.every == 0:
             self.func(world)
 
 
-BUILT_IN: dict[str, type[Any]] = {
+BUILT_IN: dict[str, type[Subscriber]] = {
     "WorldSubscriber": WorldSubscriber,
     "World2Gif": GifRecorder,
     "gif": GifRecorder,
@@ -38,3 +37,5 @@ BUILT_IN: dict[str, type[Any]] = {
     "table": MetricTable,
     "plot": MetricPlot,
 }
+
+SUBSCRIBERS = PartRegistry("subscriber", Subscriber, BUILT_IN)

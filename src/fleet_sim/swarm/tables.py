@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.swarm.base import Subscriber, positive
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 BATCH = 1000
 """Lines that are written at once."""
@@ -31,7 +29,7 @@ class MetricTable(Subscriber):
         self._names: list[str] = []
         self._lines: list[list[Any]] = []
 
-    def step(self, world: RectangularWorld) -> None:
+    def step(self, world: SwarmWorld) -> None:
         """Note the metrics of this step."""
         if self.closed or world.steps % self.every:
             return

@@ -1,40 +1,33 @@
-"""Where agents have been, for drawing: as many places per agent as its `trace_length` says."""
+"""Where agents have been, for drawing: as many positions per agent as its `trace_length` says."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.agents import SwarmAgent
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.agents import Group, SwarmAgent
 
 COLUMN = "trace"
 
 
-class Traces:
-    """Remembers the last places of agents with a trace."""
+def follow_traces(groups: Iterable[Group], steps: int) -> None:
+    """Note where the agents of `groups` are at the end of a step, after so many others."""
+    for group in groups:
+        length = getattr(group.config, "trace_length", 0)
+        if length and len(group):
+            # A ring: the oldest position is overwritten.
+            positions = group.column(COLUMN, (length, 2), default=np.nan)
+            positions[:, steps % length] = group.positions
 
-    def __init__(self, world: RectangularWorld) -> None:
-        self._world = world
 
-    def follow(self) -> None:
-        """Note where agents are at the end of a step."""
-        for group in self._world.groups:
-            length = getattr(group.config, "trace_length", 0)
-            if length and len(group):
-                places = group.column(COLUMN, (length, 2), default=np.nan)
-                places[:, self._world.steps % length] = group.positions
-
-    def of(self, agent: SwarmAgent) -> Floats | None:
-        """Return the trace (K, 2) of `agent`, oldest place first; None where it has none."""
-        places = agent.group.state.get(COLUMN)
-        if places is None:
-            return None
-        own = places[agent.group.place_of(agent.row)]
-        own = np.roll(own, -(self._world.steps % len(own)), axis=0)
-        trace: Floats = own[~np.isnan(own[:, 0])]
-        return trace
+def trace_of(agent: SwarmAgent) -> Floats | None:
+    """Return the positions (K, 2) where `agent` was, oldest first; None where it leaves no trace."""
+    positions = agent.group.state.get(COLUMN)
+    if positions is None:
+        return None
+    own = positions[agent.group.number_of(agent.row)]
+    own = np.roll(own, -(agent.world.steps % len(own)), axis=0)
+    trace: Floats = own[~np.isnan(own[:, 0])]
+    return trace

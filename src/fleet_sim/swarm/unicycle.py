@@ -8,7 +8,8 @@ from fleet_sim.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
-from fleet_sim.motion.laws import by_control, register_motion_law
+from fleet_sim.motion.law import by_control
+from fleet_sim.motion.laws import register_motion_law
 from fleet_sim.motion.limits import clipped
 from fleet_sim.motion.velocity import expire_commands, towards
 from fleet_sim.spatial import quaternions

@@ -7,39 +7,34 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
-from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import ConfigError, FleetSimError, StateError
 from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.spatial import quaternions
-from fleet_sim.swarm import population, registry
-from fleet_sim.swarm.agent_config import AgentConfig
-from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.base import Metric, Spawner, Subscriber
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
-from fleet_sim.swarm.drawing import draw_world
-from fleet_sim.swarm.memory import SwarmMemory
-from fleet_sim.swarm.regions import Goal
-from fleet_sim.swarm.roster import Roster, rows_of
+from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.pictures import draw_world
+from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.spawners import SPAWNERS
+from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
-from fleet_sim.swarm.traces import Traces
+from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.world_memory import SwarmMemory
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
 
 
-class RectangularWorld(Roster):
+class RectangularWorld(SwarmWorld):
     """A rectangle with a population, objects, spawners, goals, metrics and subscribers.
 
     These are lists, in the order in which their members are stepped. `setup` fills them from the configuration; what is
@@ -55,20 +50,8 @@ class RectangularWorld(Roster):
 
         Raises ConfigError for a wrong configuration, and DuplicateNameError where `sim` has a world already.
         """
-        self.config: RectangularWorldConfig = read(self.config_class, config or {})
-        self.sim = sim or MultiRobotSimulationCore(simulation_params(self.config))
-        Roster.__init__(self, self.sim.world, self.config)
-        self.spawners: list[Spawner] = []
-        self.goals: list[Goal] = []
-        self.metrics: list[Metric] = []
-        self.subscribers: list[Any] = []
-        self.steps = 0
-        """How many steps were completed."""
-        self.stopped = False
-        """Whether `stop_at` came true."""
-        self.keys: set[str] = set()
-        """The keys held down in the window, such as "w" or "up"; empty without one."""
-        self.traces = Traces(self)
+        settings = read(self.config_class, config or {})
+        super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""
         self.source = ""
@@ -76,13 +59,13 @@ class RectangularWorld(Roster):
         self._conditions: list[Condition] = []
         if self.config.stop_at is not None:
             _at("stop_at", self.stop_when, self.config.stop_at)
-        self._stepper = Stepper(self)
+        self._stepper = Stepper(self, self.check_stop)
         self._stepper.install()
         self.sim.checkpoints.register("swarm", SwarmMemory(self))
         self.sim.register_manager(self, "swarm")
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
-            population.spawn_border(self)
+            spawn_border(self)
 
     # ---- setting up and running --------------------------------------------------------------------------------------
 
@@ -101,11 +84,11 @@ class RectangularWorld(Roster):
     def _fill(self, step_spawners: bool) -> None:
         config = self.config
         for key, entry in _each("goals", config.goals):
-            self.goals.append(_at(key, registry.make, "goal", entry, Goal))
+            self.goals.append(_at(key, GOALS.make, entry))
         for key, entry in _each("agents", config.agents):
             _at(key, self.spawn, entry)
         for key, entry in _each("spawners", config.spawners):
-            self.spawners.append(_at(key, registry.make, "spawner", entry, Spawner, self))
+            self.spawners.append(_at(key, SPAWNERS.make, entry, self))
         for key, entry in _each("objects", config.objects):
             _at(key, self.add_object, entry)
         for key, entry in _each("metrics", config.metrics):
@@ -116,7 +99,7 @@ class RectangularWorld(Roster):
             self._stepper.drop_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)
-            self.subscribers.append(entry if function else _at(key, registry.make, "subscriber", entry, Subscriber))
+            self.subscribers.append(entry if function else _at(key, SUBSCRIBERS.make, entry))
         for condition in self._conditions:
             _at("stop_at", condition.check)
 
@@ -174,88 +157,9 @@ class RectangularWorld(Roster):
             if self.sim.is_running:
                 self.sim.stop()
 
-    def step_alone(self, agent: SwarmAgent) -> None:
-        """Take one agent through controller, change of state and sensors: what `SwarmAgent.step` does."""
-        self._stepper.step_alone(agent)
-
-    # ---- time and chance ---------------------------------------------------------------------------------------------
-
-    @property
-    def dt(self) -> float:
-        """The length of a step, in s."""
-        return self.sim.clock.dt
-
-    @property
-    def time(self) -> float:
-        """Simulated time of the completed steps, in s."""
-        return self.sim.clock.seconds(self.steps)
-
-    @property
-    def seed(self) -> int:
-        """What the random streams come from."""
-        return self.columns.random.seed
-
-    def rng(self, purpose: str) -> np.random.Generator:
-        """Return the random stream for `purpose`. Ask for it at each use: going back in time replaces it."""
-        return self.columns.random.stream(f"swarm {purpose}")
-
-    # ---- coming and going --------------------------------------------------------------------------------------------
-
-    def spawn(self, spec: Any, position: Any = None, angle: float | None = None) -> SwarmAgent:
-        """Add one agent to the population, from a mapping as in a configuration; returns it.
-
-        `position` (2,) and `angle` take precedence over those in `spec`. Raises ConfigError, UnknownNameError or
-        InvalidValueError.
-        """
-        return self._add(self.recipe(spec), position, angle)
-
-    def add_object(self, spec: Any, position: Any = None, angle: float | None = None) -> SwarmAgent:
-        """Add one object, as `spawn` does."""
-        return self._add(population.make_recipe(self, spec, is_object=True), position, angle)
-
-    def _add(self, recipe: population.Recipe, position: Any, angle: float | None) -> SwarmAgent:
-        config: AgentConfig = recipe.config
-        place = position if position is not None else config.position or 0.5 * self.size
-        return population.spawn(self, recipe, [place], [config.angle if angle is None else angle])[0]
-
-    def recipe(self, spec: Any) -> population.Recipe:
-        """Return `spec` checked, for spawning many agents of the population alike."""
-        return population.make_recipe(self, spec, is_object=False)
-
-    def spawn_many(self, recipe: population.Recipe, positions: Any, angles: Any) -> list[SwarmAgent]:
-        """Add one agent per position (N, 2) with headings (N,), in one write; returns them."""
-        return population.spawn(self, recipe, positions, angles)
-
-    def metric(self, name: str) -> Metric:
-        """Return the metric of that name; raises UnknownNameError with the closest one."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise unknown_name("metric", name, [metric.name for metric in self.metrics])
-
-    def add_metric(self, spec: Any) -> Metric:
-        """Take a metric after each step from now on, an object or a mapping as in a configuration; returns it.
-
-        Raises InvalidValueError, also where its name is taken, and UnknownNameError.
-        """
-        metric: Metric = registry.make("metric", spec, Metric)
-        if any(known.name == metric.name for known in self.metrics):
-            raise InvalidValueError(f"there are two metrics named {metric.name!r}; give one of them another name")
-        metric.attach_world(self)
-        self.metrics.append(metric)
-        return metric
-
-    def remove(self, agents: Iterable[SwarmAgent]) -> None:
-        """Take agents or objects out of the world."""
-        self.sim.remove_rows(rows_of([agent for agent in agents if agent.is_alive]))
-
-    def place(self, row: int, position: Any, angle: float) -> None:
-        """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
-        point = self.columns.position[row].copy()
-        point[:2] = as_floats(position, (2,), "position")
-        turn = quaternions.from_yaws(np.array([as_float(angle, "angle in rad")]))
-        self.columns.place(np.array([row]), point[None], turn)
-        self.forget_cached()
+    def step_row(self, row: int) -> None:
+        """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
+        self._stepper.take_turn(self.agent_of(row).alone())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RectangularWorld:
         """A world stays itself in a copy of what refers to it."""
@@ -281,9 +185,7 @@ def World_from_config(
     if isinstance(config, WorldConfig):
         return RectangularWorld(config, sim)
     with naming(source):
-        cls, params = registry.split("world", {"type": "RectangularWorld", **config})
-        if not issubclass(cls, RectangularWorld):
-            raise ConfigError(f"{cls.__name__} does not derive from RectangularWorld", path="type")
+        cls, params = WORLDS.split({"type": "RectangularWorld", **config})
         world = cls(params, sim)
     world.source = source
     return world
@@ -315,7 +217,7 @@ def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
         timestep=config.time_step,
         seed=secrets.randbits(32) if config.seed is None else config.seed,
         target_rtf=0.0,
-        # Agents are kept apart by `collisions.py`, which notes who touched something; nobody asks for more by itself.
+        # Agents are kept apart by `separation.py`, which notes who touched something; nobody asks for more by itself.
         collision_check_frequency=0.0,
         collision_margin=COLLISION_MARGIN,
         monitor=False,
@@ -335,4 +237,6 @@ def _at(key: str, function: Any, *args: Any) -> Any:
         raise ConfigError.of(error).within(key) from error
 
 
-BUILT_IN: dict[str, type[Any]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
+BUILT_IN: dict[str, type[RectangularWorld]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
+
+WORLDS = PartRegistry("world", RectangularWorld, BUILT_IN)

@@ -10,8 +10,8 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import StateError
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.canvas import Colour
-from fleet_sim.swarm.drawing import Frame
+from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.pictures import Viewport
 from fleet_sim.swarm.player import HELP, Event
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -25,7 +25,7 @@ RELEASE = 40
 DRAG = 4
 """Pixels by which the mouse may move in a click."""
 
-MARK: Colour = (230, 60, 30)
+MARK: Color = (230, 60, 30)
 
 
 class SwarmWindow:
@@ -40,13 +40,13 @@ class SwarmWindow:
         self._root.title(title)
         self._world = world
         width, height = (world.size / world.size.max() * SIZE).round().astype(int).tolist()
-        self._frame = Frame(world, max(width, 200), max(height, 200))
+        self._viewport = Viewport(world, max(width, 200), max(height, 200))
         self._surface: Any = tkinter.Canvas(
-            self._root, width=self._frame.width, height=self._frame.height, highlightthickness=0
+            self._root, width=self._viewport.width, height=self._viewport.height, highlightthickness=0
         )
         self._surface.pack(fill="both", expand=True)
         tkinter.Label(self._root, text="\n".join(HELP), justify="left", fg="#666666", font=("TkDefaultFont", 8)).pack()
-        self._canvas = TkCanvas(self._surface, self._frame)
+        self._canvas = TkCanvas(self._surface, self._viewport)
         self._events: list[Event] = []
         self._releases: dict[str, str] = {}
         self._dragged_from: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class SwarmWindow:
         self._root.protocol("WM_DELETE_WINDOW", self.close)
         self._root.bind("<KeyPress>", self._key_down)
         self._root.bind("<KeyRelease>", self._key_up)
-        self._root.bind("<FocusOut>", lambda event: self._world.keys.clear())
+        self._root.bind("<FocusOut>", lambda event: self._world.release_all_keys())
         surface = self._surface
         surface.bind("<ButtonPress-1>", self._press)
         surface.bind("<B1-Motion>", self._drag)
@@ -77,7 +77,7 @@ class SwarmWindow:
         return self._open
 
     def events(self) -> list[Event]:
-        """Return what the user did since the last call; keys that are held are in `world.keys`."""
+        """Return what the user did since the last call; the world is told which keys are held."""
         if self._open:
             self._root.update()
         events, self._events = self._events, []
@@ -95,7 +95,7 @@ class SwarmWindow:
         """Close it; may be called again."""
         if self._open:
             self._open = False
-            self._world.keys.clear()
+            self._world.release_all_keys()
             self._root.destroy()
 
     # ---- keys --------------------------------------------------------------------------------------------------------
@@ -106,9 +106,9 @@ class SwarmWindow:
         if pending is not None:
             self._root.after_cancel(pending)
         if key in ("kp_0", "kp_insert", "0"):
-            self._frame = Frame(self._world, self._frame.width, self._frame.height)
-            self._canvas.frame = self._frame
-        self._world.keys.add(key)
+            self._viewport = Viewport(self._world, self._viewport.width, self._viewport.height)
+            self._canvas.viewport = self._viewport
+        self._world.press_key(key)
         self._events.append(Event("key", key))
 
     def _key_up(self, event: Any) -> None:
@@ -117,7 +117,7 @@ class SwarmWindow:
 
     def _lifted(self, key: str) -> None:
         self._releases.pop(key, None)
-        self._world.keys.discard(key)
+        self._world.release_key(key)
 
     # ---- mouse -------------------------------------------------------------------------------------------------------
 
@@ -129,64 +129,62 @@ class SwarmWindow:
             return
         x, y = self._dragged_from
         if abs(event.x - x) + abs(event.y - y) > DRAG:
-            self._frame.center = self._frame.center - np.array([event.x - x, y - event.y]) / self._frame.scale
+            self._viewport.center = self._viewport.center - np.array([event.x - x, y - event.y]) / self._viewport.scale
             self._dragged_from = (event.x, event.y)
             self._moved = True
 
     def _release(self, event: Any) -> None:
         if not self._moved:
-            x, y = self._frame.point(event.x, event.y).tolist()
+            x, y = self._viewport.point(event.x, event.y).tolist()
             self._events.append(Event("click", point=(x, y)))
         self._moved, self._dragged_from = False, None
 
     def _zoom(self, event: Any, closer: bool) -> None:
         """Zoom about the mouse: what is under it stays there."""
-        before = self._frame.point(event.x, event.y)
-        self._frame.scale *= ZOOM if closer else 1.0 / ZOOM
-        self._frame.center = self._frame.center + before - self._frame.point(event.x, event.y)
+        before = self._viewport.point(event.x, event.y)
+        self._viewport.scale *= ZOOM if closer else 1.0 / ZOOM
+        self._viewport.center = self._viewport.center + before - self._viewport.point(event.x, event.y)
 
     def _resize(self, event: Any) -> None:
-        share = min(event.width / self._frame.width, event.height / self._frame.height)
-        self._frame.scale *= share
-        self._frame.width, self._frame.height = event.width, event.height
+        share = min(event.width / self._viewport.width, event.height / self._viewport.height)
+        self._viewport.scale *= share
+        self._viewport.width, self._viewport.height = event.width, event.height
 
 
 class TkCanvas:
     """A canvas in a window."""
 
-    def __init__(self, surface: Any, frame: Frame) -> None:
+    def __init__(self, surface: Any, viewport: Viewport) -> None:
         self._surface = surface
-        self.frame = frame
+        self.viewport = viewport
 
     def _at(self, points: Floats) -> list[float]:
-        flat: list[float] = self.frame.pixels(points).ravel().tolist()
+        flat: list[float] = self.viewport.pixels(points).ravel().tolist()
         return flat
 
-    def clear(self, colour: Colour) -> None:
-        """Begin anew, with everything in one colour."""
+    def clear(self, color: Color) -> None:
+        """Begin anew, with everything in one color."""
         self._surface.delete("all")
-        self._surface.configure(background=_hex(colour))
+        self._surface.configure(background=_hex(color))
 
-    def polygon(self, points: Floats, *, fill: Colour | None = None, outline: Colour | None = None) -> None:
+    def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a closed polygon."""
         self._surface.create_polygon(self._at(points), fill=_hex(fill), outline=_hex(outline))
 
-    def circle(
-        self, centre: Floats, radius: float, *, fill: Colour | None = None, outline: Colour | None = None
-    ) -> None:
+    def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a circle."""
         x, y = self._at(centre[None])
-        size = max(radius * self.frame.scale, 2.0)
+        size = max(radius * self.viewport.scale, 2.0)
         self._surface.create_oval(x - size, y - size, x + size, y + size, fill=_hex(fill), outline=_hex(outline))
 
-    def line(self, points: Floats, colour: Colour) -> None:
+    def line(self, points: Floats, color: Color) -> None:
         """Draw an open line."""
-        self._surface.create_line(self._at(points), fill=_hex(colour))
+        self._surface.create_line(self._at(points), fill=_hex(color))
 
-    def text(self, lines: list[str], colour: Colour) -> None:
+    def text(self, lines: list[str], color: Color) -> None:
         """Write lines in the upper left corner."""
-        self._surface.create_text(8, 6, anchor="nw", text="\n".join(lines), fill=_hex(colour))
+        self._surface.create_text(8, 6, anchor="nw", text="\n".join(lines), fill=_hex(color))
 
 
-def _hex(colour: Colour | None) -> str:
-    return "" if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
+def _hex(color: Color | None) -> str:
+    return "" if color is None else "#{:02x}{:02x}{:02x}".format(*color)

@@ -10,11 +10,10 @@ from swarm_world import make_world
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import FleetSimError
-from fleet_sim.swarm.base import Sensor
-from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController
+from fleet_sim.swarm.agents import Group, Sensor
+from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController, WaypointPIDController
 from fleet_sim.swarm.controllers.levy import numerator_width
 from fleet_sim.swarm.controllers.pid import PID
-from fleet_sim.swarm.groups import Group
 from fleet_sim.swarm.metrics import BUILT_IN as METRICS
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -122,7 +121,7 @@ def test_pid_terms_by_hand() -> None:
     assert out(PID(p=2.0, min=-1.0, max=1.0), 4.0) == 1.0
     assert out(PID(p=2.0, min=-1.0, max=1.0), -4.0) == -1.0
     with pytest.raises(FleetSimError, match="Did you mean 'imax'"):
-        PID.read({"imaxx": 1}, "steer_pid")
+        WaypointPIDController(static_waypoint=(1.0, 1.0), steer_pid={"imaxx": 1})
 
 
 def test_waypoints_are_reached() -> None:

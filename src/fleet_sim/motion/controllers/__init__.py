@@ -5,7 +5,6 @@ from fleet_sim.motion.controllers.patrol import Patrol
 from fleet_sim.motion.controllers.random_walk import RandomWalk
 from fleet_sim.motion.controllers.registry import (
     create_controller,
-    install_controllers,
     list_controllers,
     register_controller,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "Patrol",
     "RandomWalk",
     "create_controller",
-    "install_controllers",
     "list_controllers",
     "register_controller",
 ]

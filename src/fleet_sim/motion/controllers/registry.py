@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from fleet_sim.config.modes import MotionMode
-from fleet_sim.core.world import World
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.controller_plan import ControllerPlan
 from fleet_sim.entities.spawn_params import ControllerParams
@@ -16,6 +14,7 @@ from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
 from fleet_sim.motion.controller import AgentController
 from fleet_sim.motion.controllers.patrol import Patrol
 from fleet_sim.motion.controllers.random_walk import RandomWalk
+from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.settings import read
 
 _LAWS: dict[str, str] = {
@@ -26,21 +25,31 @@ _LAWS: dict[str, str] = {
 }
 """Names of motion laws: these take the parameters of ControllerParams and cost no Python per agent."""
 
-_CONTROLLERS: dict[str, type[AgentController]] = {"patrol": Patrol, "random_walk": RandomWalk}
+
+def _check_not_a_law(name: str, cls: type[AgentController]) -> None:
+    """Raise DuplicateNameError where a spawn entry that says `name` would get a motion law."""
+    if name in _LAWS:
+        raise DuplicateNameError(f"{name!r} stands for a motion law; choose another name for {cls.__name__}")
+
+
+CONTROLLERS = Registry(
+    "controller",
+    subclasses_of(AgentController),
+    group="fleet_sim.controller",
+    built_in={"patrol": Patrol, "random_walk": RandomWalk},
+    check=_check_not_a_law,
+)
+"""Controllers in Python by name."""
 
 
 def list_controllers() -> list[str]:
     """Return the names of all controllers, in alphabetical order."""
-    return sorted({**_LAWS, **_CONTROLLERS})
+    return sorted({*_LAWS, *CONTROLLERS})
 
 
 def register_controller(name: str, cls: type[AgentController]) -> None:
     """Make the class `cls` known as `name`; raises DuplicateNameError, or InvalidValueError for anything else."""
-    if not (isinstance(cls, type) and issubclass(cls, AgentController)):
-        raise InvalidValueError(f"controller {name!r}: expected a class derived from AgentController, got {cls!r}")
-    if name in list_controllers():
-        raise DuplicateNameError(f"a controller named {name!r} exists already")
-    _CONTROLLERS[name] = cls
+    CONTROLLERS.register(name, cls)
 
 
 def create_controller(name: str, params: Mapping[str, Any] | None = None, **more: Any) -> Any:
@@ -103,30 +112,16 @@ def _plan_mapping(spec: dict[str, Any]) -> tuple[str | None, Mapping[str, Any], 
         raise InvalidValueError("controller: give either type or class, not both")
     if name in _LAWS or (name is None and path is None):
         return _LAWS.get(name), spec, None
-    cls = _class_named(name) if path is None else _class_at(path)
+    cls = _class_named(name) if path is None else CONTROLLERS.at(str(path))
     limits = {key: spec.pop(key) for key in list(spec) if key in ControllerParams.__dataclass_fields__}
     return None, limits, _maker(cls, spec, f"controller {name or path!r}")
 
 
 def _class_named(name: Any) -> type[AgentController]:
-    cls = _CONTROLLERS.get(name) if isinstance(name, str) else None
-    if cls is None:
+    # Asked here and not by the registry, whose suggestions do not include the laws.
+    if not isinstance(name, str) or name not in CONTROLLERS:
         raise unknown_name("controller", name, list_controllers())
-    return cls
-
-
-def _class_at(path: Any) -> type[AgentController]:
-    """Return the class with a dotted path."""
-    module, _, name = str(path).rpartition(".")
-    try:
-        cls = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValueError(
-            f"controller: class {path!r} cannot be imported ({error}); write module.Class"
-        ) from error
-    if not (isinstance(cls, type) and issubclass(cls, AgentController)):
-        raise InvalidValueError(f"controller: class {path!r} does not derive from AgentController")
-    return cls
+    return CONTROLLERS.get(name)
 
 
 def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> Callable[[], AgentController]:
@@ -139,8 +134,3 @@ def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> C
             raise InvalidValueError(f"{what}: {error}") from error
 
     return make
-
-
-def install_controllers(world: World) -> None:
-    """Let spawn entries of `world` name controllers."""
-    world.make_controllers = plan

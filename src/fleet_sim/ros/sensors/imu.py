@@ -12,7 +12,7 @@ from sensor_msgs.msg import Imu
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import ORIENTATION, STAMP, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, STAMP, MessagePart, MessageTemplate, under
 from fleet_sim.sensors import ImuParams
 
 _AXES = ("x", "y", "z")
@@ -40,7 +40,7 @@ def imu_template(messages: Sequence[Imu]) -> MessageTemplate:
         "angular_velocity": ("f8", under("angular_velocity", _AXES)),
         "linear_acceleration": ("f8", under("linear_acceleration", _AXES)),
     }
-    return MessageTemplate(messages, [Part(numbers)])
+    return MessageTemplate(messages, [MessagePart(numbers)])
 
 
 class ImuTopic(TemplatedTopics):

@@ -12,7 +12,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.ros.sensors.names import frame_of, reference_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessageTemplate, Part, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
 from fleet_sim.sensors import Readings
 from fleet_sim.spatial import quaternions
 
@@ -25,7 +25,7 @@ def odometry_template(messages: Sequence[Odometry]) -> MessageTemplate:
         "orientation": ("f8", under("pose.pose", ORIENTATION)),
         "twist": ("f8", under("twist.twist", TWIST)),
     }
-    return MessageTemplate(messages, [Part(numbers)])
+    return MessageTemplate(messages, [MessagePart(numbers)])
 
 
 class OdometryTopic(TemplatedTopics):

@@ -16,9 +16,10 @@ from fleet_sim.core.schema import UNIT_QUATERNION
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.render.formats.loading import load_mesh
-from fleet_sim.spatial import poses, solids
-from fleet_sim.spatial.meshes import Mesh, Part
+from fleet_sim.meshes import primitives
+from fleet_sim.meshes.loading import load_mesh
+from fleet_sim.meshes.mesh import Mesh, Part
+from fleet_sim.spatial import poses
 from fleet_sim.spatial.shapes import ShapeKind
 
 log = logging.getLogger("fleet_sim.sensors")
@@ -27,7 +28,7 @@ PLANE_HALF_SIZE = 100.0
 """Half the size in m of what is drawn of a plane, which has no end."""
 _PLANE_HALF_HEIGHT = 1e-3
 
-NOTHING = Mesh((Part(np.zeros((1, 8), np.float32), np.zeros((1, 3), np.int32)),))
+NOTHING = Mesh((Part(np.zeros((1, 3)), np.zeros((1, 3), np.int64)),))
 """One triangle without a size, which no pixel shows."""
 
 Scale = tuple[float, float, float]
@@ -47,7 +48,7 @@ class MeshKey(NamedTuple):
     @property
     def levels(self) -> int:
         """How many levels of detail there are."""
-        return len(solids.SEGMENTS) if self.kind in _ROUND else 1
+        return len(primitives.SEGMENTS) if self.kind in _ROUND else 1
 
 
 class MeshStore:
@@ -66,21 +67,23 @@ class MeshStore:
                 # One bad file must not blind the cameras to everything else.
                 log.warning("%s; cameras do not see it", error)
                 mesh = NOTHING
+            for note in mesh.notes:
+                log.warning("%s", note)
             self._meshes[key, level] = mesh
         return mesh
 
 
 def _make_mesh(key: MeshKey, level: int) -> Mesh:
     if key.kind == ShapeKind.SPHERE:
-        return solids.sphere(level)
+        return primitives.sphere(level)
     if key.kind == ShapeKind.CYLINDER:
-        return solids.cylinder(level)
+        return primitives.cylinder(level)
     if key.kind == ShapeKind.CAPSULE:
-        return solids.capsule(level, *key.size)
-    return load_mesh(key.path) if key.kind == ShapeKind.MESH else solids.box()
+        return primitives.capsule(level, *key.size)
+    return load_mesh(key.path) if key.kind == ShapeKind.MESH else primitives.box()
 
 
-class Batch(NamedTuple):
+class MeshInstances(NamedTuple):
     """Instances `start` to `stop` of a table, which show one mesh."""
 
     key: MeshKey
@@ -92,7 +95,7 @@ class Batch(NamedTuple):
 class InstanceTable:
     """Instances (M) in the order of `batches`: what they show, and the row and link that carry them."""
 
-    batches: tuple[Batch, ...]
+    batches: tuple[MeshInstances, ...]
     rows: Rows
     links: Ints
     ids: npt.NDArray[np.int32]
@@ -223,11 +226,11 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
     )
 
 
-def _batches(groups: _Groups) -> tuple[Batch, ...]:
+def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
     batches, start = [], 0
     for key, group in groups.items():
         stop = start + sum(len(entry.rows) for entry in group)
-        batches.append(Batch(key, start, stop))
+        batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)
 

@@ -3,50 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.controllers.readings import check_sensor_id, detections
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.controllers.readings import detections
+from fleet_sim.swarm.parameters import Configured, documented
 
 _WHAT = "BinaryController"
 
 
-class BinaryController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class BinaryController(Configured, Controller):
     """Takes action `a` while the sensor detects nothing and action `b` while it detects something.
 
     With `sense_avg_time` above 1 it goes by the last so many readings: `b` where at least half of them were detections.
     """
 
-    def __init__(
-        self,
-        a: Sequence[Any],
-        b: Sequence[float] | None = None,
-        sensor_id: int = 0,
-        sense_avg_time: int = 1,
-    ) -> None:
-        """`a`, `b`: actions of two numbers; without `b`, `a` holds both: [a, b], or [a1, a2, b1, b2].
+    a: Any = setting(doc="Action of two numbers; without `b` it holds both: [a, b], or [a1, a2, b1, b2].")
+    b: Any = setting(None, doc="Action of two numbers while something is detected.")
+    sensor_id: int = setting(0, low=0, doc="Which of the agent's sensors, from 0.")
+    sense_avg_time: int = setting(1, low=1, doc="How many readings to go by.")
 
-        `sensor_id`: which of the agent's sensors, from 0. `sense_avg_time`: readings to go by, at least 1.
-        """
-        both = (
-            np.array([as_floats(a, (2,), f"{_WHAT}: a"), as_floats(b, (2,), f"{_WHAT}: b")])
-            if b is not None
-            else _both(a)
-        )
-        self.a, self.b = both
-        self.sensor_id = check_sensor_id(sensor_id, _WHAT)
-        if isinstance(sense_avg_time, bool) or not isinstance(sense_avg_time, int) or sense_avg_time < 1:
-            raise InvalidValueError(
-                f"{_WHAT}: sense_avg_time must be a whole number of at least 1, got {sense_avg_time!r}"
-            )
-        self.sense_avg_time = sense_avg_time
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        if self.b is None:
+            self.a, self.b = _both(self.a)
+        else:
+            self.a, self.b = as_floats(self.a, (2,), f"{_WHAT}: a"), as_floats(self.b, (2,), f"{_WHAT}: b")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""

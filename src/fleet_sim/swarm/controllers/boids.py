@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float
-from fleet_sim.swarm.base import Controller
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
 from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "BoidsController"
+from fleet_sim.swarm.parameters import Configured, documented, team_setting
 
 
-def _size(value: float, name: str) -> float:
-    return as_float(value, f"{_WHAT}: {name}", low=0.0)
-
-
-class BoidsController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class BoidsController(Configured, Controller):
     """Steers by three wishes: away from who is too near, along with and towards who is in sight.
 
     After Reynolds, "Flocks, Herds, and Schools: A Distributed Behavioral Model" (1987). With neighbours j at offsets
@@ -30,40 +26,18 @@ class BoidsController(Controller):
     own course plus the weighted wishes and the push of near walls. It drives at `speed`, slower while it turns.
     """
 
-    def __init__(
-        self,
-        speed: float = 0.5,
-        max_turn: float = 3.0,
-        reach: float = 1.0,
-        separation_distance: float = 0.3,
-        separation: float = 1.0,
-        alignment: float = 1.0,
-        cohesion: float = 1.0,
-        wall_distance: float = 0.5,
-        walls: float = 2.0,
-        min_speed: float = 0.5,
-        turn_gain: float = 4.0,
-        target_team: int | str | None = None,
-    ) -> None:
-        """`speed`: m/s. `max_turn`: rad/s. `reach`: how far it sees, m. `separation_distance`: whoever
-        is nearer is too near, m.
-
-        `separation`, `alignment`, `cohesion`, `walls`: weights of the wishes. `wall_distance`: nearer walls push, m.
-        `min_speed`: least share of the speed, while it turns. `turn_gain`: turning speed per bearing, 1/s.
-        `target_team`: heed only this team; None: everybody.
-        """
-        self.speed = _size(speed, "speed")
-        self.max_turn = _size(max_turn, "max_turn")
-        self.reach = _size(reach, "reach")
-        self.separation_distance = _size(separation_distance, "separation_distance")
-        self.separation = _size(separation, "separation")
-        self.alignment = _size(alignment, "alignment")
-        self.cohesion = _size(cohesion, "cohesion")
-        self.wall_distance = _size(wall_distance, "wall_distance")
-        self.walls = _size(walls, "walls")
-        self.turn_gain = _size(turn_gain, "turn_gain")
-        self.min_speed = as_float(min_speed, f"{_WHAT}: min_speed", low=0.0, high=1.0)
-        self.target_team = target_team
+    speed: float = setting(0.5, low=0, unit="m/s", doc="Speed on the straight.")
+    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    reach: float = setting(1.0, low=0, unit="m", doc="How far it sees.")
+    separation_distance: float = setting(0.3, low=0, unit="m", doc="Whoever is nearer is too near.")
+    separation: float = setting(1.0, low=0, doc="Weight of keeping away from who is too near.")
+    alignment: float = setting(1.0, low=0, doc="Weight of going the way others go.")
+    cohesion: float = setting(1.0, low=0, doc="Weight of going where others are.")
+    wall_distance: float = setting(0.5, low=0, unit="m", doc="Nearer walls push.")
+    walls: float = setting(2.0, low=0, doc="Weight of the push of walls.")
+    min_speed: float = setting(0.5, low=0, high=1, doc="Least share of the speed, while it turns.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    target_team: int | str | None = team_setting("Heed only this team")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -96,9 +70,9 @@ class BoidsController(Controller):
     ) -> tuple[Floats, Floats]:
         """Return the weighted sum (x, y), each (N,), of the three wishes."""
         count = len(positions)
-        places, velocities = crowd.positions, crowd.velocities
-        x = places[:, 0].take(other) - positions[:, 0].take(owner)
-        y = places[:, 1].take(other) - positions[:, 1].take(owner)
+        others, velocities = crowd.positions, crowd.velocities
+        x = others[:, 0].take(other) - positions[:, 0].take(owner)
+        y = others[:, 1].take(other) - positions[:, 1].take(owner)
         number = counts(owner, count)
         many = np.maximum(number, 1)
         distances = np.sqrt(x * x + y * y)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float
-from fleet_sim.errors import unknown_name
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.settings import setting
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.parameters import Configured, choice_setting, documented, unbounded_setting
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "CyclicPursuitController"
 ORDERS = ("around", "spawned")
 
 
-class CyclicPursuitController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class CyclicPursuitController(Configured, Controller):
     """Drives at a constant speed and turns towards the next agent of the group.
 
     Who is next is settled at the start, and again when somebody leaves or joins: with `order` "around"
@@ -30,16 +29,10 @@ class CyclicPursuitController(Controller):
     Francis, "Formations of Vehicles in Cyclic Pursuit", 2004); the first where they begin about a circle.
     """
 
-    def __init__(self, speed: float = 0.3, gain: float = 1.0, max_turn: float = np.inf, order: str = "around") -> None:
-        """`speed`: m/s. `gain`: turning speed per bearing, 1/s. `max_turn`: limit of the turning speed, rad/s. `order`:
-        around or spawned.
-        """
-        self.speed = as_float(speed, f"{_WHAT}: speed in m/s", low=0.0)
-        self.gain = as_float(gain, f"{_WHAT}: gain", low=0.0)
-        self.max_turn = np.inf if max_turn == np.inf else as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
-        if order not in ORDERS:
-            raise unknown_name(f"order of {_WHAT}", order, ORDERS)
-        self.order = order
+    speed: float = setting(0.3, low=0, unit="m/s", doc="Constant.")
+    gain: float = setting(1.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    max_turn: float = unbounded_setting(np.inf, "Limit of the turning speed.", unit="rad/s")
+    order: str = choice_setting("around", ORDERS, "Who follows whom.")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -61,5 +54,5 @@ class CyclicPursuitController(Controller):
                 ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
             chased[ring] = ids[np.roll(ring, -1)]
         order = np.argsort(ids)
-        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.places])]]
+        targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.numbers])]]
         return targets

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "FollowController"
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
 
-class FollowController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class FollowController(Configured, Controller):
     """Keeps each agent of a group at a distance behind the one before it, in order of spawning.
 
     The first one follows the agent or object called `leader`; without one it leads and drives `lead`. It turns
@@ -26,37 +23,20 @@ class FollowController(Controller):
     `gap`.
     """
 
-    def __init__(
-        self,
-        gap: float = 0.4,
-        gain: float = 1.5,
-        max_speed: float = 1.0,
-        max_turn: float = 4.0,
-        turn_gain: float = 4.0,
-        leader: str | None = None,
-        lead: Sequence[float] = (0.3, 0.3),
-    ) -> None:
-        """`gap`: distance kept, m. `gain`: speed per distance, 1/s. `max_speed`: m/s. `max_turn`: rad/s.
-
-        `turn_gain`: turning speed per bearing, 1/s. `leader`: name of whom the first one follows. `lead`: the action of
-        the first one where there is no `leader`.
-        """
-        self.gap = as_float(gap, f"{_WHAT}: gap in m", low=0.0)
-        self.gain = as_float(gain, f"{_WHAT}: gain", low=0.0)
-        self.max_speed = as_float(max_speed, f"{_WHAT}: max_speed in m/s", low=0.0)
-        self.max_turn = as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
-        self.turn_gain = as_float(turn_gain, f"{_WHAT}: turn_gain", low=0.0)
-        if leader is not None and not isinstance(leader, str):
-            raise InvalidValueError(f"{_WHAT}: leader must be a name, got {leader!r}")
-        self.leader = leader
-        self.lead = as_floats(lead, (2,), f"{_WHAT}: lead")
+    gap: float = setting(0.4, low=0, unit="m", doc="Distance kept to the one ahead.")
+    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per distance that is missing to the gap.")
+    max_speed: float = setting(1.0, low=0, unit="m/s", doc="Limit of the speed.")
+    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    leader: str | None = setting(None, doc="Name of whom the first one follows; null: it leads.")
+    lead: Vector = setting((0.3, 0.3), doc="Action of the first one where there is no `leader`.")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         columns = group.columns
-        places = group.places
-        ahead = group.whole.rows[places - 1]
-        first_mask = places == 0
+        numbers = group.numbers
+        ahead = group.whole.rows[numbers - 1]
+        first_mask = numbers == 0
         if self.leader is not None:
             ahead[first_mask] = columns.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.errors import InvalidValueError, unknown_name
-from fleet_sim.swarm.base import Controller
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "HumanController"
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.parameters import Configured, Vector, choice_setting, documented
 
 KEYS: dict[str, tuple[str, str, str, str]] = {
     "wasd": ("w", "s", "a", "d"),
@@ -24,31 +19,28 @@ KEYS: dict[str, tuple[str, str, str, str]] = {
 """Sets of keys: faster, slower, left, right."""
 
 
-class HumanController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class HumanController(Configured, Controller):
     """Drives by the keys held down in the window; without a window it stands still.
 
     A key changes the speed, or the turning speed, by a little in each step, up to the end of its range; released, it
     goes back as it came.
     """
 
-    def __init__(
-        self,
-        keys: str = "wasd",
-        speed_range: Sequence[float] = (-0.3, 0.3),
-        turn_range: Sequence[float] = (-1.5, 1.5),
-        key_speed_mult: float = 0.01,
-        key_turn_mult: float = 0.1,
-    ) -> None:
-        """`keys`: wasd, arrowkeys or ijkl. `speed_range`: slowest and fastest, m/s. `turn_range`: to the right, to the
-        left, rad/s. `key_speed_mult`, `key_turn_mult`: change per step, m/s and rad/s.
-        """
-        if keys not in KEYS:
-            raise unknown_name(f"set of keys of {_WHAT}", keys, KEYS)
-        self.keys = keys
-        self.speed_range = _range(speed_range, "speed_range")
-        self.turn_range = _range(turn_range, "turn_range")
-        self.key_speed_mult = as_float(key_speed_mult, f"{_WHAT}: key_speed_mult", low=0.0)
-        self.key_turn_mult = as_float(key_turn_mult, f"{_WHAT}: key_turn_mult", low=0.0)
+    keys: str = choice_setting("wasd", tuple(KEYS), "The set of keys.")
+    speed_range: Vector = setting((-0.3, 0.3), unit="m/s", doc="Slowest and fastest.")
+    turn_range: Vector = setting((-1.5, 1.5), unit="rad/s", doc="Turning speeds to the right and to the left.")
+    key_speed_mult: float = setting(0.01, low=0, unit="m/s", doc="Change of the speed per step.")
+    key_turn_mult: float = setting(0.1, low=0, unit="rad/s", doc="Change of the turning speed per step.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        for name in ("speed_range", "turn_range"):
+            low, high = getattr(self, name)
+            if not low <= 0.0 <= high:
+                raise self.refuse(f"{name} must be [least, most] with least <= 0 <= most, got {[low, high]}")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -63,10 +55,3 @@ class HumanController(Controller):
             toward = high if push > 0 else low if push < 0 else 0.0
             values += np.minimum(np.maximum(toward - values, -change), change)
         return np.array(action)
-
-
-def _range(value: Sequence[float], name: str) -> tuple[float, float]:
-    low, high = as_floats(value, (2,), f"{_WHAT}: {name}").tolist()
-    if not low <= 0.0 <= high:
-        raise InvalidValueError(f"{_WHAT}: {name} must be [least, most] with least <= 0 <= most, got {value!r}")
-    return low, high

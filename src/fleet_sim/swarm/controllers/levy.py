@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.draws import AgentDraws
+from fleet_sim.swarm.parameters import Configured, documented, seed_setting
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "LevyController"
-_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 4
+_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 3
 
 
-class LevyController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class LevyController(Configured, Controller):
     """Drives straight on for a random length, turns to a random heading, and so on.
 
     Lengths have heavy tails: they are |u| / |v|^(1 / b) with normal u and v (Mantegna, "Fast, accurate algorithm for
@@ -27,35 +26,21 @@ class LevyController(Controller):
     evenly. An agent that touches something turns at once.
     """
 
-    def __init__(
-        self,
-        velocity: float,
-        angular_velocity: float,
-        levy_constant: float | None = None,
-        curving: bool = False,
-        timeout: float = 5.0,
-        timeout_steps: int | None = None,
-        step_scale: float = 1.0,
-        seed: int | None = None,
-    ) -> None:
-        """`velocity`: speed in m/s, above 0. `angular_velocity`: turning speed in rad/s, above 0.
+    velocity: float = setting(above=0, unit="m/s", doc="Speed on the straight.")
+    angular_velocity: float = setting(above=0, unit="rad/s", doc="Turning speed.")
+    levy_constant: float | None = setting(
+        None, low=1e-3, high=2.0, doc="b, smaller is wilder; null: each agent draws its own from 1 to 2."
+    )
+    curving: bool = setting(False, doc="Drive on while turning.")
+    timeout: float = setting(5.0, low=0, unit="s", doc="The longest straight way.")
+    timeout_steps: int | None = setting(None, low=1, doc="The same in steps; null: as `timeout` says.")
+    step_scale: float = setting(1.0, low=0, doc="Factor of all lengths.")
+    seed: int | None = seed_setting("lengths and headings")
 
-        `levy_constant`: b in (0, 2], smaller is wilder; None: each agent draws its own in [1, 2). `curving`: drive on
-        while turning. `timeout`: the longest straight way in s; `timeout_steps`: the same in steps. `step_scale`:
-        factor of all lengths. `seed`: None takes the world's.
-        """
-        self.velocity = as_float(velocity, f"{_WHAT}: velocity in m/s", low=1e-12)
-        self.angular_velocity = as_float(angular_velocity, f"{_WHAT}: angular_velocity in rad/s", low=1e-12)
-        self.levy_constant = (
-            None if levy_constant is None else as_float(levy_constant, f"{_WHAT}: levy_constant", low=1e-3, high=2.0)
-        )
-        self.curving = curving
-        self.timeout = as_float(timeout, f"{_WHAT}: timeout in s", low=0.0)
-        if timeout_steps is not None and (isinstance(timeout_steps, bool) or timeout_steps < 1):
-            raise InvalidValueError(f"{_WHAT}: timeout_steps must be at least 1, got {timeout_steps!r}")
-        self.timeout_steps = timeout_steps
-        self.step_scale = as_float(step_scale, f"{_WHAT}: step_scale", low=0.0)
-        self._draws = AgentDraws(seed, _WHAT)
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self._draws = AgentDraws(self.seed)
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""

@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.controllers.readings import check_sensor_id, detections
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.controllers.readings import detections
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
 _WHAT = "MultibitBinaryController"
 _MAX_SENSORS = 16
 
 
-class MultibitBinaryController(Controller):
+def read_outputs(value: object) -> dict[int, Vector]:
+    """Return actions by number from a list, or from a mapping; raises ValueError."""
+    if not isinstance(value, (Mapping, Sequence)) or isinstance(value, str):
+        raise ValueError(f"must be a list or a mapping of actions, got {value!r}")
+    given = value if isinstance(value, Mapping) else dict(enumerate(value))
+    outputs: dict[int, Vector] = {}
+    for key, action in given.items():
+        first, second = as_floats(action, (2,), f"action {key}").tolist()
+        outputs[_state(key)] = first, second
+    return outputs
+
+
+def _state(key: Any) -> int:
+    if isinstance(key, str) and key and set(key) <= {"0", "1"}:
+        return int(key, 2)
+    if isinstance(key, int) and not isinstance(key, bool) and key >= 0:
+        return key
+    raise ValueError(f"a key of outputs is a whole number or binary digits in quotes, got {key!r}")
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class MultibitBinaryController(Configured, Controller):
     """Takes the action that `outputs` has for what its sensors detect.
 
     The sensors' bits make one number: the first sensor is its last binary digit, so sensors (1, 0, 1) are 0b101 = 5 and
     sensors (1, 0, 0) are 0b001 = 1.
     """
 
-    def __init__(
-        self,
-        outputs: Sequence[Any] | Mapping[Any, Any],
-        default_output: Sequence[float] | None = None,
-        sensor_ids: Sequence[int] | None = None,
-    ) -> None:
-        """`outputs`: actions by number, as a list or a mapping; keys may be binary digits in quotes, such as "101".
+    outputs: dict[int, Vector] = setting(
+        reader=read_outputs,
+        schema={"type": ["array", "object"]},
+        doc='Actions by number, as a list or a mapping; keys may be binary digits in quotes, such as "101".',
+    )
+    default_output: Vector | None = setting(
+        None, doc="The action where `outputs` has none; null: meeting such a state is an error."
+    )
+    sensor_ids: list[int] | None = setting(
+        None, low=0, doc="Which sensors, first the one for the last digit; null: all of the agent's, in order."
+    )
 
-        `default_output`: the action where `outputs` has none; without it, meeting such a state is an error.
-        `sensor_ids`: which sensors, first the one for the last digit; None: all of the agent's, in order.
-        """
-        if not isinstance(outputs, Mapping):
-            outputs = dict(enumerate(outputs))
-        self.outputs = {
-            _state(key): as_floats(value, (2,), f"{_WHAT}: outputs {key}") for key, value in outputs.items()
-        }
-        self.default_output = (
-            None if default_output is None else as_floats(default_output, (2,), f"{_WHAT}: default_output")
-        )
-        self.sensor_ids = None if sensor_ids is None else [check_sensor_id(sensor, _WHAT) for sensor in sensor_ids]
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))
 
@@ -78,11 +95,3 @@ class MultibitBinaryController(Controller):
                 f"{_WHAT}: outputs has no action for {missing[0]} ({missing[0]:0{count}b}); add it, or a default_output"
             )
         return np.array([self.outputs.get(state, self.default_output) for state in range(1 << count)], np.float64)
-
-
-def _state(key: Any) -> int:
-    if isinstance(key, str) and key and set(key) <= {"0", "1"}:
-        return int(key, 2)
-    if isinstance(key, int) and not isinstance(key, bool) and key >= 0:
-        return key
-    raise InvalidValueError(f"{_WHAT}: a key of outputs is a whole number or binary digits in quotes, got {key!r}")

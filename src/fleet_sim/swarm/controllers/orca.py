@@ -2,75 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.motion.avoidance import Discs, Obstacles, avoiding_velocities
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.controllers.readings import positions
 from fleet_sim.swarm.neighbours import pairs_within
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
 _WHAT = "OrcaController"
 
 
-class OrcaController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class OrcaController(Configured, Controller):
     """Drives to a goal at up to `speed` and lets nobody come to a touch (see `fleet_sim.motion.avoidance`).
 
     Agents whose controllers have a `reciprocal_lead` yield half each; around others they go all the way. What steers is
     a point `lead` m ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
     """
 
-    def __init__(
-        self,
-        speed: float = 0.5,
-        max_turn: float = 3.0,
-        static_waypoint: Sequence[float] | None = None,
-        waypoints: Sequence[Sequence[float]] | None = None,
-        sensor_id: int | None = None,
-        horizon: float = 2.0,
-        wall_horizon: float = 0.5,
-        reach: float = 2.0,
-        max_neighbours: int = 10,
-        lead: float = 0.05,
-        slow_down: float = 0.3,
-    ) -> None:
-        """`speed`: m/s. `max_turn`: rad/s. The goal is one of: `static_waypoint` (x, y), the same for all; `waypoints`,
-        one for each agent in order of spawning; `sensor_id`, a sensor that reads positions.
+    speed: float = setting(0.5, low=0, unit="m/s", doc="Where nobody is in the way.")
+    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    static_waypoint: Vector | None = setting(None, unit="m", doc="The goal, the same for all.")
+    waypoints: list[Vector] | None = setting(None, unit="m", doc="Goals, one for each agent in order of spawning.")
+    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions: the goal is there.")
+    horizon: float = setting(2.0, low=1e-6, unit="s", doc="How far ahead touches of others are avoided.")
+    wall_horizon: float = setting(0.5, low=1e-6, unit="s", doc="How far ahead touches of walls are avoided.")
+    reach: float = setting(2.0, low=0, unit="m", doc="Others farther away are not seen.")
+    max_neighbours: int = setting(10, low=0, doc="Heed so many of the nearest.")
+    lead: float = setting(0.05, low=1e-6, unit="m", doc="How far ahead of its middle the point is that it steers.")
+    slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal from which its speed falls.")
 
-        `horizon`, `wall_horizon`: how far ahead touches are avoided, s. `reach`: others farther away are not seen, m.
-        `max_neighbours`: heed so many of the nearest. `lead`: m. `slow_down`: speed falls from here to the goal, m.
-        """
-        if [static_waypoint, waypoints, sensor_id].count(None) != 2:
-            raise InvalidValueError(f"{_WHAT}: give one of static_waypoint, waypoints and sensor_id")
-        self.speed = as_float(speed, f"{_WHAT}: speed in m/s", low=0.0)
-        self.max_turn = as_float(max_turn, f"{_WHAT}: max_turn in rad/s", low=0.0)
-        self.goals: Floats | None = None
-        if static_waypoint is not None:
-            self.goals = as_floats([static_waypoint], (1, 2), f"{_WHAT}: static_waypoint")
-        if waypoints is not None:
-            self.goals = as_floats(waypoints, (None, 2), f"{_WHAT}: waypoints")
-            if not len(self.goals):
-                raise InvalidValueError(f"{_WHAT}: waypoints must not be empty")
-        self.sensor_id = None if sensor_id is None else check_sensor_id(sensor_id, _WHAT)
-        self.horizon = as_float(horizon, f"{_WHAT}: horizon in s", low=1e-6)
-        self.wall_horizon = as_float(wall_horizon, f"{_WHAT}: wall_horizon in s", low=1e-6)
-        self.reach = as_float(reach, f"{_WHAT}: reach in m", low=0.0)
-        if isinstance(max_neighbours, bool) or not isinstance(max_neighbours, int) or max_neighbours < 0:
-            raise InvalidValueError(
-                f"{_WHAT}: max_neighbours must be a whole number of 0 or more, got {max_neighbours!r}"
-            )
-        self.max_neighbours = max_neighbours
-        self.lead = as_float(lead, f"{_WHAT}: lead in m", low=1e-6)
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        if [self.static_waypoint, self.waypoints, self.sensor_id].count(None) != 2:
+            raise self.refuse("give one of static_waypoint, waypoints and sensor_id")
+        if self.waypoints == []:
+            raise self.refuse("waypoints must not be empty")
+        goals = self.waypoints if self.static_waypoint is None else [self.static_waypoint]
+        self.goals: Floats | None = None if goals is None else np.array(goals)
         self.reciprocal_lead = self.lead
         """Controllers with this attribute yield half to each other."""
-        self.slow_down = as_float(slow_down, f"{_WHAT}: slow_down in m", low=1e-6)
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -78,9 +56,9 @@ class OrcaController(Controller):
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
         own_x, own_y = np.cos(headings), np.sin(headings)
-        places, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
-        x, y = places[:, 0] + lead * own_x, places[:, 1] + lead * own_y
-        discs = Discs(
+        positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
+        x, y = positions[:, 0] + lead * own_x, positions[:, 1] + lead * own_y
+        discs = MovingDiscs(
             x,
             y,
             velocities[:, 0] - lead * turns * own_y,
@@ -130,7 +108,7 @@ class OrcaController(Controller):
         if self.goals is None:
             goals = positions(group, self.sensor_id or 0, _WHAT)
         else:
-            goals = self.goals[group.places % len(self.goals)]
+            goals = self.goals[group.numbers % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, as_float
-from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.arrays import AnyArray, Floats
+from fleet_sim.settings import Checked, setting
 
 
 @dataclass(frozen=True)
-class PID:
-    """Gains and limits: `p`, `i`, `d`; `imax` limits the size of the i term; `min` and `max` limit the output."""
+class PID(Checked):
+    """Gains and limits of a PID controller."""
 
-    p: float = 0.0
-    i: float = 0.0
-    d: float = 0.0
-    imax: float | None = None
-    min: float | None = None
-    max: float | None = None
-
-    @classmethod
-    def read(cls, value: PID | Mapping[str, Any] | None, what: str) -> PID:
-        """Return a PID from its parameters by name; raises ConfigError for an unknown one, else InvalidValueError."""
-        if isinstance(value, PID):
-            return value
-        if value is not None and not isinstance(value, Mapping):
-            raise InvalidValueError(f"{what}: expected a mapping with p, i, d, imax, min, max, got {value!r}")
-        given = dict(value or {})
-        for name in given:
-            if name not in cls.__dataclass_fields__:
-                raise ConfigError(
-                    f"unknown key {name!r}.{did_you_mean(str(name), cls.__dataclass_fields__)}", path=what
-                )
-        numbers = {
-            name: None if number is None else as_float(number, f"{what}: {name}") for name, number in given.items()
-        }
-        return cls(**numbers)  # type: ignore[arg-type]
+    p: float = setting(0.0, doc="Gain of the error.")
+    i: float = setting(0.0, doc="Gain of its integral.")
+    d: float = setting(0.0, doc="Gain of its change.")
+    imax: float | None = setting(None, doc="Limit of the size of the i term; null: none.")
+    min: float | None = setting(None, doc="Lower limit of the output; null: none.")
+    max: float | None = setting(None, doc="Upper limit of the output; null: none.")
 
     def output(self, errors: Floats, memory: AnyArray, dt: float) -> Floats:
         """Return the outputs (N,) for `errors` (N,), one step of `dt` s after the last call.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats
 from fleet_sim.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.agents import Group
 
 
 def reading(group: Group, sensor_id: int, what: str) -> AnyArray:
@@ -45,10 +41,3 @@ def positions(group: Group, sensor_id: int, what: str) -> Floats:
     if values.shape[1:] != (2,) and len(values):
         raise InvalidValueError(f"{what}: sensor {sensor_id} does not read positions; a Targeter does")
     return np.asarray(values, np.float64).reshape(len(group), 2)
-
-
-def check_sensor_id(value: object, what: str) -> int:
-    """Return the index of a sensor; raises InvalidValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidValueError(f"{what}: sensor_id must be a whole number of 0 or more, got {value!r}")
-    return value

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
-from fleet_sim.swarm.base import Controller
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
-
-class StaticController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class StaticController(Configured, Controller):
     """Gives every agent the action `output`, for ever."""
 
-    def __init__(self, output: Sequence[float] = (0.0, 0.0)) -> None:
-        """`output`: the action, for a unicycle (speed in m/s, turning speed in rad/s)."""
-        self.output = as_floats(output, (2,), "StaticController: output")
+    output: Vector = setting((0.0, 0.0), doc="The action, for a unicycle (speed in m/s, turning speed in rad/s).")
 
     def act(self, group: Group) -> Floats:
         """Return the action (N, 2)."""

@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.base import Controller
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.pid import PID
-from fleet_sim.swarm.controllers.readings import check_sensor_id, positions
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
+from fleet_sim.swarm.controllers.readings import positions
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 
 _WHAT = "WaypointPIDController"
 _EMPTY = (0.0, np.nan)
 
 
-class WaypointPIDController(Controller):
+@documented
+@dataclass(eq=False, repr=False)
+class WaypointPIDController(Configured, Controller):
     """Drives to a waypoint: one PID makes the speed from the distance, one the turning speed from the bearing.
 
     An agent without a waypoint stands still.
     """
 
-    def __init__(
-        self,
-        sensor_id: int | None = None,
-        speed_pid: Mapping[str, Any] | PID | None = None,
-        steer_pid: Mapping[str, Any] | PID | None = None,
-        static_waypoint: Sequence[float] | None = None,
-    ) -> None:
-        """`sensor_id`: a sensor that reads positions, such as a Targeter; without it, `static_waypoint` (x, y).
+    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, such as a Targeter.")
+    speed_pid: PID | None = setting(None, doc="From the distance in m to the speed.")
+    steer_pid: PID | None = setting(None, doc="From the bearing in rad to the turning speed.")
+    static_waypoint: Vector | None = setting(None, unit="m", doc="Where to go without `sensor_id`.")
 
-        `speed_pid`, `steer_pid`: p, i, d, imax, min, max; gains default to 0, limits to none. Distances are in m,
-        bearings in rad from the heading.
-        """
-        if (sensor_id is None) == (static_waypoint is None):
-            raise InvalidValueError(f"{_WHAT}: give either sensor_id or static_waypoint")
-        self.sensor_id = None if sensor_id is None else check_sensor_id(sensor_id, _WHAT)
-        self.speed_pid = PID.read(speed_pid, f"{_WHAT}: speed_pid")
-        self.steer_pid = PID.read(steer_pid, f"{_WHAT}: steer_pid")
-        self.static_waypoint = (
-            None if static_waypoint is None else as_floats(static_waypoint, (2,), f"{_WHAT}: static_waypoint")
-        )
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        if (self.sensor_id is None) == (self.static_waypoint is None):
+            raise self.refuse("give either sensor_id or static_waypoint")
+        self._speed, self._steer = self.speed_pid or PID(), self.steer_pid or PID()
 
     def waypoints(self, group: Group) -> Floats:
         """Return where each agent is headed (N, 2); NaN for nowhere."""
@@ -64,9 +54,7 @@ class WaypointPIDController(Controller):
         bearings = np.where(distances > 0.0, wrapped(np.arctan2(y, x) - group.headings), 0.0)
         speeds, turns = (self.column(group, name, (2,), default=_EMPTY) for name in ("speed", "steer"))
         dt = group.world.dt
-        actions = np.stack(
-            (self.speed_pid.output(distances, speeds, dt), self.steer_pid.output(bearings, turns, dt)), axis=1
-        )
+        actions = np.stack((self._speed.output(distances, speeds, dt), self._steer.output(bearings, turns, dt)), axis=1)
         for memory in (speeds, turns):
             memory[lost_mask] = _EMPTY
         return np.where(lost_mask[:, None], 0.0, actions)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.neighbours import pairs_within
+from fleet_sim.swarm.parameters import documented
 
 
 def components(first: Rows, second: Rows, count: int) -> Ints:
@@ -36,21 +39,14 @@ def aggregation(positions: Floats, distance: float) -> float:
     return float(np.bincount(components(first, second, len(positions))).max() / len(positions))
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class Aggregation(CrowdMetric):
     """The share of agents in the largest cluster; see `aggregation`."""
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        distance: float | None = None,
-    ) -> None:
-        """`distance`: between neighbours in a cluster, m; None: four times the largest radius. Others: see
-        `CrowdMetric`.
-        """
-        super().__init__(name, history_size, team)
-        self.distance = None if distance is None else as_float(distance, "Aggregation: distance in m", low=0.0)
+    distance: float | None = setting(
+        None, low=0, unit="m", doc="Between neighbours in a cluster; null: four times the largest radius."
+    )
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

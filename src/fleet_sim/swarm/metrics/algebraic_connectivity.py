@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
+from fleet_sim.arrays import Floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.aggregation import components
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.neighbours import pairs_within
+from fleet_sim.swarm.parameters import documented
 
 
 def algebraic_connectivity(positions: Floats, reach: float) -> float:
@@ -30,19 +33,12 @@ def algebraic_connectivity(positions: Floats, reach: float) -> float:
     return max(float(np.linalg.eigvalsh(laplacian)[1]), 0.0)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class AlgebraicConnectivity(CrowdMetric):
     """The algebraic connectivity of the agents' disc graph; see `algebraic_connectivity`."""
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        r_disk_size: float = 10.0,
-    ) -> None:
-        """`r_disk_size`: distance at which two agents are adjacent, m. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.r_disk_size = as_float(r_disk_size, "AlgebraicConnectivity: r_disk_size in m", low=0.0)
+    r_disk_size: float = setting(10.0, low=0, unit="m", doc="Distance at which two agents are adjacent.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
 
 
 def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> float:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.parameters import documented
 from fleet_sim.swarm.regions import Region
 
 
@@ -21,19 +23,12 @@ def at_goal(positions: Floats, goals: Iterable[Region]) -> Bools:
     return inside
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class AgentsAtGoal(CrowdMetric):
     """The number of agents whose middle is inside a goal, or their share; 0 in a world without goals."""
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        as_percent: bool = False,
-    ) -> None:
-        """`as_percent`: the share, 0 to 1, instead of the number. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.as_percent = as_percent
+    as_percent: bool = setting(False, doc="The share, 0 to 1, instead of the number.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
@@ -41,29 +36,24 @@ class AgentsAtGoal(CrowdMetric):
         return float(inside.mean()) if self.as_percent else float(inside.sum())
 
 
-class AtGoalShare(AgentsAtGoal):
+class AtGoalShare(CrowdMetric):
     """The share of agents whose middle is inside a goal: 1/N sum [x_i in a goal], 0 to 1."""
 
-    def __init__(
-        self, name: str | None = None, history_size: int = HISTORY_SIZE, team: int | str | None = None
-    ) -> None:
-        """See `CrowdMetric`."""
-        super().__init__(name, history_size, team, as_percent=True)
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return float(at_goal(crowd.positions, self.watched.goals).mean())
 
 
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PercentageAtGoal(CrowdMetric):
     """The step in which a share of the agents was first at a goal; the number of steps made, until then."""
 
-    def __init__(
-        self,
-        percentage: float,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-    ) -> None:
-        """`percentage`: the share that counts, 0 to 1. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.percentage = as_float(percentage, "PercentageAtGoal: percentage", low=0.0, high=1.0)
+    percentage: float = setting(low=0, high=1, doc="The share that counts.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         self._steps = 0
         self._found = 0
 

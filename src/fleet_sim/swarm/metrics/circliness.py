@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.parameters import documented
 
 
 def fatness(positions: Floats) -> float:
@@ -50,6 +51,8 @@ class Tangentness(CrowdMetric):
         return tangentness(crowd.positions, crowd.headings)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class Circliness(CrowdMetric):
     """1 - max(mean fatness, mean tangentness), each over the last `avg_history_max` steps: 1 is perfect milling.
 
@@ -57,18 +60,12 @@ class Circliness(CrowdMetric):
     (2021).
     """
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        avg_history_max: int = 100,
-    ) -> None:
-        """`avg_history_max`: steps that the two means go over, at least 1. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        if isinstance(avg_history_max, bool) or not isinstance(avg_history_max, int) or avg_history_max < 1:
-            raise InvalidValueError(f"Circliness: avg_history_max must be at least 1, got {avg_history_max!r}")
-        self._recent: deque[tuple[float, float]] = deque(maxlen=avg_history_max)
+    avg_history_max: int = setting(100, low=1, unit="steps", doc="What the two means go over.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self._recent: deque[tuple[float, float]] = deque(maxlen=self.avg_history_max)
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

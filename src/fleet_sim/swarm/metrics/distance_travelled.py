@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.parameters import documented
 
 
 def distances_moved(before: Floats, after: Floats) -> Floats:
@@ -16,22 +19,19 @@ def distances_moved(before: Floats, after: Floats) -> Floats:
     return np.hypot(ways[:, 0], ways[:, 1])
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class DistanceTravelled(CrowdMetric):
     """The mean length of the agents' ways since the metric began: 1/N sum_i sum_t |x_i(t) - x_i(t - 1)|, in m.
 
     N are the agents there are now; with `total` the sum over all agents there ever were, instead.
     """
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        total: bool = False,
-    ) -> None:
-        """`total`: the sum instead of the mean. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.total = total
+    total: bool = setting(False, doc="The sum instead of the mean.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         self.reset()
 
     def measure(self, crowd: Crowd) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
 
 
 def group_rotation(positions: Floats, velocities: Floats) -> float:

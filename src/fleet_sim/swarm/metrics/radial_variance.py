@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.parameters import documented
 
 
 def radial_variance(positions: Floats, radius: float = 1.0) -> float:
@@ -18,19 +21,12 @@ def radial_variance(positions: Floats, radius: float = 1.0) -> float:
     return float(((distances - distances.mean()) ** 2).mean() / radius**2)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class RadialVariance(CrowdMetric):
     """The variance of the distances to the centroid; see `radial_variance`."""
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        regularize: bool = True,
-    ) -> None:
-        """`regularize`: false leaves the world's radius out, the unit is then m^2. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.regularize = regularize
+    regularize: bool = setting(True, doc="Over the world's radius; false: in m^2.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, centred
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.parameters import documented
 
 
 def scatter(positions: Floats, radius: float) -> float:
@@ -22,19 +25,12 @@ def mean_distance(positions: Floats) -> float:
     return float(centred(positions)[1].mean())
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class Scatter(CrowdMetric):
     """The mean square distance to the centroid over that of the world's radius; see `scatter`."""
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        regularize: bool = True,
-    ) -> None:
-        """`regularize`: false gives the mean distance in m instead, see `mean_distance`. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.regularize = regularize
+    regularize: bool = setting(True, doc="Over the world's radius; false: the mean distance in m, see `mean_distance`.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

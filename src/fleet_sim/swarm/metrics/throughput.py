@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
-from fleet_sim.arrays import Bools, as_float
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
+from fleet_sim.arrays import Bools
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.at_goal import at_goal
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.parameters import documented
 
 
 def arrivals(inside: Bools, inside_before: Bools) -> int:
@@ -16,22 +18,19 @@ def arrivals(inside: Bools, inside_before: Bools) -> int:
     return int((inside & ~inside_before).sum())
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class Throughput(CrowdMetric):
     """Arrivals at goals per second: those of the last `window` s over `window`, or over the time so far where shorter.
 
     An arrival is an agent that comes from outside all goals to inside one.
     """
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        window: float = 60.0,
-    ) -> None:
-        """`window`: s. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.window = as_float(window, "Throughput: window in s", low=1e-6)
+    window: float = setting(60.0, low=1e-6, unit="s", doc="Time over which arrivals are counted.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         self.reset()
 
     def measure(self, crowd: Crowd) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fleet_sim.arrays import Bools
-from fleet_sim.swarm.base import HISTORY_SIZE
-from fleet_sim.swarm.groups import Crowd
-from fleet_sim.swarm.metrics.crowd import CrowdMetric, Ledger
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.parameters import documented
 
 
 def collisions_begun(touching: Bools, touching_before: Bools) -> int:
@@ -13,22 +16,19 @@ def collisions_begun(touching: Bools, touching_before: Bools) -> int:
     return int((touching & ~touching_before).sum())
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class TotalCollisions(CrowdMetric):
     """The number of times an agent began to touch another, a wall or an object, since the start.
 
     Two agents that meet are two times. With `each_step` every step of a touch counts, as in RobotSwarmSimulator.
     """
 
-    def __init__(
-        self,
-        name: str | None = None,
-        history_size: int = HISTORY_SIZE,
-        team: int | str | None = None,
-        each_step: bool = False,
-    ) -> None:
-        """`each_step`: count agents that touch something in each step. Others: see `CrowdMetric`."""
-        super().__init__(name, history_size, team)
-        self.each_step = each_step
+    each_step: bool = setting(False, doc="Count agents that touch something in each step.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
         self.reset()
 
     def measure(self, crowd: Crowd) -> float:

@@ -3,78 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows, as_float, as_floats
-from fleet_sim.swarm.sensors.binary import BinarySensor
-from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.arrays import Bools, Floats, Rows, as_floats
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.parameters import documented, unbounded_setting
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
 from fleet_sim.swarm.vision import Sector, in_frame
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "BinaryFOVSensor"
 _ARC = 12
 
 
+def read_walls(value: object) -> Floats | bool | None:
+    """Return what was given, two opposite corners as the sides (4, 4) of their rectangle; raises ValueError."""
+    if value is None or isinstance(value, bool) or (isinstance(value, np.ndarray) and value.shape == (4, 4)):
+        return value
+    return _sides(value)
+
+
+def _sides(corners: object) -> Floats:
+    (x1, y1), (x2, y2) = as_floats(corners, (2, 2), "corners").tolist()
+    return np.array([(x1, y1, x2, y1), (x2, y1, x2, y2), (x2, y2, x1, y2), (x1, y2, x1, y1)])
+
+
+@documented
+@dataclass(eq=False, repr=False)
 class BinaryFOVSensor(BinarySensor):
     """Reads 1 while the disc of another agent, or a wall, reaches into a sector ahead; 0 otherwise.
 
     The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
     """
 
-    def __init__(
-        self,
-        theta: float = 10.0,
-        distance: float = 100.0,
-        bias: float = 0.0,
-        false_positive: float = 0.0,
-        false_negative: float = 0.0,
-        walls: bool | Sequence[Sequence[float]] | None = None,
-        goal_sensing_range: float = 10.0,
-        wall_sensing_range: float = 10.0,
-        time_step_between_sensing: int = 1,
-        invert: bool = False,
-        store_history: bool = False,
-        detect_goal_with_added_state: bool = False,
-        occlusion: bool = False,
-        show: bool = True,
-        seed: int | None = None,
-        target_team: int | str | None = None,
-    ) -> None:
-        """`theta`: half of the opening angle, rad; pi and more, as by default, sees all round. `distance`: m. `bias`:
-        to the left, rad.
-
-        `false_positive`, `false_negative`: shares of wrong readings. `walls`: None for those the world makes
-        detectable, true for all, false for none, [[x1, y1], [x2, y2]] for the sides of a rectangle.
-        `wall_sensing_range`: m, and not beyond `distance`. `detect_goal_with_added_state`: read 2 while a goal within
-        `goal_sensing_range` m is in the sector. `occlusion`: walls, and with a `target_team` other agents, hide what is
-        behind them. `target_team`: detect agents of this team only; None: all. `time_step_between_sensing`: look at
-        every so many steps. `invert`: swap 0 and 1. `store_history`: keep the last readings in `history`. `show`: draw
-        it. `seed`: of the wrong readings; None: the world's.
-        """
-        super().__init__(
-            false_positive=false_positive,
-            false_negative=false_negative,
-            time_step_between_sensing=time_step_between_sensing,
-            invert=invert,
-            store_history=store_history,
-            show=show,
-            seed=seed,
-        )
-        self.theta = as_float(theta, f"{_WHAT}: theta in rad", low=0.0)
-        self.distance = as_distance(distance, f"{_WHAT}: distance")
-        self.bias = as_float(bias, f"{_WHAT}: bias in rad")
-        self.walls = walls if walls is None or isinstance(walls, bool) else _sides(walls)
-        self.goal_sensing_range = as_distance(goal_sensing_range, f"{_WHAT}: goal_sensing_range")
-        self.wall_sensing_range = as_distance(wall_sensing_range, f"{_WHAT}: wall_sensing_range")
-        self.detect_goal_with_added_state = detect_goal_with_added_state
-        self.occlusion = occlusion
-        self.target_team = target_team
+    theta: float = setting(
+        10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, sees all round."
+    )
+    distance: float = unbounded_setting(100.0, "How deep the sector is.", unit="m")
+    bias: float = setting(0.0, unit="rad", doc="How far it looks to the left of the heading.")
+    walls: Floats | bool | None = setting(
+        None,
+        reader=read_walls,
+        schema={"type": ["boolean", "array", "null"]},
+        doc="Null: those the world makes detectable; true: all; false: none; two corners: sides of a rectangle.",
+    )
+    goal_sensing_range: float = unbounded_setting(10.0, "How far goals are seen.", unit="m")
+    wall_sensing_range: float = unbounded_setting(10.0, "How far walls are seen, and not beyond `distance`.", unit="m")
+    detect_goal_with_added_state: bool = setting(False, doc="Read 2 while a goal in range is in the sector.")
+    store_history: bool = setting(False, doc="Keep the last readings in `history`.")
+    show: bool = setting(True, doc="Draw it.")
+    occlusion: bool = setting(False, doc="Walls, and with a `target_team` other agents, hide what is behind them.")
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
@@ -159,11 +139,6 @@ class BinaryFOVSensor(BinarySensor):
             blockers,
             (group.rows[agent], candidates.rows[candidate]),
         )
-
-
-def _sides(corners: Sequence[Sequence[float]]) -> Floats:
-    (x1, y1), (x2, y2) = as_floats(corners, (2, 2), f"{_WHAT}: walls").tolist()
-    return np.array([(x1, y1, x2, y1), (x2, y1, x2, y2), (x2, y2, x1, y2), (x1, y2, x1, y1)])
 
 
 def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:

@@ -2,70 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.swarm.sensors.binary import BinarySensor, whole
-from fleet_sim.swarm.sensors.binary import distance as as_distance
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.parameters import documented, unbounded_setting
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit
 from fleet_sim.swarm.vision import in_frame, ray_meets_discs, ray_segment_distances
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
-_WHAT = "BinaryLOSSensor"
-
-
+@documented
+@dataclass(eq=False, repr=False)
 class BinaryLOSSensor(BinarySensor):
     """Reads 1 while the line ahead meets the disc of another agent; 0 otherwise.
 
     Agents whose middle is behind are not seen. The last `history_length` readings are in `history`.
     """
 
-    def __init__(
-        self,
-        angle: float | None = None,
-        draw: bool = True,
-        history_length: int = 50,
-        width: int = 1,
-        distance: float = float("inf"),
-        occlusion: bool = False,
-        false_positive: float = 0.0,
-        false_negative: float = 0.0,
-        time_step_between_sensing: int = 1,
-        invert: bool = False,
-        seed: int | None = None,
-        target_team: int | str | None = None,
-    ) -> None:
-        """`angle`: of the line from the heading, rad, to the left; None: straight ahead. `draw`: draw it. `width`: in
-        pixels, at least 1. `history_length`: how many readings to keep.
+    angle: float | None = setting(None, unit="rad", doc="To the left of the heading; null: straight ahead.")
+    draw: bool = setting(True, doc="Draw it.")
+    history_length: int = setting(50, low=1, doc="How many readings to keep.")
+    width: int = setting(1, low=1, unit="pixels", doc="Of the line that is drawn.")
+    distance: float = unbounded_setting(float("inf"), "How far it reaches, to the middle of who is seen.", unit="m")
+    occlusion: bool = setting(False, doc="Walls end the line.")
 
-        `distance`: how far it reaches, to the middle of who is seen, m. `occlusion`: walls end the line.
-        `false_positive`, `false_negative`: shares of wrong readings. `time_step_between_sensing`: look at every so many
-        steps. `invert`: swap 0 and 1. `seed`: of the wrong readings; None: the world's. `target_team`: detect agents of
-        this team only; None: all.
-        """
-        super().__init__(
-            false_positive=false_positive,
-            false_negative=false_negative,
-            time_step_between_sensing=time_step_between_sensing,
-            invert=invert,
-            store_history=True,
-            show=draw,
-            seed=seed,
-        )
-        self.angle = 0.0 if angle is None else as_float(angle, f"{_WHAT}: angle in rad")
-        self.history = type(self.history)(maxlen=whole(history_length, f"{_WHAT}: history_length", 1))
-        self.width = whole(width, f"{_WHAT}: width", 1)
-        self.distance = as_distance(distance, f"{_WHAT}: distance")
-        self.occlusion = occlusion
-        self.target_team = target_team
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self.show, self.store_history = self.draw, True
+        self.history = deque(maxlen=self.history_length)
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody on their line."""
-        looks = group.headings + self.angle
+        looks = group.headings + (self.angle or 0.0)
         cosines, sines = np.cos(looks), np.sin(looks)
         origins = group.positions
         candidates = Candidates(group, group.world.team_code(self.target_team))
@@ -89,7 +63,7 @@ class BinaryLOSSensor(BinarySensor):
         """Return the lines (N, 2, 2) in the world frame; None where they are not to be drawn."""
         if not self.show:
             return None
-        looks = group.headings + self.angle
+        looks = group.headings + (self.angle or 0.0)
         length = min(self.distance, float(np.hypot(*group.world.size)))
         ends = group.positions + length * np.stack((np.cos(looks), np.sin(looks)), axis=1)
         return np.stack((group.positions, ends), axis=1)

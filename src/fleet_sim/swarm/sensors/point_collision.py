@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows, as_float
-from fleet_sim.swarm.sensors.binary import BinarySensor
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.parameters import documented
+from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit
 
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
-_WHAT = "PointCollisionSensor"
-
-
+@documented
+@dataclass(eq=False, repr=False)
 class PointCollisionSensor(BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
-    def __init__(
-        self,
-        distance: float = 100.0,
-        bias: float = 0.0,
-        false_positive: float = 0.0,
-        false_negative: float = 0.0,
-        time_step_between_sensing: int = 1,
-        invert: bool = False,
-        store_history: bool = False,
-        show: bool = True,
-        seed: int | None = None,
-        target_team: int | str | None = None,
-    ) -> None:
-        """`distance`: of the point from the agent's middle, m. `bias`: rad.
-
-        `false_positive`, `false_negative`: shares of wrong readings. `time_step_between_sensing`: look at every so many
-        steps. `invert`: swap 0 and 1. `store_history`: keep the last readings in `history`. `show`: draw it. `seed`: of
-        the wrong readings; None: the world's. `target_team`: detect agents of this team only; None: all.
-        """
-        super().__init__(
-            false_positive=false_positive,
-            false_negative=false_negative,
-            time_step_between_sensing=time_step_between_sensing,
-            invert=invert,
-            store_history=store_history,
-            show=show,
-            seed=seed,
-        )
-        self.distance = as_float(distance, f"{_WHAT}: distance in m", low=0.0)
-        self.bias = as_float(bias, f"{_WHAT}: bias in rad")
-        self.target_team = target_team
+    distance: float = setting(100.0, low=0, unit="m", doc="Of the point from the agent's middle.")
+    bias: float = setting(0.0, unit="rad", doc="How far the point is to the left of the heading.")
+    store_history: bool = setting(False, doc="Keep the last readings in `history`.")
+    show: bool = setting(True, doc="Draw it.")
 
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Group, Sensor
+from fleet_sim.swarm.parameters import Configured, documented
 from fleet_sim.swarm.regions import Region
-from fleet_sim.swarm.sensors.binary import whole
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 _WHAT = "RegionalSensor"
 
 
-class RegionalSensor(Sensor):
+@documented
+@dataclass(eq=False, repr=False)
+class RegionalSensor(Configured, Sensor):
     """Reads 1 while the agent's middle is inside an object of the world, such as a DetectionRegion; 0 otherwise."""
 
-    def __init__(self, world_object_index: int, draw: bool = True, history_length: int = 50) -> None:
-        """`world_object_index`: which of the world's objects, from 0. `draw`: draw it. `history_length`: how many
-        readings to keep in `history`.
-        """
-        self.world_object_index = whole(world_object_index, f"{_WHAT}: world_object_index", 0)
-        self.show = draw
-        self.history: deque[AnyArray] = deque(maxlen=whole(history_length, f"{_WHAT}: history_length", 1))
+    world_object_index: int = setting(low=0, doc="Which of the world's objects, from 0.")
+    draw: bool = setting(True, doc="Draw it.")
+    history_length: int = setting(50, low=1, doc="How many readings to keep in `history`.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self.show = self.draw
+        self.history: deque[AnyArray] = deque(maxlen=self.history_length)
 
     def sense(self, group: Group) -> Ints:
         """Return the readings (N,); raises InvalidValueError where the world has no such object."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.neighbours import is_limited, targets_about, targets_within
 from fleet_sim.swarm.vision import discs_hide, segments_hide
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.groups import Group
 
 Test = Callable[[Rows, Rows], Bools]
 """From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""

@@ -2,72 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, as_float
-from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.base import Sensor
+from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.draws import AgentDraws
-from fleet_sim.swarm.sensors.binary import distance as as_distance
-from fleet_sim.swarm.sensors.binary import whole
+from fleet_sim.swarm.parameters import (
+    Configured,
+    choice_setting,
+    documented,
+    seed_setting,
+    team_setting,
+    unbounded_setting,
+)
 
-if TYPE_CHECKING:
-    from fleet_sim.arrays import Rows
-    from fleet_sim.swarm.groups import Group
-
-_WHAT = "Targeter"
 MODES = ("closest", "furthest")
 HOLDS = ("alwaysretarget", "retargetonloss", "holdlost", "holdfirst")
 ATTRIBUTES = ("position", "velocity", "angle", "distance", "id")
 _NOBODY = -1
 
 
-class Targeter(Sensor):
+@documented
+@dataclass(eq=False, repr=False)
+class Targeter(Configured, Sensor):
     """Reads something about one other agent or object: where it is, unless `attribute` says otherwise.
 
     Where there is no target the reading is NaN (-1 for an id).
     """
 
-    def __init__(
-        self,
-        distance: float = float("inf"),
-        false_negative: float = 0.0,
-        time_step_between_sensing: int = 1,
-        target_mode: str | None = None,
-        hold: str = "retargetonloss",
-        attribute: str = "position",
-        seed: int | None = None,
-        target_team: int | str | None = None,
-        target_name: str | None = None,
-    ) -> None:
-        """`distance`: how far it sees, m. `target_mode`: closest, furthest, or None for the first in the world's order.
-        `target_team`, `target_name`: look for these only.
+    distance: float = unbounded_setting(float("inf"), "How far it sees.", unit="m")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Share of looks in which the target is not seen.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="How often it looks.")
+    target_mode: str | None = choice_setting(
+        None, (*MODES, None), "Which target; null: the first in the world's order."
+    )
+    hold: str = choice_setting(
+        "retargetonloss",
+        HOLDS,
+        "alwaysretarget chooses anew each time; retargetonloss keeps the target while it is within the distance;"
+        " holdlost does so and goes on reading a lost target until there is another; holdfirst keeps its first target"
+        " for ever.",
+    )
+    attribute: str = choice_setting("position", ATTRIBUTES, "What is read; position and velocity are two numbers.")
+    seed: int | None = seed_setting("the misses")
+    target_team: int | str | None = team_setting("Look for this team only")
+    target_name: str | None = setting(None, doc="Look for this one only; null: all.")
 
-        `hold`: alwaysretarget chooses anew each time; retargetonloss keeps the target while it is within the distance;
-        holdlost does so and goes on reading a lost target until there is another; holdfirst keeps its first target for
-        ever. `false_negative`: share of looks in which the target is not seen. `time_step_between_sensing`: look at
-        every so many steps. `attribute`: position (2 numbers), velocity (2), angle, distance or id. `seed`: of the
-        misses; None: the world's.
-        """
-        self.distance = as_distance(distance, f"{_WHAT}: distance")
-        self.false_negative = as_float(false_negative, f"{_WHAT}: false_negative", low=0.0, high=1.0)
-        self.time_step_between_sensing = whole(time_step_between_sensing, f"{_WHAT}: time_step_between_sensing", 1)
-        for kind, value, known in (
-            ("target_mode", target_mode, (*MODES, None)),
-            ("hold", hold, HOLDS),
-            ("attribute", attribute, ATTRIBUTES),
-        ):
-            if value not in known:
-                raise unknown_name(f"{kind} of {_WHAT}", value, [name for name in known if name is not None])
-        self.target_mode, self.hold, self.attribute = target_mode, hold, attribute
-        self._draws = AgentDraws(seed, _WHAT)
-        self.target_team = target_team
-        if target_name is not None and not isinstance(target_name, str):
-            raise InvalidValueError(f"{_WHAT}: target_name must be a name, got {target_name!r}")
-        self.target_name = target_name
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self._draws = AgentDraws(self.seed)
 
     def blank(self, count: int) -> AnyArray:
         """Return the readings of agents that have not looked yet: no target."""
@@ -128,12 +116,12 @@ class Targeter(Sensor):
         if not len(ids):
             return np.full(len(squares), _NOBODY)
         if self.target_mode == "furthest":
-            place = np.where(allowed, squares, -1.0).argmax(axis=1)
+            index = np.where(allowed, squares, -1.0).argmax(axis=1)
         elif self.target_mode == "closest":
-            place = np.where(allowed, squares, np.inf).argmin(axis=1)
+            index = np.where(allowed, squares, np.inf).argmin(axis=1)
         else:
-            place = allowed.argmax(axis=1)
-        return np.where(allowed.any(axis=1), ids[place], _NOBODY)
+            index = allowed.argmax(axis=1)
+        return np.where(allowed.any(axis=1), ids[index], _NOBODY)
 
     def _readings(self, group: Group, shown: Ints) -> AnyArray:
         if self.attribute == "id":
@@ -141,9 +129,9 @@ class Targeter(Sensor):
         columns = group.columns
         living = columns.rows  # in order of their ids
         ids = columns.object_id[living]
-        place = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
-        found_mask = ids[place] == shown
-        rows = living[place]
+        index = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
+        found_mask = ids[index] == shown
+        rows = living[index]
         values: AnyArray
         if self.attribute == "position":
             values = columns.position[rows, :2].copy()

@@ -1,37 +1,19 @@
-"""Spawners: what brings agents into a world."""
+"""Spawners: what brings agents into a world. One line here gives a spawner its names."""
 
 from __future__ import annotations
 
-from fleet_sim.swarm.base import Spawner
-from fleet_sim.swarm.spawners.base import AgentSpawner
-from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner, FixedAgentSpawner, GridAgentSpawner, PointAgentSpawner
-from fleet_sim.swarm.spawners.spread import DonutAgentSpawner, UniformAgentSpawner, UniformCircleAgentSpawner
+from fleet_sim.swarm.parts import PartRegistry, built_in_names
+from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner as AgentSpawner
+from fleet_sim.swarm.spawners.fixed import CsvAgentSpawner as CsvAgentSpawner
+from fleet_sim.swarm.spawners.fixed import FixedAgentSpawner as FixedAgentSpawner
+from fleet_sim.swarm.spawners.fixed import GridAgentSpawner as GridAgentSpawner
+from fleet_sim.swarm.spawners.fixed import PointAgentSpawner as PointAgentSpawner
+from fleet_sim.swarm.spawners.spread import DonutAgentSpawner as DonutAgentSpawner
+from fleet_sim.swarm.spawners.spread import UniformAgentSpawner as UniformAgentSpawner
+from fleet_sim.swarm.spawners.spread import UniformCircleAgentSpawner as UniformCircleAgentSpawner
+from fleet_sim.swarm.swarm_world import Spawner
 
-BUILT_IN: dict[str, type[Spawner]] = {
-    "PointAgentSpawner": PointAgentSpawner,
-    "point": PointAgentSpawner,
-    "UniformAgentSpawner": UniformAgentSpawner,
-    "uniform": UniformAgentSpawner,
-    "UniformCircleAgentSpawner": UniformCircleAgentSpawner,
-    "circle": UniformCircleAgentSpawner,
-    "DonutAgentSpawner": DonutAgentSpawner,
-    "donut": DonutAgentSpawner,
-    "GridAgentSpawner": GridAgentSpawner,
-    "grid": GridAgentSpawner,
-    "FixedAgentSpawner": FixedAgentSpawner,
-    "fixed": FixedAgentSpawner,
-    "CsvAgentSpawner": CsvAgentSpawner,
-    "csv": CsvAgentSpawner,
-}
-
-__all__ = [
-    "BUILT_IN",
-    "AgentSpawner",
-    "CsvAgentSpawner",
-    "DonutAgentSpawner",
-    "FixedAgentSpawner",
-    "GridAgentSpawner",
-    "PointAgentSpawner",
-    "UniformAgentSpawner",
-    "UniformCircleAgentSpawner",
-]
+BUILT_IN: dict[str, type[Spawner]] = built_in_names(
+    globals(), suffix="AgentSpawner", short={UniformCircleAgentSpawner: "circle"}
+)
+SPAWNERS = PartRegistry("spawner", Spawner, BUILT_IN)

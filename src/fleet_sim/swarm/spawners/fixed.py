@@ -1,23 +1,20 @@
-"""Spawners whose places are given: a point, a list, a grid, a table in a file."""
+"""Spawners whose positions are given: a point, a list, a grid, a table in a file."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.settings import parse_value
-from fleet_sim.swarm.base import Spawner
-from fleet_sim.swarm.spawners.base import AgentSpawner
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.population import Recipe
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
+from fleet_sim.swarm.spawning import Recipe
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 
 class PointAgentSpawner(AgentSpawner):
@@ -26,10 +23,10 @@ class PointAgentSpawner(AgentSpawner):
     With `avoid_overlap` they go around it, as close as there is room.
     """
 
-    def __init__(self, world: RectangularWorld, agent: Any, position: Any = None, **settings: Any) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, position: Any = None, **settings: Any) -> None:
         super().__init__(world, agent, **settings)
-        place = position if position is not None else self.recipe.config.position or 0.5 * world.size
-        self.position = as_floats(place, (2,), "position")
+        chosen = position if position is not None else self.recipe.config.position or 0.5 * world.size
+        self.position = as_floats(chosen, (2,), "position")
         self._spread = 0.0
 
     @property
@@ -37,8 +34,8 @@ class PointAgentSpawner(AgentSpawner):
         """The point."""
         return self.position
 
-    def places(self, count: int) -> Floats:
-        """Return `count` places (count, 2): the point, or draws from a disc about it that grows with each call."""
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2): the point, or draws from a disc about it that grows with each call."""
         if not self.avoid_overlap:
             return np.tile(self.position, (count, 1))
         draws = self.rng.random((count, 2))
@@ -57,9 +54,7 @@ class FixedAgentSpawner(AgentSpawner):
 
     chosen_freely = False
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, positions: Any, angles: Any = None, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, positions: Any, angles: Any = None, **settings: Any) -> None:
         self.positions = as_floats(positions, (None, 2), "positions")
         super().__init__(world, agent, **{"n": len(self.positions), **settings})
         if self.n != len(self.positions):
@@ -71,12 +66,12 @@ class FixedAgentSpawner(AgentSpawner):
         """The middle of the positions' box."""
         return 0.5 * (self.positions.min(axis=0) + self.positions.max(axis=0))
 
-    def places(self, count: int) -> Floats:
+    def choose_positions(self, count: int) -> Floats:
         """Return the first `count` positions (count, 2)."""
         return self.positions[:count].copy()
 
-    def _headings(self, places: Floats) -> Floats:
-        return super()._headings(places) if self.angles is None else self.angles
+    def _headings(self, positions: Floats) -> Floats:
+        return super()._headings(positions) if self.angles is None else self.angles
 
 
 class GridAgentSpawner(FixedAgentSpawner):
@@ -84,7 +79,7 @@ class GridAgentSpawner(FixedAgentSpawner):
 
     def __init__(
         self,
-        world: RectangularWorld,
+        world: SwarmWorld,
         agent: Any,
         n: int,
         columns: int | None = None,
@@ -110,7 +105,7 @@ class CsvAgentSpawner(Spawner):
 
     oneshot = True
 
-    def __init__(self, world: RectangularWorld, agent: Any, file: str) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, file: str) -> None:
         super().__init__(world)
         self.file = Path(file)
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent
@@ -125,21 +120,21 @@ class CsvAgentSpawner(Spawner):
         for number, line in enumerate(lines, start=2):
             settings = {key: parse_value(text) for key, text in line.items() if text}
             try:
-                place = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")
+                position = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")
                 angle = settings.pop("angle", None)
                 if settings != last:
                     self._batches.append((world.recipe({**plain, **settings}), [], []))
                     last = settings
-                recipe, places, angles = self._batches[-1]
+                recipe, positions, angles = self._batches[-1]
                 angles.append(as_float(recipe.config.angle if angle is None else angle, "angle"))
             except FleetSimError as error:
                 raise InvalidValueError(f"{self.file}, line {number}: {error}") from error
-            places.append(place)
+            positions.append(position)
 
     def step(self) -> None:
         """Spawn all of them."""
-        for recipe, places, angles in self._batches:
-            self.world.spawn_many(recipe, places, angles)
+        for recipe, positions, angles in self._batches:
+            self.world.spawn_many(recipe, positions, angles)
 
 
 def _read_table(path: Path) -> list[dict[str, str]]:

@@ -1,32 +1,28 @@
-"""Spawners that draw places at random: in a region with holes, in a disc, in a ring."""
+"""Spawners that draw positions at random: in a region with holes, in a disc, in a ring."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.regions import Region, rectangle
-from fleet_sim.swarm.spawners.base import AgentSpawner
-
-if TYPE_CHECKING:
-    from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
+from fleet_sim.swarm.swarm_world import SwarmWorld
 
 MOST_DRAWS = 10_000
 """How often a region is drawn from in vain before it counts as having no area."""
 
 
 class UniformAgentSpawner(AgentSpawner):
-    """Draws places evenly from a polygon `region` without its `holes`, polygons too.
+    """Draws positions evenly from a polygon `region` without its `holes`, polygons too.
 
     Without a `region` it is the whole world, as far from the walls as the agent's disc needs.
     """
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, region: Any = None, holes: Any = None, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, region: Any = None, holes: Any = None, **settings: Any) -> None:
         super().__init__(world, agent, **settings)
         if region is None:
             inset = np.minimum(self.recipe.config.disc, 0.5 * world.size)
@@ -40,8 +36,8 @@ class UniformAgentSpawner(AgentSpawner):
         lower, upper = self.region.bounds
         return 0.5 * (lower + upper)
 
-    def places(self, count: int) -> Floats:
-        """Return `count` places (count, 2); raises InvalidValueError where the region has no area."""
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2); raises InvalidValueError where the region has no area."""
         lower, upper = self.region.bounds
         found = np.empty((0, 2))
         for _ in range(MOST_DRAWS):
@@ -56,11 +52,11 @@ class UniformAgentSpawner(AgentSpawner):
 
 
 class DonutAgentSpawner(AgentSpawner):
-    """Draws places evenly from a ring about `center`, between the radii `inner` and `outer`, in m."""
+    """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`, in m."""
 
     def __init__(
         self,
-        world: RectangularWorld,
+        world: SwarmWorld,
         agent: Any,
         center: Any = (5.0, 5.0),
         inner: float = 4.0,
@@ -77,8 +73,8 @@ class DonutAgentSpawner(AgentSpawner):
         """The centre of the ring."""
         return self.center
 
-    def places(self, count: int) -> Floats:
-        """Return `count` places (count, 2)."""
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2)."""
         draws = self.rng.random((count, 2))
         inner, outer = self.inner * self.inner, self.outer * self.outer
         radii = np.sqrt(inner + draws[:, 0] * (outer - inner))
@@ -87,10 +83,8 @@ class DonutAgentSpawner(AgentSpawner):
 
 
 class UniformCircleAgentSpawner(DonutAgentSpawner):
-    """Draws places evenly from a disc."""
+    """Draws positions evenly from a disc."""
 
-    def __init__(
-        self, world: RectangularWorld, agent: Any, center: Any = None, radius: float = 1.0, **settings: Any
-    ) -> None:
+    def __init__(self, world: SwarmWorld, agent: Any, center: Any = None, radius: float = 1.0, **settings: Any) -> None:
         middle = 0.5 * world.size if center is None else center
         super().__init__(world, agent, middle, 0.0, as_float(radius, "radius in m", low=0.0), **settings)

@@ -1,6 +1,6 @@
 """Start and supervise processes as a launch file describes."""
 
-from . import actions, conditions, event_handlers, events, logging, substitutions
+from . import actions, conditions, event_handlers, events, frontend, logging, substitutions
 from .action import Action
 from .condition import Condition
 from .event import Event
@@ -44,6 +44,7 @@ __all__ = [
     "conditions",
     "event_handlers",
     "events",
+    "frontend",
     "logging",
     "substitutions",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .condition import Condition
+from .events.events import ExecutionComplete
 from .launch_description_entity import LaunchDescriptionEntity
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ class Action(LaunchDescriptionEntity):
             self._announce_completion(context)
 
     def _announce_completion(self, context: LaunchContext) -> None:
-        from .events import ExecutionComplete
-
         event = ExecutionComplete(action=self)
         if not context.would_handle_event(event):
             return
@@ -61,5 +60,5 @@ class Action(LaunchDescriptionEntity):
             done.add_done_callback(lambda _: context.emit_event_sync(event))
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        """Run the action, and answer with entities to visit next."""
-        raise NotImplementedError(f"{type(self).__name__} must implement execute(context)")
+        """Run the action, and answer with entities to visit next; an Action by itself does nothing."""
+        return None

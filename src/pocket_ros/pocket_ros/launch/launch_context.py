@@ -5,11 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from .event import Event
-from .event_handler import BaseEventHandler
-from .substitution import Substitution
+
+
+class _Handler(Protocol):
+    """What the context needs of an event handler. Handlers are given a context, so they are above it."""
+
+    def matches(self, event: Event) -> bool: ...
+
+    # Entities, which are above the context too: whoever visits them checks what they are.
+    def handle(self, event: Event, context: LaunchContext) -> Any: ...
+
+
+class _Substitution(Protocol):
+    def perform(self, context: LaunchContext) -> str: ...
 
 
 class _Locals:
@@ -50,7 +61,7 @@ class LaunchContext:
         self._globals: dict[str, Any] = {}
         self._locals: dict[str, Any] = {}
         self._locals_stack: list[dict[str, Any]] = []
-        self._handlers: list[BaseEventHandler] = []
+        self._handlers: list[_Handler] = []
         self.events: asyncio.Queue[Event] = asyncio.Queue()
 
     @property
@@ -115,18 +126,18 @@ class LaunchContext:
     # Events
 
     @property
-    def event_handlers(self) -> list[BaseEventHandler]:
+    def event_handlers(self) -> list[_Handler]:
         """The registered handlers, the one asked first at the front."""
         return self._handlers
 
-    def register_event_handler(self, event_handler: BaseEventHandler, append: bool = False) -> None:
+    def register_event_handler(self, event_handler: _Handler, append: bool = False) -> None:
         """Register a handler; it is asked before those already there, or after them with `append`."""
         if append:
             self._handlers.append(event_handler)
         else:
             self._handlers.insert(0, event_handler)
 
-    def unregister_event_handler(self, event_handler: BaseEventHandler) -> None:
+    def unregister_event_handler(self, event_handler: _Handler) -> None:
         """Remove a handler. Raises ValueError when it is not registered."""
         self._handlers.remove(event_handler)
 
@@ -142,6 +153,6 @@ class LaunchContext:
         """Queue an event, from a coroutine of the launch."""
         self.events.put_nowait(event)
 
-    def perform_substitution(self, substitution: Substitution) -> str:
+    def perform_substitution(self, substitution: _Substitution) -> str:
         """The text of a substitution in this context."""
         return substitution.perform(self)

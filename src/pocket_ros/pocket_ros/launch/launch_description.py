@@ -6,10 +6,14 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .launch_description_entity import LaunchDescriptionEntity
+from .launch_description_entity import (
+    DeclaredArgument,
+    DeclaredArguments,
+    LaunchDescriptionEntity,
+    find_in_order,
+)
 
 if TYPE_CHECKING:
-    from .actions import DeclareLaunchArgument
     from .launch_context import LaunchContext
 
 
@@ -45,6 +49,9 @@ class LaunchDescription(LaunchDescriptionEntity):
             warnings.warn(f"this launch description is deprecated: {self._deprecated_reason}", stacklevel=2)
         return self._entities
 
+    def describe(self) -> str:
+        return f"{type(self).__name__}()"
+
     def describe_sub_entities(self) -> list[LaunchDescriptionEntity]:
         return self._entities
 
@@ -56,7 +63,7 @@ class LaunchDescription(LaunchDescriptionEntity):
         """Append an action."""
         self._entities.append(action)
 
-    def get_launch_arguments(self, conditional_inclusion: bool = False) -> list[DeclareLaunchArgument]:
+    def get_launch_arguments(self, conditional_inclusion: bool = False) -> list[DeclaredArgument]:
         """The arguments declared here and in whatever is included, each name once, in order of
         declaration.
         """
@@ -66,26 +73,8 @@ class LaunchDescription(LaunchDescriptionEntity):
 
     def get_launch_arguments_with_include_launch_description_actions(
         self, conditional_inclusion: bool = False
-    ) -> list[tuple[DeclareLaunchArgument, list[LaunchDescriptionEntity]]]:
+    ) -> list[tuple[DeclaredArgument, list[LaunchDescriptionEntity]]]:
         """Declared arguments, each with the chain of inclusions that leads to it."""
-        found: dict[str, tuple[DeclareLaunchArgument, list[LaunchDescriptionEntity]]] = {}
-        _collect_arguments(self._entities, [], found)
+        found: DeclaredArguments = {}
+        find_in_order(self._entities, [], found)
         return list(found.values())
-
-
-def _collect_arguments(
-    entities: Iterable[LaunchDescriptionEntity],
-    chain: list[LaunchDescriptionEntity],
-    found: dict[str, tuple[DeclareLaunchArgument, list[LaunchDescriptionEntity]]],
-) -> None:
-    from .actions import DeclareLaunchArgument, IncludeLaunchDescription, ResetLaunchConfigurations
-
-    for entity in entities:
-        if isinstance(entity, DeclareLaunchArgument):
-            found.setdefault(entity.name, (entity, chain))
-        if isinstance(entity, ResetLaunchConfigurations):
-            return
-        below = [*chain, entity] if isinstance(entity, IncludeLaunchDescription) else chain
-        _collect_arguments(entity.describe_sub_entities(), below, found)
-        for _, conditional in entity.describe_conditional_sub_entities():
-            _collect_arguments(conditional, below, found)

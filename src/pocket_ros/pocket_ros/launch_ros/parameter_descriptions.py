@@ -10,44 +10,14 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..launch.some_substitutions_type import SomeSubstitutionsType
-from ..launch.substitution import Substitution
 from ..launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from .utilities.parameter_values import checked, evaluate_value, text_to_value
+from .utilities.parameter_values import ParameterValue
 from .utilities.substitute_text import substitute_text
 
 if TYPE_CHECKING:
     from ..launch.launch_context import LaunchContext
 
-
-class ParameterValue:
-    """A value with a type: `ParameterValue(LaunchConfiguration('rate'), value_type=float)`.
-
-    Without a type the text is read as YAML. Raises ValueError for text that is not of the type.
-    """
-
-    def __init__(self, value: Any, *, value_type: Any = None) -> None:
-        self._value = value
-        self._value_type = value_type
-
-    @property
-    def value(self) -> Any:
-        """The value as given."""
-        return self._value
-
-    @property
-    def value_type(self) -> Any:
-        """The type asked for, or None."""
-        return self._value_type
-
-    def evaluate(self, context: LaunchContext) -> Any:
-        """The value: a bool, a number, text, or a list of one of them."""
-        value = self._value
-        is_text = isinstance(value, str | Substitution)
-        is_parts = isinstance(value, list | tuple) and any(isinstance(part, Substitution) for part in value)
-        if is_text or is_parts:
-            text = perform_substitutions(context, normalize_to_list_of_substitutions(value))
-            return text_to_value(text, self._value_type)
-        return checked(evaluate_value(context, value), self._value_type)
+__all__ = ["Parameter", "ParameterFile", "ParameterValue"]
 
 
 class Parameter:

@@ -9,13 +9,14 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from ..launch.actions import ExecuteLocal
 from ..launch.events.process.events import ProcessIO
+from ..launch.events.process.process_action import ProcessAction
 from .asserts.assert_output import assertInStream
+from .process_record import ActiveRecord, ProcessRecord
 from .util.proc_lookup import NoMatchingProcessException, name_of, resolveProcesses
 
 
-class IoHandler:
+class IoHandler(ProcessRecord[ProcessIO]):
     """The output of all processes, in order, and by process."""
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class IoHandler:
         """Know a process before it has written anything."""
         self._by_name.setdefault(process_name, [])
 
-    def append(self, process_io: ProcessIO) -> None:
+    def append(self, process_io: ProcessIO, /) -> None:
         """Take a piece of output."""
         self._all.append(process_io)
         self._by_name.setdefault(process_io.process_name, []).append(process_io)
@@ -34,7 +35,7 @@ class IoHandler:
     def __iter__(self) -> Iterator[ProcessIO]:
         return iter(list(self._all))
 
-    def processes(self) -> list[ExecuteLocal]:
+    def processes(self) -> list[ProcessAction]:
         """The actions of all processes that have written something."""
         return [pieces[0].action for pieces in self._by_name.values() if pieces]
 
@@ -42,24 +43,13 @@ class IoHandler:
         """The names of all processes known."""
         return list(self._by_name)
 
-    def __getitem__(self, key: str | ExecuteLocal) -> list[ProcessIO]:
+    def __getitem__(self, key: str | ProcessAction) -> list[ProcessIO]:
         """The output of one process, by its name or its action. Raises KeyError."""
         return list(self._by_name[key if isinstance(key, str) else name_of(key)])
 
 
-class ActiveIoHandler(IoHandler):
+class ActiveIoHandler(ActiveRecord[ProcessIO], IoHandler):
     """The same while processes still write: safe between threads, and it can wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._condition = threading.Condition(threading.RLock())
-        self._closed = False
-
-    def close(self) -> None:
-        """Say that nothing more will come: whoever waits is told at once."""
-        with self._condition:
-            self._closed = True
-            self._condition.notify_all()
 
     @property
     def io_event(self) -> threading.Condition:
@@ -70,27 +60,6 @@ class ActiveIoHandler(IoHandler):
         with self._condition:
             super().track(process_name)
             self._condition.notify_all()
-
-    def append(self, process_io: ProcessIO) -> None:
-        with self._condition:
-            super().append(process_io)
-            self._condition.notify_all()
-
-    def __iter__(self) -> Iterator[ProcessIO]:
-        with self._condition:
-            return super().__iter__()
-
-    def processes(self) -> list[ExecuteLocal]:
-        with self._condition:
-            return super().processes()
-
-    def process_names(self) -> list[str]:
-        with self._condition:
-            return super().process_names()
-
-    def __getitem__(self, key: str | ExecuteLocal) -> list[ProcessIO]:
-        with self._condition:
-            return super().__getitem__(key)
 
     def assertWaitFor(self, *args: Any, **kwargs: Any) -> None:
         """`waitFor`, failing the test when the output does not come."""

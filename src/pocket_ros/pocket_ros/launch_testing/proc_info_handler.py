@@ -9,25 +9,26 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..launch.actions import ExecuteLocal
 from ..launch.events.process.events import ProcessExited, RunningProcessEvent
+from ..launch.events.process.process_action import ProcessAction
+from .process_record import ActiveRecord, ProcessRecord
 from .util.proc_lookup import NoMatchingProcessException, name_of, resolveProcesses
 
 
-class ProcInfoHandler:
+class ProcInfoHandler(ProcessRecord[RunningProcessEvent]):
     """The last event, start or end, of each process."""
 
     def __init__(self) -> None:
-        self._events: dict[ExecuteLocal, RunningProcessEvent] = {}
+        self._events: dict[ProcessAction, RunningProcessEvent] = {}
 
-    def append(self, process_info: RunningProcessEvent) -> None:
+    def append(self, process_info: RunningProcessEvent, /) -> None:
         """Take the start or the end of a process."""
         self._events[process_info.action] = process_info
 
     def __iter__(self) -> Iterator[RunningProcessEvent]:
         return iter(list(self._events.values()))
 
-    def processes(self) -> list[ExecuteLocal]:
+    def processes(self) -> list[ProcessAction]:
         """The actions of all processes known."""
         return list(self._events)
 
@@ -35,12 +36,12 @@ class ProcInfoHandler:
         """The names of all processes known."""
         return [name_of(action) for action in self._events]
 
-    def __getitem__(self, key: str | ExecuteLocal) -> Any:
+    def __getitem__(self, key: str | ProcessAction) -> Any:
         """The event of one process, by its action or part of its name; after its end it has `returncode`.
 
         Raises KeyError.
         """
-        if isinstance(key, ExecuteLocal):
+        if not isinstance(key, str):
             return self._events[key]
         for action, event in self._events.items():
             if key in name_of(action):
@@ -48,45 +49,13 @@ class ProcInfoHandler:
         raise KeyError(key)
 
 
-class ActiveProcInfoHandler(ProcInfoHandler):
+class ActiveProcInfoHandler(ActiveRecord[RunningProcessEvent], ProcInfoHandler):
     """The same while processes start and end: safe between threads, and it can wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._condition = threading.Condition(threading.RLock())
-        self._closed = False
-
-    def close(self) -> None:
-        """Say that nothing more will come: whoever waits is told at once."""
-        with self._condition:
-            self._closed = True
-            self._condition.notify_all()
 
     @property
     def proc_event(self) -> threading.Condition:
         """Notified with each start and end."""
         return self._condition
-
-    def append(self, process_info: RunningProcessEvent) -> None:
-        with self._condition:
-            super().append(process_info)
-            self._condition.notify_all()
-
-    def __iter__(self) -> Iterator[RunningProcessEvent]:
-        with self._condition:
-            return super().__iter__()
-
-    def processes(self) -> list[ExecuteLocal]:
-        with self._condition:
-            return super().processes()
-
-    def process_names(self) -> list[str]:
-        with self._condition:
-            return super().process_names()
-
-    def __getitem__(self, key: str | ExecuteLocal) -> Any:
-        with self._condition:
-            return super().__getitem__(key)
 
     def _wait(
         self, holds: Callable[[Any], bool], process: Any, cmd_args: Any, timeout: float, what: str
@@ -100,7 +69,7 @@ class ActiveProcInfoHandler(ProcInfoHandler):
         with self._condition:
             self._condition.wait_for(lambda: found() or self._closed, timeout)
             if not found():
-                shown = process.describe() if isinstance(process, ExecuteLocal) else process
+                shown = process if process is None or isinstance(process, str) else process.describe()
                 raise AssertionError(f"Timed out waiting for process '{shown}' to {what}")
 
     def assertWaitForStartup(self, process: Any, cmd_args: Any = None, *, timeout: float = 10) -> None:

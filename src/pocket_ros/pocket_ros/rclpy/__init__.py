@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..module_places import offer_modules
+from . import names
 from .context import Context
 from .parameter import Parameter
 from .signals import SignalHandlerOptions, install_signal_handlers, uninstall_signal_handlers
@@ -39,6 +41,25 @@ __all__ = [
     "spin_until_future_complete",
     "try_shutdown",
 ]
+
+# The rules for names are one file here; in rclpy each has a module of its own.
+_RULES: dict[str, dict[str, Any]] = {
+    "expand_topic_name": {"expand_topic_name": names.expand_topic_name},
+    "topic_or_service_is_hidden": {
+        "HIDDEN_TOPIC_PREFIX": names.HIDDEN_TOPIC_PREFIX,
+        "TOPIC_SEPARATOR_STRING": names.TOPIC_SEPARATOR_STRING,
+        "topic_or_service_is_hidden": names.topic_or_service_is_hidden,
+    },
+    "validate_full_topic_name": {"validate_full_topic_name": names.validate_full_topic_name},
+    "validate_namespace": {"validate_namespace": names.validate_namespace},
+    "validate_node_name": {"validate_node_name": names.validate_node_name},
+    "validate_parameter_name": {"validate_parameter_name": names.validate_parameter_name},
+    "validate_topic_name": {
+        "TOPIC_SEPARATOR_STRING": names.TOPIC_SEPARATOR_STRING,
+        "validate_topic_name": names.validate_topic_name,
+    },
+}
+offer_modules(__name__, _RULES)
 
 _executor: Executor | None = None
 

@@ -228,6 +228,8 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
 def _collect_nodes(
     prefix: str, content: dict[str, Any], found: list[tuple[str, str, Any]], path: str
 ) -> None:
+    from .parameter_yaml import flatten
+
     for key, value in content.items():
         if not isinstance(value, dict):
             raise InvalidROSArgsError(
@@ -239,14 +241,3 @@ def _collect_nodes(
                 found += [(pattern, name, v) for name, v in flatten(entries or {})]
             else:
                 _collect_nodes(pattern, {inner: entries}, found, path)
-
-
-def flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Nested parameter values as dotted names."""
-    flat: list[tuple[str, Any]] = []
-    for key, value in values.items():
-        if isinstance(value, dict):
-            flat += flatten(value, f"{prefix}{key}.")
-        else:
-            flat.append((f"{prefix}{key}", value))
-    return flat

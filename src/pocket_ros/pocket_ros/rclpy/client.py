@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 import time
 from threading import Event, Lock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import service_header
 from .callback_groups import CallbackGroup
 from .context import Context
-from .entity import Entity
+from .endpoint import EndpointOwner, ServiceEndpoint
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
@@ -19,17 +18,16 @@ from .task import Future
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
-    from .node import Node
 
 _FIRST_POLL, _LAST_POLL = 0.0005, 0.05
 
 
-class Client(Entity):
-    """Sends requests to a service. Made by `Node.create_client`."""
+class Client(ServiceEndpoint):
+    """Sends requests to a service. Made by `Node.create_client`. Futures pending at its end stay undone."""
 
     def __init__(
         self,
-        node: Node,
+        node: EndpointOwner,
         writer: Writer,
         reader: Reader,
         srv_type: Any,
@@ -39,33 +37,13 @@ class Client(Entity):
     ) -> None:
         from ..interfaces.cdr import encoder
 
-        super().__init__(callback_group)
+        super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
         self.context: Context = node.context
-        self.srv_type = srv_type
-        self.srv_name = srv_name
-        self.qos_profile = qos_profile
-        self._node = node
-        self._writer = writer
-        self._reader = reader
         self._guid = writer.instance_handle()
         self._encode = encoder(srv_type.Request)
         self._pending: dict[int, Future[Any]] = {}
         self._sequence = 0
         self._lock = Lock()
-
-    @property
-    def service_name(self) -> str:
-        """The full name of the service."""
-        return self.srv_name
-
-    @property
-    def handle(self) -> Client:
-        self.check_alive()
-        return self
-
-    @property
-    def logger_name(self) -> str:
-        return self._node.get_logger().name
 
     def call(self, request: Any, timeout_sec: float | None = None) -> Any:
         """Ask and wait for the answer; None on timeout.
@@ -127,23 +105,6 @@ class Client(Entity):
             pause = min(pause * 2, _LAST_POLL)
         return False
 
-    def configure_introspection(
-        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
-    ) -> None:
-        raise NotImplementedError("Client.configure_introspection is not covered; a full ROS 2 has it")
-
-    def destroy(self) -> None:
-        """End; pending futures stay undone."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._node._ros_forget_writer(self._writer)
-            self._node._ros_forget_reader(self._reader)
-            self._writer.close()
-            self._reader.close()
-
-    def conditions(self) -> list[int]:
-        return [self._reader.condition]
-
     def take(self) -> Any | None:
         from ..interfaces import cdr
 
@@ -166,14 +127,3 @@ class Client(Entity):
     def run(self, work: Any) -> Any:
         future, response = work
         future.set_result(response)
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self.destroy()

@@ -6,7 +6,6 @@ import time as _time
 from collections.abc import Callable
 from enum import IntEnum
 from threading import Condition, RLock
-from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
@@ -16,6 +15,7 @@ from .duration import Duration
 from .exceptions import NotInitializedException
 from .time import Time
 from .utilities import get_default_context
+from .with_block import WithBlock
 
 
 class ClockChange(IntEnum):
@@ -57,7 +57,7 @@ class TimeJump:
         self.delta = delta
 
 
-class JumpHandle:
+class JumpHandle(WithBlock):
     """A registered pair of jump callbacks; unregisters at the end of a `with` block or by `unregister`."""
 
     def __init__(
@@ -85,15 +85,7 @@ class JumpHandle:
             self._clock._jump_handles.remove(self)
         self._clock = None
 
-    def __enter__(self) -> JumpHandle:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.unregister()
 
     def wants(self, change: ClockChange, delta: int) -> bool:
@@ -193,13 +185,12 @@ class Clock:
 class ROSClock(Clock):
     """System time, or the time from `/clock` while that is active."""
 
-    _override: int
-    _active: bool
+    # Of the class: `Clock(clock_type=ClockType.ROS_TIME)` makes one without coming by here.
+    _override = 0
+    _active = False
 
     def __new__(cls, *, clock_type: ClockType = ClockType.ROS_TIME) -> ROSClock:
-        self = super().__new__(cls, clock_type=ClockType.ROS_TIME)
-        self._override, self._active = 0, False  # type: ignore[attr-defined]
-        return self  # type: ignore[return-value]
+        return super().__new__(cls, clock_type=ClockType.ROS_TIME)  # type: ignore[return-value]
 
     @property
     def ros_time_is_active(self) -> bool:
@@ -213,9 +204,9 @@ class ROSClock(Clock):
         return self._override if self._active else _time.time_ns()
 
     def set_ros_time_override(self, time: Time) -> None:
-        """The time from now on, while active. Raises TypeError for another clock type."""
-        if not isinstance(time, Time) or time.clock_type != ClockType.ROS_TIME:
-            raise TypeError("Time must be specified as rclpy.time.Time of clock type ROS_TIME")
+        """The time from now on, while active; it may be of any clock type. Raises TypeError for no Time."""
+        if not isinstance(time, Time):
+            raise TypeError(f"Time must be specified as rclpy.time.Time, not as {type(time).__name__}")
         self._jump(ClockChange.ROS_TIME_NO_CHANGE, self._active, time.nanoseconds)
 
     def _set_ros_time_is_active(self, enabled: bool) -> None:

@@ -8,12 +8,12 @@ import sys
 import weakref
 from collections.abc import Callable
 from threading import RLock
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from .exceptions import NotInitializedException, RCLError
 from .impl import log_output
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.participant import Participant
@@ -23,7 +23,7 @@ _MAX_DOMAIN_ID = 232
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 
-class Context:
+class Context(WithBlock):
     """From `init` to `shutdown`.
 
     Holds the command line's ROS arguments and the DDS participant of its nodes.
@@ -151,12 +151,7 @@ class Context:
             self.init()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.try_shutdown()
 
     def _end(self) -> bool:

@@ -10,7 +10,18 @@ from .callback_groups import CallbackGroup
 from .exceptions import InvalidHandle
 
 
-class Entity:
+class Destroyable:
+    """Something that can be used until it is destroyed."""
+
+    _destroyed = False
+
+    def check_alive(self) -> None:
+        """Raises InvalidHandle after destruction."""
+        if self._destroyed:
+            raise InvalidHandle(f"cannot use this {type(self).__name__} because it has been destroyed")
+
+
+class Entity(Destroyable):
     """Something with conditions to wait on, work to take when one is triggered, and a callback for it.
 
     `take` answers None where there was nothing after all. `run` answers a coroutine where the callback is
@@ -25,7 +36,6 @@ class Entity:
         self.executor_key = 0
         # Work that was taken from the middleware and still waits for its turn.
         self.backlog: deque[Any] = deque()
-        self._destroyed = False
         self._on_destroy: list[Callable[[], None]] = []
 
     def conditions(self) -> list[int]:
@@ -39,8 +49,3 @@ class Entity:
     def run(self, work: Any) -> Any:
         """Run the callback with what `take` answered."""
         raise NotImplementedError(f"{type(self).__name__} is nothing that can be run")
-
-    def check_alive(self) -> None:
-        """Raises InvalidHandle after destruction."""
-        if self._destroyed:
-            raise InvalidHandle(f"cannot use this {type(self).__name__} because it has been destroyed")

@@ -6,7 +6,7 @@ import ctypes as ct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from .callback_groups import CallbackGroup
 from .entity import Entity
@@ -239,24 +239,59 @@ def _read_status(handle: int, event: IntEnum) -> Any | None:
 
 
 class _EventCallbacks:
-    """What publishers and subscriptions have in common."""
+    """What publishers and subscriptions have in common: callbacks by event, one of them with a default."""
 
-    deadline: Callable[[Any], None] | None
-    incompatible_qos: Callable[[Any], None] | None
-    liveliness: Callable[[Any], None] | None
-    incompatible_type: Callable[[Any], None] | None
-    matched: Callable[[Any], None] | None
-    use_default_callbacks: bool
+    _incompatible_type_event: ClassVar[IntEnum]
+    _warning: ClassVar[str]
 
-    def _handlers(
-        self, endpoint: Any, group: CallbackGroup | None, table: dict[IntEnum, Callable[[Any], None] | None]
+    def __init__(
+        self,
+        deadline: Callable[[Any], None] | None,
+        incompatible_qos: Callable[[Any], None] | None,
+        liveliness: Callable[[Any], None] | None,
+        incompatible_type: Callable[[IncompatibleTypeInfo], None] | None,
+        matched: Callable[[Any], None] | None,
+        use_default_callbacks: bool,
+    ) -> None:
+        self.deadline = deadline
+        self.incompatible_qos = incompatible_qos
+        self.liveliness = liveliness
+        self.incompatible_type = incompatible_type
+        self.matched = matched
+        self.use_default_callbacks = use_default_callbacks
+
+    def _table(
+        self, incompatible_qos: Callable[[Any], None] | None
+    ) -> dict[IntEnum, Callable[[Any], None] | None]:
+        raise NotImplementedError(f"{type(self).__name__} defines which events there are")
+
+    def create_event_handlers(
+        self, callback_group: CallbackGroup | None, endpoint: Any, topic_name: str, logger: str
     ) -> list[Any]:
+        """The entities that deliver the events."""
+        if self.incompatible_type is not None:
+            _status(self._incompatible_type_event)  # raises: the middleware does not report it
+
+        def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
+            policy = qos_policy_name_from_kind(info.last_policy_kind)
+            get_logger(logger).warning(
+                f"{self._warning.format(topic=topic_name)} Last incompatible policy: {policy}"
+            )
+
+        default = warn if self.use_default_callbacks else None
+        table = self._table(self.incompatible_qos or default)
         callbacks = {event: callback for event, callback in table.items() if callback is not None}
-        return [EventHandlers(endpoint, group, callbacks)] if callbacks else []
+        return [EventHandlers(endpoint, callback_group, callbacks)] if callbacks else []
 
 
 class SubscriptionEventCallbacks(_EventCallbacks):
     """Callbacks for the events of a subscription; by default incompatible QoS is logged."""
+
+    _incompatible_type_event = _SUBSCRIPTION.RCL_SUBSCRIPTION_INCOMPATIBLE_TYPE
+    _warning = (
+        "New publisher discovered on topic '{topic}', offering incompatible QoS. "
+        "No messages will be received from it."
+    )
 
     def __init__(
         self,
@@ -269,44 +304,31 @@ class SubscriptionEventCallbacks(_EventCallbacks):
         matched: Callable[[QoSSubscriptionMatchedInfo], None] | None = None,
         use_default_callbacks: bool = True,
     ) -> None:
-        self.deadline = deadline
-        self.incompatible_qos = incompatible_qos
-        self.liveliness = liveliness
-        self.message_lost = message_lost
-        self.incompatible_type = incompatible_type
-        self.matched = matched
-        self.use_default_callbacks = use_default_callbacks
-
-    def create_event_handlers(
-        self, callback_group: CallbackGroup | None, endpoint: Any, topic_name: str, logger: str
-    ) -> list[Any]:
-        """The entities that deliver the events."""
-        if self.incompatible_type is not None:
-            _status(_SUBSCRIPTION.RCL_SUBSCRIPTION_INCOMPATIBLE_TYPE)
-
-        def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
-            policy = qos_policy_name_from_kind(info.last_policy_kind)
-            get_logger(logger).warning(
-                f"New publisher discovered on topic '{topic_name}', offering incompatible QoS. "
-                f"No messages will be received from it. Last incompatible policy: {policy}"
-            )
-
-        default = warn if self.use_default_callbacks else None
-        return self._handlers(
-            endpoint,
-            callback_group,
-            {
-                _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED: self.deadline,
-                _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS: self.incompatible_qos or default,
-                _SUBSCRIPTION.RCL_SUBSCRIPTION_LIVELINESS_CHANGED: self.liveliness,
-                _SUBSCRIPTION.RCL_SUBSCRIPTION_MESSAGE_LOST: self.message_lost,
-                _SUBSCRIPTION.RCL_SUBSCRIPTION_MATCHED: self.matched,
-            },
+        super().__init__(
+            deadline, incompatible_qos, liveliness, incompatible_type, matched, use_default_callbacks
         )
+        self.message_lost = message_lost
+
+    def _table(
+        self, incompatible_qos: Callable[[Any], None] | None
+    ) -> dict[IntEnum, Callable[[Any], None] | None]:
+        return {
+            _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED: self.deadline,
+            _SUBSCRIPTION.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS: incompatible_qos,
+            _SUBSCRIPTION.RCL_SUBSCRIPTION_LIVELINESS_CHANGED: self.liveliness,
+            _SUBSCRIPTION.RCL_SUBSCRIPTION_MESSAGE_LOST: self.message_lost,
+            _SUBSCRIPTION.RCL_SUBSCRIPTION_MATCHED: self.matched,
+        }
 
 
 class PublisherEventCallbacks(_EventCallbacks):
     """Callbacks for the events of a publisher; by default incompatible QoS is logged."""
+
+    _incompatible_type_event = _PUBLISHER.RCL_PUBLISHER_INCOMPATIBLE_TYPE
+    _warning = (
+        "New subscription discovered on topic '{topic}', requesting incompatible QoS. "
+        "No messages will be sent to it."
+    )
 
     def __init__(
         self,
@@ -318,35 +340,16 @@ class PublisherEventCallbacks(_EventCallbacks):
         matched: Callable[[QoSPublisherMatchedInfo], None] | None = None,
         use_default_callbacks: bool = True,
     ) -> None:
-        self.deadline = deadline
-        self.liveliness = liveliness
-        self.incompatible_qos = incompatible_qos
-        self.incompatible_type = incompatible_type
-        self.matched = matched
-        self.use_default_callbacks = use_default_callbacks
-
-    def create_event_handlers(
-        self, callback_group: CallbackGroup | None, endpoint: Any, topic_name: str, logger: str
-    ) -> list[Any]:
-        """The entities that deliver the events."""
-        if self.incompatible_type is not None:
-            _status(_PUBLISHER.RCL_PUBLISHER_INCOMPATIBLE_TYPE)
-
-        def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
-            policy = qos_policy_name_from_kind(info.last_policy_kind)
-            get_logger(logger).warning(
-                f"New subscription discovered on topic '{topic_name}', requesting incompatible QoS. "
-                f"No messages will be sent to it. Last incompatible policy: {policy}"
-            )
-
-        default = warn if self.use_default_callbacks else None
-        return self._handlers(
-            endpoint,
-            callback_group,
-            {
-                _PUBLISHER.RCL_PUBLISHER_OFFERED_DEADLINE_MISSED: self.deadline,
-                _PUBLISHER.RCL_PUBLISHER_LIVELINESS_LOST: self.liveliness,
-                _PUBLISHER.RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS: self.incompatible_qos or default,
-                _PUBLISHER.RCL_PUBLISHER_MATCHED: self.matched,
-            },
+        super().__init__(
+            deadline, incompatible_qos, liveliness, incompatible_type, matched, use_default_callbacks
         )
+
+    def _table(
+        self, incompatible_qos: Callable[[Any], None] | None
+    ) -> dict[IntEnum, Callable[[Any], None] | None]:
+        return {
+            _PUBLISHER.RCL_PUBLISHER_OFFERED_DEADLINE_MISSED: self.deadline,
+            _PUBLISHER.RCL_PUBLISHER_LIVELINESS_LOST: self.liveliness,
+            _PUBLISHER.RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS: incompatible_qos,
+            _PUBLISHER.RCL_PUBLISHER_MATCHED: self.matched,
+        }

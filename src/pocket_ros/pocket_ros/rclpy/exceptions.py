@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from .parameter import Parameter
+
+class _Parameter(Protocol):
+    """What an error tells of a parameter. `Parameter` itself raises errors, so it is above them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def value(self) -> Any: ...
+
+    @property
+    def type_(self) -> Enum: ...
 
 
 class NotInitializedException(Exception):
@@ -98,7 +109,7 @@ class InvalidParameterException(ParameterException):
 class InvalidParameterTypeException(ParameterException):
     """Raised for a value of another type than the parameter's."""
 
-    def __init__(self, desired_parameter: Parameter, expected_type: Any) -> None:
+    def __init__(self, desired_parameter: _Parameter, expected_type: Any) -> None:
         expected = getattr(expected_type, "name", expected_type)
         super().__init__(
             f"Trying to set parameter '{desired_parameter.name}' to '{desired_parameter.value}' of type "

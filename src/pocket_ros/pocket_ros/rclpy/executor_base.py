@@ -8,12 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .context import Context
 from .entity import Entity
 from .exceptions import RCLError
+from .executable_node import ExecutableNode
 from .executor_exceptions import (
     ConditionReachedException,
     ExternalShutdownException,
@@ -25,10 +25,10 @@ from .task import Future, Task
 from .timer import Timer
 from .timer_schedule import TimerSchedule
 from .utilities import get_default_context, timeout_sec_to_nsec
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.waitset import Guard, WaitSet
-    from .node import Node
 
 _logger = get_logger("rclpy.executors")
 _GUARD_KEY = 0
@@ -43,13 +43,16 @@ class Job(NamedTuple):
     entity: Entity | None
 
 
-class Executor:
+_Node = ExecutableNode["Executor"]
+
+
+class Executor(WithBlock):
     """What all executors share: nodes, tasks, waiting. Use it in a `with` block, or call `shutdown`."""
 
     def __init__(self, *, context: Context | None = None) -> None:
         self._context = get_default_context() if context is None else context
         self._lock = threading.RLock()
-        self._nodes: set[Node] = set()
+        self._nodes: set[_Node] = set()
         self._entities: dict[int, Entity] = {}
         self._keys = itertools.count(_GUARD_KEY + 1)
         self._ready: deque[Entity] = deque()
@@ -75,7 +78,7 @@ class Executor:
         self._schedule_task(task)
         return task
 
-    def add_node(self, node: Node) -> bool:
+    def add_node(self, node: _Node) -> bool:
         """Run this node's callbacks; False where that is so already."""
         with self._lock:
             if node in self._nodes:
@@ -88,7 +91,7 @@ class Executor:
         self.wake()
         return True
 
-    def remove_node(self, node: Node) -> None:
+    def remove_node(self, node: _Node) -> None:
         """No longer run this node's callbacks."""
         with self._lock:
             if node not in self._nodes:
@@ -99,7 +102,7 @@ class Executor:
             node._ros_leave_executor(self)
         self.wake()
 
-    def get_nodes(self) -> list[Node]:
+    def get_nodes(self) -> list[_Node]:
         """The nodes whose callbacks run here."""
         with self._lock:
             return list(self._nodes)
@@ -170,9 +173,9 @@ class Executor:
     def wait_for_ready_callbacks(
         self,
         timeout_sec: float | None = None,
-        nodes: list[Node] | None = None,
+        nodes: list[_Node] | None = None,
         condition: Callable[[], bool] | None = None,
-    ) -> tuple[Callable[[], None], Entity | None, Node | None]:
+    ) -> tuple[Callable[[], None], Entity | None, _Node | None]:
         """A callback that is ready, as something to call, with its entity and node: for own executors.
 
         Raises TimeoutException, ShutdownException, ExternalShutdownException, ConditionReachedException.
@@ -219,15 +222,7 @@ class Executor:
         group = entity.callback_group
         return group is None or group.can_execute(entity)
 
-    def __enter__(self) -> Executor:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.shutdown()
 
     def _wait_on(self, entity: Entity) -> None:
@@ -292,7 +287,11 @@ class Executor:
                 return job
             due, until_timer = self._timers.due()
             self._ready.extend(due)
-            if self._ready:
+            if due:
+                # Timers that are always due, for their callbacks take longer than their period, must keep
+                # neither messages nor tasks waiting.
+                self._collect(wait_set.wait(0))
+                self._task_turns = len(self._tasks)
                 continue
             if deadline is not None or timeout_ns >= 0:
                 now = time.monotonic_ns()

@@ -8,13 +8,13 @@ from ..interfaces.classes import message_class, service_class
 from .logging import get_logger_level, set_logger_level
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 
 class LoggingService:
     """The two services of a node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: NodeBase) -> None:
         for name, callback in (("get_logger_levels", self._get), ("set_logger_levels", self._set)):
             kind = "".join(word.capitalize() for word in name.split("_"))
             node.create_service(

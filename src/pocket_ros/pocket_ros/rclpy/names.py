@@ -7,11 +7,14 @@ import re
 from .exceptions import (
     InvalidNamespaceException,
     InvalidNodeNameException,
+    InvalidParameterException,
     InvalidServiceNameException,
     InvalidTopicNameException,
+    NameValidationException,
 )
 
 HIDDEN_TOPIC_PREFIX = "_"
+TOPIC_SEPARATOR_STRING = "/"
 _DIGIT_FIRST = re.compile(r"(?:^|/)\d")
 _BAD = re.compile(r"[^A-Za-z0-9_/~{}]")
 _MAX_NODE_NAME = 255
@@ -102,15 +105,16 @@ def validate_full_topic_name(name: str, *, is_service: bool = False) -> bool:
 def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> str:
     """The absolute name: `~`, `{node}` and `{namespace}` replaced.
 
-    Raises ValueError for a topic name that cannot be expanded, and as the validations of the others do.
+    Raises ValueError for a topic name that cannot be expanded, and for a node name or a namespace that is
+    none; a namespace is absolute.
     """
     try:
         validate_topic_name(topic_name)
-    except InvalidTopicNameException as error:
+        validate_node_name(node_name)
+        validate_namespace(node_namespace)
+    except NameValidationException as error:
         raise ValueError(str(error)) from None
-    validate_node_name(node_name)
-    namespace = node_namespace if node_namespace.startswith("/") else f"/{node_namespace}"
-    validate_namespace(namespace)
+    namespace = node_namespace
     base = namespace.rstrip("/")
     if topic_name.startswith("~"):
         topic_name = f"{base}/{node_name}{topic_name[1:]}"
@@ -123,6 +127,13 @@ def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> s
             "known are {node}, {ns} and {namespace}"
         )
     return topic_name if topic_name.startswith("/") else f"{base}/{topic_name}"
+
+
+def validate_parameter_name(name: str) -> bool:
+    """True, or raises InvalidParameterException for an empty name."""
+    if not name:
+        raise InvalidParameterException(name)
+    return True
 
 
 def topic_or_service_is_hidden(name: str) -> bool:

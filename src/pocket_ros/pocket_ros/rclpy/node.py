@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
-from . import names
 from .arguments import RosArguments, parse_arguments
 from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from .client import Client
@@ -26,12 +24,10 @@ from .exceptions import (
 from .executors import Executor
 from .graph_node import GraphNode
 from .guard_condition import GuardCondition
-from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
 from .logging_service import LoggingService
-from .node_entities import NodeEntities
-from .node_graph import NodeGraph, NodeNameNonExistentError
-from .node_parameters import NodeParameters
+from .node_base import NodeBase
+from .node_graph import NodeNameNonExistentError
 from .parameter import PARAMETER_SEPARATOR_STRING, Parameter
 from .parameter_service import ParameterService
 from .publisher import Publisher
@@ -45,6 +41,7 @@ from .topic_endpoint_info import TopicEndpointInfo
 from .type_description_service import TypeDescriptionService
 from .type_support import MsgType, SrvType, SrvTypeRequest, SrvTypeResponse
 from .utilities import get_default_context
+from .with_block import WithBlock
 
 # Programs import what a node's methods take, answer and raise from here as well.
 __all__ = [
@@ -90,7 +87,7 @@ __all__ = [
 HIDDEN_NODE_PREFIX = "_"
 
 
-class Node(NodeEntities, NodeParameters, NodeGraph):
+class Node(NodeBase, WithBlock):
     """A node: a name in the graph, and what it publishes, subscribes to, serves and asks.
 
     Subclasses keep their own state here too: what is not public starts with `_ros_`, or has the name it has
@@ -147,17 +144,6 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
             self._logger_service = LoggingService(self)
         self._type_description_service = TypeDescriptionService(self)
 
-    def _ros_set_names(self, node_name: str, namespace: str) -> None:
-        names.validate_node_name(node_name)
-        if not namespace.startswith("/"):
-            namespace = f"/{namespace}"
-        names.validate_namespace(namespace)
-        self._ros_namespace = self._ros_arguments.namespace(node_name, namespace)
-        self._ros_name = self._ros_arguments.node_name(node_name)
-        names.validate_node_name(self._ros_name)
-        names.validate_namespace(self._ros_namespace)
-        self._logger = get_logger(self.get_fully_qualified_name().lstrip("/").replace("/", "."))
-
     def _ros_overrides(self, given: list[Parameter] | None) -> dict[str, Parameter]:
         values = self._ros_arguments.overrides(self.get_fully_qualified_name())
         overrides = {name: Parameter(name, value=value) for name, value in values.items()}
@@ -165,45 +151,17 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
         return overrides
 
     @property
-    def context(self) -> Context:
-        """The context of the node."""
-        return self._context
-
-    @property
     def handle(self) -> Node:
         """The node itself. Raises InvalidHandle after destruction."""
         self._ros_check()
         return self
-
-    def get_name(self) -> str:
-        """The name, without namespace. Raises InvalidHandle after destruction."""
-        self._ros_check()
-        return self._ros_name
-
-    def get_namespace(self) -> str:
-        """The namespace. Raises InvalidHandle after destruction."""
-        self._ros_check()
-        return self._ros_namespace
-
-    def get_fully_qualified_name(self) -> str:
-        """Namespace and name. Raises InvalidHandle after destruction."""
-        self._ros_check()
-        return f"{self._ros_namespace.rstrip('/')}/{self._ros_name}"
-
-    def get_clock(self) -> ROSClock:
-        """The node's clock: system time, or simulation time while `use_sim_time` is set."""
-        return self._clock
-
-    def get_logger(self) -> RcutilsLogger:
-        """The node's logger."""
-        return self._logger
 
     def destroy_node(self) -> None:
         """End the node and everything it consists of; doing so twice changes nothing."""
         if self._ros_destroyed:
             return
         self._ros_destroyed = True
-        executor = self.executor
+        executor = self._ros_running_executor()
         if executor is not None:
             executor.remove_node(self)
         if self._ros_rosout is not None:
@@ -226,19 +184,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph):
         if self._context.ok():
             self._context.graph.remove_node(self._ros_graph_node)
 
-    def _ros_check(self) -> None:
-        if self._ros_destroyed:
-            raise InvalidHandle("cannot use Node because destruction was requested")
-
-    def __enter__(self) -> Node:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         self.destroy_node()
 
 

@@ -12,8 +12,9 @@ from .client import Client
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .exceptions import NameValidationException, RCLError
 from .graph_node import GraphNode
+from .impl.rcutils_logger import RcutilsLogger
 from .publisher import Publisher
-from .qos import QoSProfile, warn_zero_depth
+from .qos import QoSProfile
 from .service import Service
 from .service_header import user_data
 from .subscription import Subscription
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from .arguments import RosArguments
     from .context import Context
     from .graph import Graph
+
+
+UserData = Callable[[str], bytes]
+"""What an endpoint announces beside its QoS, by the name of its type."""
 
 
 class NodeEndpoints:
@@ -39,6 +44,17 @@ class NodeEndpoints:
 
     def get_namespace(self) -> str:
         raise NotImplementedError("Node defines get_namespace()")
+
+    def get_fully_qualified_name(self) -> str:
+        raise NotImplementedError("Node defines get_fully_qualified_name()")
+
+    def get_logger(self) -> RcutilsLogger:
+        raise NotImplementedError("Node defines get_logger()")
+
+    @property
+    def context(self) -> Context:
+        """The context of the node."""
+        return self._context
 
     @property
     def _ros_graph(self) -> Graph:
@@ -80,9 +96,10 @@ class NodeEndpoints:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._type_name_)};".encode()
-        writer = self._ros_writer(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
-        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)  # type: ignore[arg-type]
+        writer = self._ros_writer(
+            _dds_topic("rt", full_name, profile), msg_type._type_name_, profile, _topic_data
+        )
+        publisher = publisher_class(self, writer, msg_type, full_name, profile, group)
         events = event_callbacks or PublisherEventCallbacks()
         publisher.event_handlers = events.create_event_handlers(
             group, writer, full_name, publisher.logger_name
@@ -102,10 +119,11 @@ class NodeEndpoints:
         check_is_valid_msg_type(msg_type)
         profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
-        data = f"typehash={type_hash(msg_type._type_name_)};".encode()
-        reader = self._ros_reader(_dds_topic("rt", full_name, profile), msg_type._type_name_, profile, data)
+        reader = self._ros_reader(
+            _dds_topic("rt", full_name, profile), msg_type._type_name_, profile, _topic_data
+        )
         subscription = Subscription(
-            self,  # type: ignore[arg-type]
+            self,
             reader,
             msg_type,
             full_name,
@@ -125,16 +143,11 @@ class NodeEndpoints:
     ) -> Client:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
-        request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
-        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
-
-        def data(kind: str) -> bytes:
-            return user_data(type_hash(kind), "clientid", guid, number)
-
-        reader = self._ros_reader(f"rr{full_name}Reply", response, profile, data(response))
-        writer = self._ros_writer(f"rq{full_name}Request", request, profile, data(request))
+        data = self._ros_service_data("clientid")
+        reader = self._ros_reader(*_replies(full_name, srv_type), profile, data)
+        writer = self._ros_writer(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
-        return Client(self, writer, reader, srv_type, full_name, group, profile)  # type: ignore[arg-type]
+        return Client(self, writer, reader, srv_type, full_name, group, profile)
 
     def _ros_create_service(
         self,
@@ -147,33 +160,24 @@ class NodeEndpoints:
     ) -> Service:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
-        request, response = srv_type.Request._type_name_, srv_type.Response._type_name_
-        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
-
-        def data(kind: str) -> bytes:
-            return user_data(type_hash(kind), "serviceid", guid, number)
-
-        writer = self._ros_writer(f"rr{full_name}Reply", response, profile, data(response))
-        reader = self._ros_reader(f"rq{full_name}Request", request, profile, data(request))
+        data = self._ros_service_data("serviceid")
+        writer = self._ros_writer(*_replies(full_name, srv_type), profile, data)
+        reader = self._ros_reader(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
-        return service_class(
-            self,  # type: ignore[arg-type]
-            reader,
-            writer,
-            srv_type,
-            full_name,
-            callback,
-            group,
-            profile,
-        )
+        return service_class(self, reader, writer, srv_type, full_name, callback, group, profile)
 
-    def _ros_writer(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Writer:
+    def _ros_service_data(self, role: str) -> Callable[[str], bytes]:
+        """The user data of both ends of one client or service, by the type an end carries."""
+        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
+        return lambda type_name: user_data(type_hash(type_name), role, guid, number)
+
+    def _ros_writer(self, topic: str, type_name: str, profile: QoSProfile, data: UserData) -> Writer:
         from ..dds.library import DDSError
         from .qos_mapping import to_dds
 
         try:
             writer = self._context.participant.create_writer(
-                topic, dds_type_name(type_name), to_dds(profile), data
+                topic, dds_type_name(type_name), to_dds(profile), data(type_name)
             )
         except DDSError as error:
             raise RCLError(str(error)) from error
@@ -181,14 +185,14 @@ class NodeEndpoints:
         self._ros_graph.changed()
         return writer
 
-    def _ros_reader(self, topic: str, type_name: str, profile: QoSProfile, data: bytes) -> Reader:
+    def _ros_reader(self, topic: str, type_name: str, profile: QoSProfile, data: UserData) -> Reader:
         from ..dds.library import DDSError
         from .qos_mapping import needs_peers, to_dds
 
         peers = [w.qos for w in self._ros_graph.writers() if w.topic == topic] if needs_peers(profile) else []
         try:
             reader = self._context.participant.create_reader(
-                topic, dds_type_name(type_name), to_dds(profile, peers), data
+                topic, dds_type_name(type_name), to_dds(profile, peers), data(type_name)
             )
         except DDSError as error:
             raise RCLError(str(error)) from error
@@ -218,13 +222,26 @@ class NodeEndpoints:
         )
 
 
+def _topic_data(type_name: str) -> bytes:
+    return f"typehash={type_hash(type_name)};".encode()
+
+
+def _replies(full_name: str, srv_type: Any) -> tuple[str, str]:
+    """DDS topic and type of the responses of a service."""
+    return f"rr{full_name}Reply", srv_type.Response._type_name_
+
+
+def _requests(full_name: str, srv_type: Any) -> tuple[str, str]:
+    """DDS topic and type of the requests of a service."""
+    return f"rq{full_name}Request", srv_type.Request._type_name_
+
+
 def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:
     return full_name if profile.avoid_ros_namespace_conventions else prefix + full_name
 
 
 def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
     if isinstance(qos_or_depth, QoSProfile):
-        warn_zero_depth(qos_or_depth)
         return qos_or_depth
     if isinstance(qos_or_depth, int):
         if qos_or_depth < 0:

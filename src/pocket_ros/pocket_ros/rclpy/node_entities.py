@@ -41,6 +41,7 @@ class NodeEntities(NodeEndpoints):
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
         self._ros_executor_ref: Callable[[], Executor | None] = lambda: None
+        self._ros_is_run = False
 
     @property
     def publishers(self) -> Iterator[Publisher]:
@@ -77,21 +78,22 @@ class NodeEntities(NodeEndpoints):
 
     @property
     def executor(self) -> Executor | None:
-        """The executor that runs this node's callbacks."""
+        """The executor that runs this node's callbacks, or between two `spin_once` ran them last."""
         return self._ros_executor_ref()
 
     @executor.setter
     def executor(self, new_executor: Executor | None) -> None:
-        current = self.executor
-        if current is new_executor:
+        current = self._ros_running_executor()
+        if current is not None and current is new_executor:
             return
         if current is not None:
-            current.remove_node(self)  # type: ignore[arg-type]
+            current.remove_node(self)
         if new_executor is None:
             self._ros_executor_ref = lambda: None
         else:
             self._ros_executor_ref = weakref.ref(new_executor)
-            new_executor.add_node(self)  # type: ignore[arg-type]
+            self._ros_is_run = True
+            new_executor.add_node(self)
 
     def create_publisher(
         self,
@@ -261,7 +263,7 @@ class NodeEntities(NodeEndpoints):
             yield from waitable.entities()
 
     def _ros_added(self, *entities: Entity) -> None:
-        executor = self.executor
+        executor = self._ros_running_executor()
         if executor is not None and entities:
             for entity in entities:
                 entity.node = self
@@ -269,7 +271,7 @@ class NodeEntities(NodeEndpoints):
             executor.wake()
 
     def _ros_removed(self, *entities: Entity) -> None:
-        executor = self.executor
+        executor = self._ros_running_executor()
         if executor is not None:
             for entity in entities:
                 executor.detach(entity)
@@ -284,7 +286,10 @@ class NodeEntities(NodeEndpoints):
 
     def _ros_leave_executor(self, executor: Executor) -> None:
         if self.executor is executor:
-            self._ros_executor_ref = lambda: None
+            self._ros_is_run = False
+
+    def _ros_running_executor(self) -> Executor | None:
+        return self.executor if self._ros_is_run else None
 
 
 def _refuse_overrides(options: Any, call: str) -> None:

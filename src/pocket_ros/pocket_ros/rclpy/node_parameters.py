@@ -15,9 +15,9 @@ from .exceptions import (
     ParameterNotDeclaredException,
     ParameterUninitializedException,
 )
-from .parameter import PARAMETER_SEPARATOR_STRING, Parameter
+from .names import validate_parameter_name
+from .parameter import PARAMETER_SEPARATOR_STRING, Parameter, parameter_value_to_python
 from .parameter_rules import refusal
-from .validate_parameter_name import validate_parameter_name
 
 if TYPE_CHECKING:
     from .clock import ROSClock
@@ -181,14 +181,20 @@ class NodeParameters:
         """
         results = []
         for parameter in parameter_list:
-            changed = self._ros_before_setting([parameter])
-            self._ros_check_undeclared(changed)
-            results.append(self._ros_set_atomically(changed) if changed else _failed("No parameters to set"))
+            results.append(self.set_parameters_atomically([parameter]))
         return results
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> Any:
-        """Set all parameters or none. Raises ParameterNotDeclaredException."""
+        """Set all parameters or none; fails where a callback left none of those given.
+
+        Raises ParameterNotDeclaredException.
+        """
         changed = self._ros_before_setting(parameter_list)
+        if not changed and self._pre_set_parameters_callbacks:
+            return _failed(
+                "parameter list cannot be empty, this might be due to pre_set_parameters_callback modifying "
+                "the original parameters list."
+            )
         self._ros_check_undeclared(changed)
         return self._ros_set_atomically(changed)
 
@@ -212,7 +218,9 @@ class NodeParameters:
             if descriptors is not None:
                 descriptor = descriptors[parameter.name]
             else:
-                descriptor = self.describe_parameter(parameter.name)
+                descriptor = self._descriptors.get(parameter.name)
+                if descriptor is None:  # undeclared, and allowed to be: of whatever type it gets
+                    descriptor = _rcl("ParameterDescriptor")(dynamic_typing=True)
             descriptor.name = parameter.name
             reason = refusal(parameter, descriptor, self.has_parameter(parameter.name), descriptors is None)
             if reason:
@@ -272,7 +280,7 @@ class NodeParameters:
         if name in self._descriptors:
             return self._descriptors[name]
         if self._allow_undeclared_parameters:
-            return _rcl("ParameterDescriptor")(dynamic_typing=True)
+            return _rcl("ParameterDescriptor")()
         raise ParameterNotDeclaredException(name)
 
     def describe_parameters(self, names: list[str]) -> list[Any]:
@@ -329,6 +337,8 @@ class NodeParameters:
 
 def _typed(name: str, value: Any, descriptor: Any) -> Any:
     """The default value, None where only a type is given; the descriptor gets the type."""
+    if isinstance(value, _rcl("ParameterValue")):
+        value = parameter_value_to_python(value)
     if isinstance(value, Parameter.Type):
         if value is Parameter.Type.NOT_SET:
             raise ValueError(f"Cannot declare parameter '{name}' as statically typed of type NOT_SET")

@@ -185,7 +185,7 @@ def parameter_dict_from_yaml_file(
     """
     import yaml
 
-    from .arguments import flatten
+    from .parameter_yaml import flatten
 
     with open(parameter_file, encoding="utf-8") as file:
         content = yaml.safe_load(file)

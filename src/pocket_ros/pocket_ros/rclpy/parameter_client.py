@@ -98,13 +98,13 @@ class AsyncParameterClient:
     def load_parameter_file(
         self, parameter_file: str, use_wildcard: bool = False, callback: _Done | None = None
     ) -> Future[Any]:
-        """Set what a parameter file says for this node."""
+        """Set what a parameter file says, for whichever nodes it says it."""
         return self.set_parameters(self._read(parameter_file, use_wildcard), callback)
 
     def load_parameter_file_atomically(
         self, parameter_file: str, use_wildcard: bool = False, callback: _Done | None = None
     ) -> Future[Any]:
-        """Set all a parameter file says for this node, or nothing."""
+        """Set all a parameter file says, for whichever nodes it says it, or nothing."""
         return self.set_parameters_atomically(self._read(parameter_file, use_wildcard), callback)
 
     def on_parameter_event(
@@ -130,10 +130,7 @@ class AsyncParameterClient:
         )
 
     def _read(self, parameter_file: str, use_wildcard: bool) -> list[Any]:
-        found = parameter_dict_from_yaml_file(
-            parameter_file, use_wildcard, target_nodes=[self.remote_node_name]
-        )
-        return list(found.values())
+        return list(parameter_dict_from_yaml_file(parameter_file, use_wildcard).values())
 
     def _ask(self, service: str, callback: _Done | None, **fields: Any) -> Future[Any]:
         client = self._clients[service]

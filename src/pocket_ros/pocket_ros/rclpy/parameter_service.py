@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..interfaces.classes import message_class, service_class
@@ -11,13 +12,13 @@ from .parameter import Parameter
 from .qos import qos_profile_parameters
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 
 class ParameterService:
     """The six services under the name of the node, such as `~/get_parameters`."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: NodeBase) -> None:
         self._node_weak_ref = weakref.ref(node)
         for name, callback in {
             "DescribeParameters": self._describe,
@@ -33,40 +34,25 @@ class ParameterService:
                 kind, f"{node.get_name()}/{snake}", callback, qos_profile=qos_profile_parameters
             )
 
-    def _node(self) -> Node:
+    def _node(self) -> NodeBase:
         node = self._node_weak_ref()
         if node is None:
             raise ReferenceError("Expected valid node weak reference")
         return node
 
     def _describe(self, request: Any, response: Any) -> Any:
-        node = self._node()
-        for name in request.names:
-            try:
-                response.descriptors.append(node.describe_parameter(name))
-            except ParameterNotDeclaredException:
-                response.descriptors = []
-                return response
+        response.descriptors = _all_or_none(self._node().describe_parameter, request.names)
         return response
 
     def _get(self, request: Any, response: Any) -> Any:
         node = self._node()
-        for name in request.names:
-            try:
-                response.values.append(node.get_parameter(name).get_parameter_value())
-            except (ParameterNotDeclaredException, ParameterUninitializedException):
-                response.values = []
-                return response
+        response.values = _all_or_none(
+            lambda name: node.get_parameter(name).get_parameter_value(), request.names
+        )
         return response
 
     def _get_types(self, request: Any, response: Any) -> Any:
-        node = self._node()
-        for name in request.names:
-            try:
-                response.types.append(node.get_parameter_type(name))
-            except ParameterNotDeclaredException:
-                response.types = []
-                return response
+        response.types = _all_or_none(self._node().get_parameter_type, request.names)
         return response
 
     def _list(self, request: Any, response: Any) -> Any:
@@ -90,6 +76,14 @@ class ParameterService:
         except ParameterNotDeclaredException as error:
             response.result = _refused(error)
         return response
+
+
+def _all_or_none(read: Callable[[str], Any], names: list[str]) -> list[Any]:
+    """What is read of each parameter; nothing where one of them has nothing to read."""
+    try:
+        return [read(name) for name in names]
+    except (ParameterNotDeclaredException, ParameterUninitializedException):
+        return []
 
 
 def _refused(error: Exception) -> Any:

@@ -26,7 +26,19 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key must be a name", key.start_mark)
-        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+        found: dict[Any, Any] = {}
+        for key, value in node.value:
+            _merge(found, {key.value: self.construct_object(value, deep=True)})
+        return found
+
+
+def _merge(target: dict[Any, Any], more: dict[Any, Any]) -> None:
+    """Add entries; a section that is there already is added to, as ROS does with a node named twice."""
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(target.get(key), dict):
+            _merge(target[key], value)
+        else:
+            target[key] = value
 
 
 _Loader.add_implicit_resolver(_PLAIN, re.compile(""), None)
@@ -53,3 +65,14 @@ def scalar(text: str) -> bool | int | float | str | None:
         special = text.lower().lstrip("+-").startswith((".i", ".n"))
         return float(text.replace(".", "") if special else text)
     return text
+
+
+def flatten(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Nested parameter values as dotted names."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat += flatten(value, f"{prefix}{key}.")
+        else:
+            flat.append((f"{prefix}{key}", value))
+    return flat

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .callback_groups import CallbackGroup
 from .duration import Duration
-from .exceptions import InvalidHandle, RCLError
+from .endpoint import EndpointOwner, TopicEndpoint
+from .exceptions import RCLError
 from .qos import QoSProfile
 from .type_support import MsgType
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Writer
-    from .node import Node
 
 __all__ = ["MsgType", "Publisher"]
 
 _BAD_PARAMETER = -3  # what Cyclone DDS answers to bytes without encapsulation header
 
 
-class Publisher:
+class Publisher(TopicEndpoint):
     """Publishes messages of one type, or their CDR, on a topic. Made by `Node.create_publisher`."""
 
     def __init__(
         self,
-        node: Node,
+        node: EndpointOwner,
         writer: Writer,
         msg_type: Any,
         topic: str,
@@ -35,17 +34,12 @@ class Publisher:
         from ..dds.library import write
         from ..interfaces.cdr import encoder
 
-        self.msg_type = msg_type
-        self.topic = topic
-        self.qos_profile = qos_profile
-        self.event_handlers: list[Any] = []
+        super().__init__(node, msg_type, topic, qos_profile)
         self.callback_group = callback_group
-        self._node = node
         self._writer = writer
         self._handle = writer.handle
         self._write = write
         self._encode = encoder(self.msg_type)
-        self._alive = True
 
     def publish(self, msg: Any) -> None:
         """Publish a message, or the CDR of one as `bytes`.
@@ -68,61 +62,34 @@ class Publisher:
 
     def get_subscription_count(self) -> int:
         """How many subscriptions receive what is published."""
-        self._check()
+        self.check_alive()
         return self._writer.matched_count()
 
     @property
-    def topic_name(self) -> str:
-        """The full name of the topic."""
-        return self.topic
-
-    @property
     def handle(self) -> Publisher:
-        self._check()
+        """The publisher itself. Raises InvalidHandle after destruction."""
+        self.check_alive()
         return self
-
-    @property
-    def logger_name(self) -> str:
-        return self._node.get_logger().name
 
     def assert_liveliness(self) -> None:
         """Tell subscriptions that this publisher is alive."""
-        self._check()
+        self.check_alive()
         self._writer.assert_liveliness()
 
     def wait_for_all_acked(self, timeout: Duration = Duration(nanoseconds=-1)) -> bool:
         """Wait until every reliable subscription has everything; False on timeout, negative is forever."""
-        self._check()
+        self.check_alive()
         forever = timeout.nanoseconds < 0
         return self._writer.wait_for_acks((1 << 63) - 1 if forever else timeout.nanoseconds)
 
-    def destroy(self) -> None:
-        """Leave the topic."""
-        if self._alive:
-            self._alive = False
-            for handler in self.event_handlers:
-                handler.destroy()
-            self._node._ros_forget_writer(self._writer)
-            self._writer.close()
-            self._handle = 0  # which Cyclone refuses
-
-    def __enter__(self) -> Publisher:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self.destroy()
-
-    def _check(self) -> None:
-        if not self._alive:
-            raise InvalidHandle("cannot use Publisher because destruction was requested")
+    def _leave(self) -> None:
+        super()._leave()
+        self._node._ros_forget_writer(self._writer)
+        self._writer.close()
+        self._handle = 0  # which Cyclone refuses
 
     def _refused(self, result: int) -> None:
-        self._check()
+        self.check_alive()
         if not self._node.context.ok():
             raise RCLError("Failed to publish: publisher's context is invalid, it was shut down")
         if result == _BAD_PARAMETER:

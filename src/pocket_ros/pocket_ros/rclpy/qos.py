@@ -44,7 +44,7 @@ class QoSPolicyEnum(IntEnum):
 
     @classmethod
     def short_keys(cls) -> list[str]:
-        return [member.name.lower() for member in cls if member.name != "UNKNOWN"]
+        return [member.name.lower() for member in cls]
 
     @classmethod
     def get_from_short_key(cls, name: str) -> int:
@@ -169,6 +169,11 @@ class QoSProfile:
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, f"_{name}", _checked(name, value))
+        if name == "depth" and value == 0 and self.history == HistoryPolicy.KEEP_LAST:
+            warnings.warn(
+                "A zero depth with KEEP_LAST doesn't make sense; no data could be stored. It is taken as 1.",
+                stacklevel=3,
+            )
 
     def __getattr__(self, name: str) -> Any:
         if name in _DEFAULTS:
@@ -322,11 +327,3 @@ def qos_check_compatible(
 
 def _span(duration: Duration) -> int:
     return duration.nanoseconds or Infinite.nanoseconds
-
-
-def warn_zero_depth(profile: QoSProfile) -> None:
-    """A zero depth with KEEP_LAST is taken as 1, with a warning."""
-    if profile.history == HistoryPolicy.KEEP_LAST and profile.depth == 0:
-        warnings.warn(
-            "A zero depth with KEEP_LAST doesn't make sense; no data could be stored.", stacklevel=3
-        )

@@ -11,17 +11,18 @@ from .impl.log_output import LogRecord
 from .qos import qos_profile_rosout_default
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 
 class Rosout:
     """Publishes what a node's logger and its children write."""
 
-    def __init__(self, node: Node, logger_name: str) -> None:
+    def __init__(self, node: NodeBase, logger_name: str) -> None:
         self._name = logger_name
         self._log: Any = message_class("rcl_interfaces/msg/Log")
         self._time: Any = message_class("builtin_interfaces/msg/Time")
-        self._publisher = node.create_publisher(self._log, "/rosout", qos_profile_rosout_default)
+        # None of the node's own publishers: programs that go through those do not expect it.
+        self._publisher = node._ros_create_publisher(self._log, "/rosout", qos_profile_rosout_default)
         log_output.add_sink(logger_name, self._publish)
 
     def _publish(self, record: LogRecord) -> None:
@@ -43,3 +44,4 @@ class Rosout:
     def close(self) -> None:
         """Stop publishing."""
         log_output.remove_sink(self._name, self._publish)
+        self._publisher.destroy()

@@ -6,30 +6,28 @@ import inspect
 import struct
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import service_header
 from .callback_groups import CallbackGroup
-from .entity import Entity
+from .endpoint import EndpointOwner, ServiceEndpoint
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
-    from .node import Node
 
 _MATCH_TIMEOUT = 0.1
 _MATCH_POLL = 0.001
 
 
-class Service(Entity):
+class Service(ServiceEndpoint):
     """Answers requests of one type. Made by `Node.create_service`."""
 
     def __init__(
         self,
-        node: Node,
+        node: EndpointOwner,
         reader: Reader,
         writer: Writer,
         srv_type: Any,
@@ -40,30 +38,10 @@ class Service(Entity):
     ) -> None:
         from ..interfaces.cdr import encoder
 
-        super().__init__(callback_group)
-        self.srv_type = srv_type
-        self.srv_name = srv_name
+        super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
         self.callback = callback
-        self.qos_profile = qos_profile
-        self._node = node
-        self._reader = reader
-        self._writer = writer
         self._encode = encoder(srv_type.Response)
         self._reachable: set[int] = set()
-
-    @property
-    def service_name(self) -> str:
-        """The full name of the service."""
-        return self.srv_name
-
-    @property
-    def handle(self) -> Service:
-        self.check_alive()
-        return self
-
-    @property
-    def logger_name(self) -> str:
-        return self._node.get_logger().name
 
     def send_response(self, response: Any, header: Any) -> None:
         """Answer the request that came with `header`.
@@ -75,23 +53,6 @@ class Service(Entity):
         self.check_alive()
         self._wait_until_reachable(header)
         self._writer.write(service_header.join(header, self._encode(response)))
-
-    def configure_introspection(
-        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
-    ) -> None:
-        raise NotImplementedError("Service.configure_introspection is not covered; a full ROS 2 has it")
-
-    def destroy(self) -> None:
-        """Stop answering."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._node._ros_forget_reader(self._reader)
-            self._node._ros_forget_writer(self._writer)
-            self._reader.close()
-            self._writer.close()
-
-    def conditions(self) -> list[int]:
-        return [self._reader.condition]
 
     def take(self) -> Any | None:
         from ..interfaces import cdr
@@ -148,14 +109,3 @@ class Service(Entity):
                     return
             self._drain()
             time.sleep(_MATCH_POLL)
-
-    def __enter__(self) -> Service:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self.destroy()

@@ -6,16 +6,16 @@ import inspect
 import time
 from collections.abc import Callable
 from enum import Enum
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .callback_groups import CallbackGroup
+from .endpoint import EndpointOwner, TopicEndpoint
 from .entity import Entity
 from .qos import QoSProfile
+from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
-    from .node import Node
 
 _ANY_STATE = 0x7F
 
@@ -32,7 +32,7 @@ class MessageInfo(TypedDict):
     reception_sequence_number: int | None
 
 
-class SubscriptionHandle:
+class SubscriptionHandle(WithBlock):
     """Takes messages directly, for programs that poll instead of spinning."""
 
     def __init__(self, reader: Reader, topic: str) -> None:
@@ -89,19 +89,11 @@ class SubscriptionHandle:
         """How many publishers are received."""
         return self._reader.matched_count()
 
-    def __enter__(self) -> SubscriptionHandle:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def _end_block(self) -> None:
         return None
 
 
-class Subscription(Entity):
+class Subscription(TopicEndpoint, Entity):
     """Receives messages of one type from a topic. Made by `Node.create_subscription`."""
 
     class CallbackType(Enum):
@@ -112,7 +104,7 @@ class Subscription(Entity):
 
     def __init__(
         self,
-        node: Node,
+        node: EndpointOwner,
         reader: Reader,
         msg_type: type[Any],
         topic: str,
@@ -121,13 +113,9 @@ class Subscription(Entity):
         qos_profile: QoSProfile,
         raw: bool,
     ) -> None:
-        super().__init__(callback_group)
-        self.msg_type = msg_type
-        self.topic = topic
+        TopicEndpoint.__init__(self, node, msg_type, topic, qos_profile)
+        Entity.__init__(self, callback_group)
         self.raw = raw
-        self.qos_profile = qos_profile
-        self.event_handlers: list[Any] = []
-        self._node = node
         self._reader = reader
         self._handle = SubscriptionHandle(reader, topic)
         self.callback = callback
@@ -144,15 +132,6 @@ class Subscription(Entity):
         return self._handle
 
     @property
-    def topic_name(self) -> str:
-        """The full name of the topic."""
-        return self.topic
-
-    @property
-    def logger_name(self) -> str:
-        return self._node.get_logger().name
-
-    @property
     def callback(self) -> Callable[..., Any]:
         return self._callback
 
@@ -161,15 +140,11 @@ class Subscription(Entity):
         self._callback = value
         self._callback_type = _callback_type(value)
 
-    def destroy(self) -> None:
-        """Leave the topic."""
-        if not self._destroyed:
-            self._destroyed = True
-            for handler in self.event_handlers:
-                handler.destroy()
-            self._node._ros_forget_reader(self._reader)
-            self._reader.close()
-            self._handle.close()
+    def _leave(self) -> None:
+        super()._leave()
+        self._node._ros_forget_reader(self._reader)
+        self._reader.close()
+        self._handle.close()
 
     def conditions(self) -> list[int]:
         return [self._reader.condition]
@@ -186,17 +161,6 @@ class Subscription(Entity):
 
     def run(self, work: Any) -> Any:
         return self._callback(*work)
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self.destroy()
 
 
 def _message_info(info: Any) -> MessageInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..interfaces.classes import message_class
@@ -13,7 +14,7 @@ from .qos import QoSProfile, ReliabilityPolicy
 from .time import Time
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
     from .subscription import Subscription
 
 CLOCK_TOPIC = "/clock"
@@ -23,12 +24,20 @@ USE_SIM_TIME_NAME = "use_sim_time"
 class TimeSource:
     """Follows the parameter `use_sim_time` of a node."""
 
-    def __init__(self, *, node: Node) -> None:
-        self._node_weak_ref = weakref.ref(node)
+    def __init__(self, *, node: NodeBase | None = None) -> None:
+        self._node_ref: Callable[[], NodeBase | None] = lambda: None
         self._clocks: set[ROSClock] = set()
         self._last = Time(clock_type=ClockType.ROS_TIME)
         self._active = False
         self._clock_sub: Subscription | None = None
+        if node is not None:
+            self.attach_node(node)
+
+    def attach_node(self, node: NodeBase) -> None:
+        """Follow this node's parameter, which is declared where it is not, instead of any other's."""
+        if self._node_ref() is not None:
+            self.detach_node()
+        self._node_ref = weakref.ref(node)
         if not node.has_parameter(USE_SIM_TIME_NAME):
             node.declare_parameter(USE_SIM_TIME_NAME, False)
         parameter = node.get_parameter(USE_SIM_TIME_NAME)
@@ -40,6 +49,16 @@ class TimeSource:
             )
         node.add_on_set_parameters_callback(self._on_parameters)
         node.add_post_set_parameters_callback(self._after_parameters)
+
+    def detach_node(self) -> None:
+        """No longer follow the node; the clocks keep what they show. Raises RuntimeError without one."""
+        node = self._node_ref()
+        if node is None:
+            raise RuntimeError("Unable to remove node: no node is attached")
+        self._unsubscribe()
+        node.remove_on_set_parameters_callback(self._on_parameters)
+        node.remove_post_set_parameters_callback(self._after_parameters)
+        self._node_ref = lambda: None
 
     @property
     def ros_time_is_active(self) -> bool:
@@ -78,7 +97,7 @@ class TimeSource:
             clock.set_ros_time_override(self._last)
 
     def _subscribe(self) -> None:
-        node = self._node_weak_ref()
+        node = self._node_ref()
         if node is not None and self._clock_sub is None:
             self._clock_sub = node.create_subscription(
                 message_class("rosgraph_msgs/msg/Clock"),
@@ -88,7 +107,7 @@ class TimeSource:
             )
 
     def _unsubscribe(self) -> None:
-        node = self._node_weak_ref()
+        node = self._node_ref()
         if node is not None and self._clock_sub is not None:
             node.destroy_subscription(self._clock_sub)
         self._clock_sub = None

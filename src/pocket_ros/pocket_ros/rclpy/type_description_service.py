@@ -9,7 +9,7 @@ from ..interfaces.classes import message_class, service_class
 from .parameter import Parameter
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node_base import NodeBase
 
 START_PARAMETER = "start_type_description_service"
 
@@ -17,7 +17,7 @@ START_PARAMETER = "start_type_description_service"
 class TypeDescriptionService:
     """The service, unless the parameter `start_type_description_service` is false."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: NodeBase) -> None:
         if not node.has_parameter(START_PARAMETER):
             descriptor = message_class("rcl_interfaces/msg/ParameterDescriptor")(
                 name=START_PARAMETER,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, TypeVar
 
 from ..rclpy import qos
 from ..rclpy.duration import Duration
@@ -64,24 +64,31 @@ def profile_for_publishers(profile: qos.QoSProfile, publishers: list[Any], topic
     """The profile changed so that it matches every publisher; says where that costs guarantees."""
     if not publishers:
         return profile
-    reliable = [p.qos_profile.reliability == qos.ReliabilityPolicy.RELIABLE for p in publishers]
-    transient = [p.qos_profile.durability == qos.DurabilityPolicy.TRANSIENT_LOCAL for p in publishers]
-    if all(reliable):
-        profile.reliability = qos.ReliabilityPolicy.RELIABLE
-    else:
-        profile.reliability = qos.ReliabilityPolicy.BEST_EFFORT
-        if any(reliable):
-            print(
-                "Some, but not all, publishers are offering QoSReliabilityPolicy.RELIABLE. Falling back "
-                "to QoSReliabilityPolicy.BEST_EFFORT as it will connect to all publishers"
-            )
-    if all(transient):
-        profile.durability = qos.DurabilityPolicy.TRANSIENT_LOCAL
-    else:
-        profile.durability = qos.DurabilityPolicy.VOLATILE
-        if any(transient):
-            print(
-                "Some, but not all, publishers are offering QoSDurabilityPolicy.TRANSIENT_LOCAL. Falling "
-                "back to QoSDurabilityPolicy.VOLATILE as it will connect to all publishers"
-            )
+    offered = [publisher.qos_profile for publisher in publishers]
+    profile.reliability = _strictest(
+        [found.reliability for found in offered],
+        qos.ReliabilityPolicy.RELIABLE,
+        qos.ReliabilityPolicy.BEST_EFFORT,
+    )
+    profile.durability = _strictest(
+        [found.durability for found in offered],
+        qos.DurabilityPolicy.TRANSIENT_LOCAL,
+        qos.DurabilityPolicy.VOLATILE,
+    )
     return profile
+
+
+_Policy = TypeVar("_Policy", qos.ReliabilityPolicy, qos.DurabilityPolicy)
+
+
+def _strictest(offered: list[_Policy], strict: _Policy, lax: _Policy) -> _Policy:
+    """The strict policy where all publishers offer it; says so where only some do."""
+    if all(policy == strict for policy in offered):
+        return strict
+    if strict in offered:
+        kind = f"QoS{type(strict).__name__.removeprefix('QoS')}"
+        print(
+            f"Some, but not all, publishers are offering {kind}.{strict.name}. Falling back "
+            f"to {kind}.{lax.name} as it will connect to all publishers"
+        )
+    return lax

@@ -297,3 +297,37 @@ def test_programs_can_have_executors_of_their_own(ros: None) -> None:
         executor.spin_once(timeout_sec=1)
     assert ("Subscription", "here") in executor.run_for
     executor.shutdown()
+
+
+def test_a_node_keeps_its_executor_between_two_turns(ros: None) -> None:
+    node = Node("kept")
+    rclpy.spin_once(node, timeout_sec=0)
+    executor = node.executor
+    assert executor is not None and node not in executor.get_nodes()
+    task = executor.create_task(lambda: "done")
+    heard = []
+    timer = node.create_timer(0.0, lambda: heard.append(1))
+    rclpy.spin_until_future_complete(node, task, timeout_sec=20)
+    assert task.result() == "done"
+    while not heard:
+        rclpy.spin_once(node, timeout_sec=1)
+    timer.destroy()
+    other = SingleThreadedExecutor()
+    other.add_node(node)
+    assert node.executor is other
+
+
+def test_only_publishers_of_the_program_are_listed(ros: None) -> None:
+    assert [publisher.topic_name for publisher in Node("lister").publishers] == ["/parameter_events"]
+
+
+def test_a_timer_that_is_always_due_keeps_nothing_waiting(ros: None) -> None:
+    node, executor = Node("busy"), SingleThreadedExecutor()
+    executor.add_node(node)
+    heard: Future[Any] = Future()
+    node.create_subscription(String, "chatter", heard.set_result, 10)
+    publisher = node.create_publisher(String, "chatter", 10)
+    node.create_timer(0.0, lambda: publisher.publish(String(data="hello")))
+    task = executor.create_task(lambda: "done")
+    executor.spin_until_future_complete(heard, 20)
+    assert heard.result().data == "hello" and task.result() == "done"

@@ -1,13 +1,17 @@
 """Log messages on the console and on `/rosout`."""
 
 import re
+from typing import Any
 
 import pytest
 import rclpy
 from rcl_interfaces.msg import Log
+from rclpy.clock import ROSClock
 from rclpy.logging import LoggingSeverity, get_logger, get_logger_effective_level, set_logger_level
 from rclpy.node import Node
 from rclpy.qos import QoSPresetProfiles, QoSProfile
+from rclpy.time import Time
+from rclpy.time_source import TimeSource
 
 
 def test_the_console_has_the_format_of_ros(capfd: pytest.CaptureFixture[str]) -> None:
@@ -64,3 +68,36 @@ def test_messages_are_on_rosout(ros: None) -> None:
     message = next(m for m in heard if m.msg == "on rosout")
     assert (message.name, message.level) == ("ns.speaker.part", 40)
     assert message.function == "test_messages_are_on_rosout"
+
+
+def test_filters_combine_in_the_order_of_ros() -> None:
+    logger = get_logger("combined")
+    assert [logger.info("a", once=True, skip_first=True) for _ in range(5)] == [False, True, *[False] * 3]
+    clock = ROSClock()
+    source = TimeSource()
+    source.attach_clock(clock)
+    source.ros_time_is_active = True
+    written = []
+    for tick in range(5):
+        clock.set_ros_time_override(Time(seconds=10 + 0.4 * tick))
+        written.append(
+            logger.info("b", skip_first=True, throttle_duration_sec=1.0, throttle_time_source_type=clock)
+        )
+    assert written == [False, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"severity": LoggingSeverity.ERROR}, "severity"),
+        ({"name": "other"}, "name"),
+        ({"once": True}, "filters"),
+        ({"throttle_duration_sec": 2.0}, "parameters"),
+    ],
+)
+def test_a_call_keeps_what_it_was_first_made_with(change: dict[str, Any], what: str) -> None:
+    first = {"severity": LoggingSeverity.INFO, "throttle_duration_sec": 1.0}
+    logger = get_logger("kept")
+    with pytest.raises(ValueError, match=what):
+        for options in (first, first | change):
+            logger.log("message", **options)

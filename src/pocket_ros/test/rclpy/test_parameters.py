@@ -12,6 +12,7 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     ParameterEvent,
     ParameterType,
+    ParameterValue,
 )
 from rclpy.exceptions import (
     InvalidParameterTypeException,
@@ -20,6 +21,7 @@ from rclpy.exceptions import (
     ParameterNotDeclaredException,
     ParameterUninitializedException,
 )
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, get_parameter_value, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
@@ -194,3 +196,63 @@ def test_changes_are_published(ros: None) -> None:
 )
 def test_values_from_a_command_line(text: str, value: object) -> None:
     assert parameter_value_to_python(get_parameter_value(text)) == value
+
+
+def test_a_node_named_twice_in_a_file_has_both_sections(tmp_path: Path) -> None:
+    file = tmp_path / "twice.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters: {a: 1, nested: {x: 1}}\n"
+        "/**:\n  ros__parameters: {b: 2, nested: {y: 2}}\n"
+        "node:\n  ros__parameters: {a: 3}\n  ros__parameters: {c: 4}\n"
+    )
+    with rclpy.init(args=["program", "--ros-args", "--params-file", str(file)]):
+        node = Node("node", automatically_declare_parameters_from_overrides=True)
+        names = ["a", "b", "c", "nested.x", "nested.y"]
+        assert [node.get_parameter(name).value for name in names] == [3, 2, 4, 1, 2]
+
+
+def test_a_callback_that_leaves_nothing_to_set_fails(ros: None) -> None:
+    node = Node("node")
+    node.declare_parameter("foo", 1)
+    assert node.set_parameters_atomically([]).successful
+    node.add_pre_set_parameters_callback(lambda parameters: [])
+    for result in (
+        node.set_parameters_atomically([Parameter("foo", value=42)]),
+        *node.set_parameters([Parameter("foo", value=42)]),
+    ):
+        assert not result.successful and result.reason.startswith("parameter list cannot be empty")
+    assert node.get_parameter("foo").value == 1
+
+
+def test_the_descriptor_of_an_undeclared_parameter_is_empty(ros: None) -> None:
+    node = Node("node", allow_undeclared_parameters=True)
+    assert node.describe_parameter("undeclared") == ParameterDescriptor()
+    for value in (1, "text"):
+        assert node.set_parameters([Parameter("undeclared", value=value)])[0].successful
+
+
+def test_a_default_may_be_a_message(ros: None) -> None:
+    node = Node("node")
+    number = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=3)
+    assert node.declare_parameter("number", number).value == 3
+    with pytest.raises(ValueError, match="NOT_SET"):
+        node.declare_parameter("static", ParameterValue(), ParameterDescriptor())
+    unset = node.declare_parameter("dynamic", ParameterValue(), ParameterDescriptor(dynamic_typing=True))
+    assert unset.type_ == Parameter.Type.NOT_SET
+
+
+def test_a_client_sets_what_a_file_says_for_any_node(ros: None, tmp_path: Path) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**:\n  ros__parameters: {a: 1}\nsome_other_node:\n  ros__parameters: {b: two}\n")
+    server, asking = Node("server", allow_undeclared_parameters=True), Node("asking")
+    client = AsyncParameterClient(asking, "server")
+    executor = SingleThreadedExecutor()
+    executor.add_node(server)
+    executor.add_node(asking)
+    future = client.load_parameter_file(str(file))
+    executor.spin_until_future_complete(future, 20)
+    assert [result.successful for result in future.result().results] == [True]
+    assert server.get_parameter("b").value == "two" and not server.has_parameter("a")
+    future = client.load_parameter_file_atomically(str(file), use_wildcard=True)
+    executor.spin_until_future_complete(future, 20)
+    assert future.result().result.successful and server.get_parameter("a").value == 1

@@ -126,3 +126,9 @@ def test_best_available_follows_the_publishers(ros: None) -> None:
     (found,) = node.get_subscriptions_info_by_topic("topic")
     assert found.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
     assert found.qos_profile.durability == DurabilityPolicy.VOLATILE
+
+
+def test_a_zero_depth_is_warned_of_where_it_is_given() -> None:
+    with pytest.warns(UserWarning, match="zero depth"):
+        QoSProfile(depth=0)
+    assert "unknown" in ReliabilityPolicy.short_keys()

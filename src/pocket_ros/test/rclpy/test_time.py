@@ -147,3 +147,32 @@ def test_shutdown_ends_a_sleep(ros: None) -> None:
 
 def test_kinds_of_clock_print_by_name() -> None:
     assert str(ClockType.ROS_TIME) == f"{ClockType.ROS_TIME}" == "ClockType.ROS_TIME"
+
+
+def test_a_clock_of_ros_time_is_made_by_its_type() -> None:
+    clock = Clock(clock_type=ClockType.ROS_TIME)
+    assert isinstance(clock, ROSClock) and not clock.ros_time_is_active
+    assert clock.now().clock_type == ClockType.ROS_TIME
+    TimeSource().attach_clock(clock)
+
+
+def test_the_time_of_a_ros_clock_is_set_by_a_time_of_any_kind() -> None:
+    clock, source = ROSClock(), TimeSource()
+    source.attach_clock(clock)
+    source.ros_time_is_active = True
+    clock.set_ros_time_override(Time(seconds=1))
+    assert clock.now().nanoseconds == 10**9
+    with pytest.raises(TypeError):
+        clock.set_ros_time_override(1.0)  # type: ignore[arg-type]
+
+
+def test_a_time_source_takes_and_leaves_a_node(ros: None) -> None:
+    source, node = TimeSource(), Node("timed")
+    node.set_parameters([Parameter("use_sim_time", value=True)])
+    source.attach_node(node)
+    assert source.ros_time_is_active
+    source.detach_node()
+    node.set_parameters([Parameter("use_sim_time", value=False)])
+    assert source.ros_time_is_active
+    with pytest.raises(RuntimeError):
+        source.detach_node()

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.meshes.mesh import Material, Mesh, Part
 from fleet_sim.sensors.render.textures import read_texture
-from fleet_sim.spatial.meshes import Material, Mesh, Part
 
 if TYPE_CHECKING:
     import moderngl
@@ -104,4 +104,5 @@ def layout(
 
 
 def _upload(context: moderngl.Context, part: Part) -> _Piece:
-    return _Piece(context.buffer(part.vertices), context.buffer(part.triangles), part.material)
+    vertices, triangles = part.drawable()
+    return _Piece(context.buffer(vertices), context.buffer(triangles), part.material)

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Floats
+from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.gl import shaders
 from fleet_sim.sensors.render.gl.meshes import VERTEX, layout
 from fleet_sim.sensors.render.lighting import Colour, Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE
-from fleet_sim.spatial import solids
 
 if TYPE_CHECKING:
     import moderngl
@@ -28,7 +28,7 @@ class Programs:
         self._context = context
         sun = np.array(lighting.sun, np.float64)
         self.sun = sun / np.linalg.norm(sun)
-        self._square = context.buffer(solids.square().parts[0].vertices[[0, 1, 2, 0, 2, 3]])
+        self._square = context.buffer(primitives.square().parts[0].drawable().vertices[[0, 1, 2, 0, 2, 3]])
         self._solids: dict[tuple[frozenset[str], bool], moderngl.Program] = {}
         self._floors: dict[frozenset[str], moderngl.VertexArray] = {}
         self._shadows: dict[frozenset[str], moderngl.Program] = {}

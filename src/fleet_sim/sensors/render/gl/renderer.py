@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.world import World
+from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.culling import Frustum
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
@@ -18,7 +19,6 @@ from fleet_sim.sensors.render.gl.targets import Target
 from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
 from fleet_sim.sensors.render.shot import Float32s, Frame, Shot
-from fleet_sim.spatial import solids
 
 Drawn = list[tuple[GpuMesh, int]]
 """Meshes and how many instances of each are to be drawn."""
@@ -220,6 +220,6 @@ def _by_mesh(
             yield batch.key, 0, slice(start, stop)
             continue
         members = seen[start:stop]
-        levels = np.searchsorted(solids.LEVEL_RADII, frustum.pixels(positions[members], table.radii[members]))
+        levels = np.searchsorted(primitives.LEVEL_RADII, frustum.pixels(positions[members], table.radii[members]))
         for level in np.unique(levels).tolist():
             yield batch.key, level, start + np.flatnonzero(levels == level)

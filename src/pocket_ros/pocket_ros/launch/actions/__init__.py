@@ -1,6 +1,6 @@
 """Actions: one file a concept."""
 
-from ..class_modules import offer_class_modules
+from ...module_places import offer_class_modules
 from .declare_launch_argument import DeclareLaunchArgument
 from .emit_event import EmitEvent
 from .environment import (

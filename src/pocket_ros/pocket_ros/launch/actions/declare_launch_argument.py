@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
-from ..launch_description_entity import LaunchDescriptionEntity
+from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class DeclareLaunchArgument(Action):
     """Declares an argument: it becomes a launch configuration, with its default unless one was given.
 
-    Raises RuntimeError when it has neither a value nor a default, or a value that is not among `choices`.
+    Raises RuntimeError when it has neither a value nor a default, or a value or a default that is not among
+    `choices`, ValueError when there are no choices in them.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class DeclareLaunchArgument(Action):
         self._description = self._describe_argument(description)
         fixed = self._fixed_default()
         if self._choices is not None and fixed is not None and fixed not in self._choices:
-            raise ValueError(
+            raise RuntimeError(
                 f"Provided default_value '{fixed}' is not in provided choices {self._choices} of '{name}'"
             )
 
@@ -83,6 +84,10 @@ class DeclareLaunchArgument(Action):
             "" if self._default is None else f", default={' + '.join(p.describe() for p in self._default)}"
         )
         return f"DeclareLaunchArgument('{self._name}'{default})"
+
+    def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
+        found.setdefault(self._name, (self, chain))
+        return super().find_declared_arguments(chain, found)
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         configurations = context.launch_configurations

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..action import Action
+from ..launch_context import LaunchContext
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import perform_mapping
 from ..utilities.type_utils import coerce_to_type
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from .context_action import ContextAction
 
 
 class _OfVariable(Action):
@@ -79,28 +79,22 @@ class AppendEnvironmentVariable(_OfVariable):
         return None
 
 
-class PushEnvironment(Action):
+class PushEnvironment(ContextAction):
     """Remembers the environment."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._push_environment()
-        return None
+    _call = LaunchContext._push_environment
 
 
-class PopEnvironment(Action):
+class PopEnvironment(ContextAction):
     """Brings back the environment remembered last."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._pop_environment()
-        return None
+    _call = LaunchContext._pop_environment
 
 
-class ResetEnvironment(Action):
+class ResetEnvironment(ContextAction):
     """Brings back the environment the launch began with."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._reset_environment()
-        return None
+    _call = LaunchContext._reset_environment
 
 
 class ReplaceEnvironmentVariables(Action):
@@ -113,10 +107,7 @@ class ReplaceEnvironmentVariables(Action):
         self._environment = dict(environment or {})
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        def text(value: SomeSubstitutionsType) -> str:
-            return perform_substitutions(context, normalize_to_list_of_substitutions(value))
-
-        content = {text(name): text(value) for name, value in self._environment.items()}
+        content = perform_mapping(context, self._environment)
         context.environment.clear()
         context.environment.update(content)
         return None

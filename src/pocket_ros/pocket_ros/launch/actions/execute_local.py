@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
 from ..child_process import ChildProcess
 from ..conditions import evaluate_condition_expression
 from ..descriptions import Executable
-from ..event_handlers.on_process_exit import OnProcessExit
 from ..events.process.events import ProcessExited, ProcessStarted, ProcessStderr, ProcessStdout
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..logging import get_logger
-from ..process_control import ProcessControl
+from ..process_control import OnExit, ProcessControl
 from ..process_output import ProcessOutput
-from ..some_entities_type import SomeEntitiesType
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitutions import LaunchConfiguration
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -26,8 +24,6 @@ from ..utilities.type_utils import normalize_typed_substitution, perform_float, 
 
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
-
-OnExit = SomeEntitiesType | Callable[[ProcessExited, "LaunchContext"], SomeEntitiesType | None]
 
 
 class ExecuteLocal(Action):
@@ -156,9 +152,7 @@ class ExecuteLocal(Action):
         self._streams = ProcessOutput(name, output, self._format_line, keep=self._cached_output)
         self._completed = context.asyncio_loop.create_future()
         self._stop_requested = asyncio.Event()
-        context.register_event_handler(ProcessControl(self))
-        if self._on_exit is not None:
-            context.register_event_handler(OnProcessExit(target_action=self, on_exit=self._on_exit))
+        context.register_event_handler(ProcessControl(self, self._on_exit))
         task = context.asyncio_loop.create_task(self._supervise(context))
         task.add_done_callback(self._complete)
         return None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..action import Action
 from ..launch_description import LaunchDescription
-from ..launch_description_entity import LaunchDescriptionEntity
+from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..launch_description_source import LaunchDescriptionSource
+from ..launch_description_sources.any_launch_description_source import AnyLaunchDescriptionSource
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -38,8 +39,6 @@ class IncludeLaunchDescription(Action):
     ) -> None:
         super().__init__(**kwargs)
         if not isinstance(launch_description_source, LaunchDescriptionSource):
-            from ..launch_description_sources import AnyLaunchDescriptionSource
-
             launch_description_source = AnyLaunchDescriptionSource(launch_description_source)
         self._source = launch_description_source
         self._arguments = [
@@ -63,6 +62,9 @@ class IncludeLaunchDescription(Action):
     def get_sub_entities(self) -> list[LaunchDescriptionEntity]:
         description = self._source.try_get_launch_description_without_context()
         return [] if description is None else [description]
+
+    def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
+        return super().find_declared_arguments([*chain, self], found)
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         description = self._source.get_launch_description(context)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..action import Action
-from ..launch_description_entity import LaunchDescriptionEntity
+from ..launch_context import LaunchContext
+from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from ..utilities.substitutions import perform_mapping
+from .context_action import ContextAction
 
 
 class SetLaunchConfiguration(Action):
@@ -43,20 +43,16 @@ class UnsetLaunchConfiguration(Action):
         return None
 
 
-class PushLaunchConfigurations(Action):
+class PushLaunchConfigurations(ContextAction):
     """Remembers the launch configurations."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._push_launch_configurations()
-        return None
+    _call = LaunchContext._push_launch_configurations
 
 
-class PopLaunchConfigurations(Action):
+class PopLaunchConfigurations(ContextAction):
     """Brings back the launch configurations remembered last."""
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        context._pop_launch_configurations()
-        return None
+    _call = LaunchContext._pop_launch_configurations
 
 
 class ResetLaunchConfigurations(Action):
@@ -70,11 +66,11 @@ class ResetLaunchConfigurations(Action):
         super().__init__(**kwargs)
         self._kept = dict(launch_configurations or {})
 
-    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        def text(value: SomeSubstitutionsType) -> str:
-            return perform_substitutions(context, normalize_to_list_of_substitutions(value))
+    def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
+        return False  # what the caller gives does not get past this
 
-        kept = {text(name): text(value) for name, value in self._kept.items()}
+    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
+        kept = perform_mapping(context, self._kept)
         context.launch_configurations.clear()
         context.launch_configurations.update(kept)
         return None

@@ -71,7 +71,7 @@ class OpaqueCoroutine(Action):
         return f"OpaqueCoroutine(coroutine={self._coroutine.__name__})"
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        from ..event_handlers import OnShutdown
+        from ..event_handlers.on_shutdown import OnShutdown
 
         assert context.asyncio_loop is not None
         args = self._args if self._ignore_context else [context, *self._args]

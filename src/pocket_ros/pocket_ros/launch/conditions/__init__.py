@@ -1,6 +1,6 @@
 """Conditions for actions."""
 
-from ..class_modules import offer_class_modules
+from ...module_places import offer_class_modules
 from .evaluate_condition_expression import InvalidConditionExpressionError, evaluate_condition_expression
 from .if_condition import IfCondition, UnlessCondition
 from .launch_configuration_equals import LaunchConfigurationEquals, LaunchConfigurationNotEquals

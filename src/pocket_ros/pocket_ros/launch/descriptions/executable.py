@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import perform_mapping
 
 if TYPE_CHECKING:
     from ..action import Action
@@ -78,8 +79,8 @@ class Executable:
         self.final_name = f"{name.split(' ')[0] if self._name is None else name}-{next(_counter)}"
         self.final_cmd = [*self._prefix_for(context, name), *cmd]
         self.final_cwd = None if self._cwd is None else perform_substitutions(context, self._cwd)
-        base = dict(os.environ) if self._env is None else self._perform(context, self._env)
-        self.final_env = {**base, **self._perform(context, self._additional_env or {})}
+        base = dict(os.environ) if self._env is None else perform_mapping(context, self._env)
+        self.final_env = {**base, **perform_mapping(context, self._additional_env or {})}
 
     def _prefix_for(self, context: LaunchContext, name: str) -> list[str]:
         if self._prefix is not None:
@@ -88,10 +89,3 @@ class Executable:
         if wanted is not None and re.match(wanted, name) is None:
             return []
         return shlex.split(context.launch_configurations.get("launch-prefix", ""))
-
-    @staticmethod
-    def _perform(context: LaunchContext, environment: SomeEnvironment) -> dict[str, str]:
-        def text(value: SomeSubstitutionsType) -> str:
-            return perform_substitutions(context, normalize_to_list_of_substitutions(value))
-
-        return {text(name): text(value) for name, value in environment.items()}

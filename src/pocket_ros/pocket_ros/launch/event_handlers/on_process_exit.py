@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
+from ..actions.execute_local import ExecuteLocal
 from ..events.process.events import ProcessExited
 from ..some_entities_type import SomeEntitiesType
 from .on_action_event_base import OnActionEventBase
@@ -25,8 +26,6 @@ class OnProcessExit(OnActionEventBase):
         handle_once: bool = False,
         **kwargs: Any,
     ) -> None:
-        from ..actions import ExecuteLocal
-
         super().__init__(
             action_matcher=target_action,
             on_event=on_exit,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
+from ..actions.execute_local import ExecuteLocal
 from ..events.process.events import ProcessIO
 from ..some_entities_type import SomeEntitiesType
 from .on_action_event_base import OnActionEventBase
@@ -28,8 +29,6 @@ class OnProcessIO(OnActionEventBase):
         on_stderr: OnOutput | None = None,
         **kwargs: Any,
     ) -> None:
-        from ..actions import ExecuteLocal
-
         functions = {0: on_stdin, 1: on_stdout, 2: on_stderr}
 
         def answer(event: ProcessIO, context: LaunchContext) -> SomeEntitiesType | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action
+from ..actions.execute_local import ExecuteLocal
 from ..events.process.events import ProcessStarted
 from ..some_entities_type import SomeEntitiesType
 from .on_action_event_base import OnActionEventBase
@@ -27,8 +28,6 @@ class OnProcessStart(OnActionEventBase):
         handle_once: bool = False,
         **kwargs: Any,
     ) -> None:
-        from ..actions import ExecuteLocal
-
         super().__init__(
             action_matcher=target_action,
             on_event=on_start,

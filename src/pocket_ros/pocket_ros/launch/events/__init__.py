@@ -1,6 +1,6 @@
 """Events of the launch and of its processes."""
 
-from ..class_modules import offer_class_modules
+from ...module_places import offer_class_modules
 from . import process
 from .events import ExecutionComplete, IncludeLaunchDescription, Shutdown, TimerEvent
 from .process.matchers import matches_action

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..event import Event
-
-if TYPE_CHECKING:
-    from ..action import Action
-    from ..launch_description import LaunchDescription
+from ..launch_description_entity import LaunchDescriptionEntity
 
 
 class ExecutionComplete(Event):
@@ -16,7 +11,7 @@ class ExecutionComplete(Event):
 
     name = "launch.events.ExecutionComplete"
 
-    def __init__(self, *, action: Action) -> None:
+    def __init__(self, *, action: LaunchDescriptionEntity) -> None:
         self.action = action
 
 
@@ -25,7 +20,7 @@ class IncludeLaunchDescription(Event):
 
     name = "launch.events.IncludeLaunchDescription"
 
-    def __init__(self, launch_description: LaunchDescription) -> None:
+    def __init__(self, launch_description: LaunchDescriptionEntity) -> None:
         self.launch_description = launch_description
 
 
@@ -44,5 +39,5 @@ class TimerEvent(Event):
 
     name = "launch.events.TimerEvent"
 
-    def __init__(self, *, timer_action: Action) -> None:
+    def __init__(self, *, timer_action: LaunchDescriptionEntity) -> None:
         self.timer_action = timer_action

@@ -8,6 +8,7 @@ import yaml
 
 from ..invalid_launch_file_error import InvalidLaunchFileError
 from ..launch_description import LaunchDescription
+from ..launch_description_sources.file_kinds import offer_loader
 from .entity import Entity, InvalidLaunchEntityError
 from .tags import to_actions
 
@@ -45,3 +46,6 @@ def _as_tag(item: object) -> object:
     if isinstance(item, dict):
         return {key: {} if value is None else value for key, value in item.items()}
     return item
+
+
+offer_loader((".xml", ".yaml", ".yml"), load_launch_file)

@@ -1,6 +1,6 @@
 """Launch files as sources of descriptions."""
 
-from ..class_modules import offer_class_modules
+from ...module_places import offer_class_modules
 from .any_launch_description_source import (
     AnyLaunchDescriptionSource,
     FrontendLaunchDescriptionSource,

@@ -5,6 +5,7 @@ import os
 from ..launch_description import LaunchDescription
 from ..launch_description_source import LaunchDescriptionSource
 from ..some_substitutions_type import SomeSubstitutionsType
+from .file_kinds import loader_of
 from .python_launch_file import get_launch_description_from_python_launch_file
 
 
@@ -15,11 +16,8 @@ def get_launch_description_from_any_launch_file(launch_file_path: str) -> Launch
     """
     if not os.path.isfile(launch_file_path):
         raise FileNotFoundError(f"launch file '{launch_file_path}' does not exist")
-    if launch_file_path.endswith((".xml", ".yaml", ".yml")):
-        from ..frontend import load_launch_file
-
-        return load_launch_file(launch_file_path)
-    return get_launch_description_from_python_launch_file(launch_file_path)
+    load = loader_of(launch_file_path) or get_launch_description_from_python_launch_file
+    return load(launch_file_path)
 
 
 class AnyLaunchDescriptionSource(LaunchDescriptionSource):

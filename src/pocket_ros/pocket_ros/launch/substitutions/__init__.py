@@ -1,6 +1,6 @@
 """Substitutions: one file a family."""
 
-from ..class_modules import offer_class_modules
+from ...module_places import offer_class_modules
 from .command import Command
 from .environment_variable import EnvironmentVariable
 from .files import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,3 +40,14 @@ def normalize_to_list_of_substitutions(subs: SomeSubstitutionsType) -> list[Subs
 def perform_substitutions(context: LaunchContext, subs: Iterable[Substitution]) -> str:
     """The texts of the substitutions, joined."""
     return "".join(sub.perform(context) for sub in subs)
+
+
+def perform_mapping(
+    context: LaunchContext, mapping: Mapping[SomeSubstitutionsType, SomeSubstitutionsType]
+) -> dict[str, str]:
+    """Names and values, both with their substitutions performed."""
+
+    def text(value: SomeSubstitutionsType) -> str:
+        return perform_substitutions(context, normalize_to_list_of_substitutions(value))
+
+    return {text(name): text(value) for name, value in mapping.items()}

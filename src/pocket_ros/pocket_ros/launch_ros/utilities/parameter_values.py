@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import yaml
 
 from ...launch.substitution import Substitution
-from ...launch.utilities import perform_substitutions
+from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
@@ -49,14 +49,43 @@ def checked(value: Any, value_type: Any) -> Any:
     raise ValueError(f"Allowed value type is '{value_type}', got {value!r} of type {type(value).__name__}")
 
 
+class ParameterValue:
+    """A value with a type: `ParameterValue(LaunchConfiguration('rate'), value_type=float)`.
+
+    Without a type the text is read as YAML. Raises ValueError for text that is not of the type.
+    """
+
+    def __init__(self, value: Any, *, value_type: Any = None) -> None:
+        self._value = value
+        self._value_type = value_type
+
+    @property
+    def value(self) -> Any:
+        """The value as given."""
+        return self._value
+
+    @property
+    def value_type(self) -> Any:
+        """The type asked for, or None."""
+        return self._value_type
+
+    def evaluate(self, context: LaunchContext) -> Any:
+        """The value: a bool, a number, text, or a list of one of them."""
+        value = self._value
+        is_text = isinstance(value, str | Substitution)
+        is_parts = isinstance(value, list | tuple) and any(isinstance(part, Substitution) for part in value)
+        if is_text or is_parts:
+            text = perform_substitutions(context, normalize_to_list_of_substitutions(value))
+            return text_to_value(text, self._value_type)
+        return checked(evaluate_value(context, value), self._value_type)
+
+
 def evaluate_value(context: LaunchContext, value: Any) -> Any:
     """A value of a parameter dictionary in a context.
 
     A substitution, alone or among text in a sequence, becomes text that is read as YAML; text given as such
     stays text; sequences hold items of one type. Raises TypeError for what no parameter can be.
     """
-    from ..parameter_descriptions import ParameterValue
-
     if isinstance(value, ParameterValue):
         return value.evaluate(context)
     if isinstance(value, Substitution):
@@ -74,8 +103,6 @@ def evaluate_value(context: LaunchContext, value: Any) -> Any:
 
 
 def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
-    from ..parameter_descriptions import ParameterValue
-
     if items and all(isinstance(item, Substitution | str) for item in items):
         if any(isinstance(item, Substitution) for item in items):
             parts = [
@@ -83,8 +110,9 @@ def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
             ]
             return text_to_value("".join(parts))
         return items
-    if items and all(isinstance(item, list | tuple) for item in items):
-        return [perform_substitutions(context, list(item)) for item in items]
+    if items and all(isinstance(item, Substitution | str | list | tuple) for item in items):
+        # With a sequence among them each item is a text of its own: [["robot_", LaunchConfiguration("n")]].
+        return [perform_substitutions(context, normalize_to_list_of_substitutions(item)) for item in items]
     values = [item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items]
     kinds = {type(v) for v in values}
     if kinds == {int, float}:

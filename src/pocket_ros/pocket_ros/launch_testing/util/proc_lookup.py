@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from ...launch.actions import ExecuteLocal
+from ...launch.events.process.process_action import ProcessAction
 
 NO_CMD_ARGS = object()
 """Stands for a process without arguments."""
@@ -20,21 +21,21 @@ class NoMatchingProcessException(Exception):
 class Recorded(Protocol):
     """Something that knows processes: the handlers of output and of exit codes."""
 
-    def processes(self) -> list[ExecuteLocal]:
+    def processes(self) -> list[ProcessAction]:
         """The actions of all processes something is known of."""
         ...
 
 
-def name_of(action: ExecuteLocal) -> str:
+def name_of(action: ProcessAction) -> str:
     """The name of a process, with its number."""
     return str((action.process_details or {}).get("name", ""))
 
 
-def _arguments(action: ExecuteLocal) -> list[str]:
+def _arguments(action: ProcessAction) -> list[str]:
     return [str(part) for part in (action.process_details or {}).get("cmd", [])][1:]
 
 
-def _matches(action: ExecuteLocal, process: str, cmd_args: Any) -> bool:
+def _matches(action: ProcessAction, process: str, cmd_args: Any) -> bool:
     if process not in name_of(action):
         return False
     if cmd_args is None:
@@ -45,7 +46,7 @@ def _matches(action: ExecuteLocal, process: str, cmd_args: Any) -> bool:
 
 def resolveProcesses(
     info_obj: Recorded, *, process: Any = None, cmd_args: Any = None, strict_proc_matching: bool = True
-) -> list[ExecuteLocal]:
+) -> list[ProcessAction]:
     """The recorded processes that `process` stands for: an action, part of a name, or None for all.
 
     `cmd_args` chooses among equal names by part of the arguments. Raises NoMatchingProcessException without

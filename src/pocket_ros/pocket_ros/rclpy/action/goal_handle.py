@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .goal_state import ACTIVE, GoalEvent, GoalStatus, transition
 
-if TYPE_CHECKING:
-    from .server import ActionServer
+
+class _Server(Protocol):
+    """What a goal asks of its server, which makes the goals and so is above them."""
+
+    def notify_execute(
+        self, goal_handle: ServerGoalHandle, execute_callback: Callable[[ServerGoalHandle], Any] | None
+    ) -> None: ...
+
+    def notify_state(self, goal_handle: ServerGoalHandle) -> None: ...
+
+    def publish_feedback(self, goal_handle: ServerGoalHandle, feedback: Any) -> None: ...
 
 
 class ServerGoalHandle:
     """A goal that was accepted, its state, and the way to report on it."""
 
-    def __init__(self, action_server: ActionServer, goal_info: Any, goal_request: Any) -> None:
+    def __init__(self, action_server: _Server, goal_info: Any, goal_request: Any) -> None:
         self._action_server = action_server
         self._goal_info = goal_info
         self._goal_request = goal_request

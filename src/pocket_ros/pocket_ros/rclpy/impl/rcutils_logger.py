@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from types import CodeType
 from typing import Any
 
 from . import log_output
@@ -23,12 +24,14 @@ class _SystemClock:
 class RcutilsLogger:
     """A named logger.
 
-    Filters (`once`, `skip_first`, `throttle_duration_sec`) count per place in the source.
+    Filters count per call in the source, and a message has to pass all that the call names, in this order:
+    `throttle_duration_sec`, `skip_first`, `once`. A call keeps its severity, logger name and filters:
+    ValueError is raised where it changes them.
     """
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        self._seen: dict[tuple[str, int], dict[str, Any]] = {}
+        self._calls: dict[tuple[CodeType, int], _Call] = {}
 
     def get_child(self, name: str) -> RcutilsLogger:
         """A logger `<this>.<name>`. Raises ValueError for an empty name."""
@@ -80,7 +83,12 @@ class RcutilsLogger:
             return False
         frame = sys._getframe(2)
         code = frame.f_code
-        if options and not self._passes((code.co_filename, frame.f_lineno), severity, options):
+        call = self._calls.get((code, frame.f_lasti))
+        if call is None:
+            call = self._calls[code, frame.f_lasti] = _Call(severity, name, options)
+        else:
+            call.check(severity, name, options)
+        if options and not call.passes():
             return False
         stamp = time.time_ns()
         log_output.emit(
@@ -88,23 +96,48 @@ class RcutilsLogger:
         )
         return True
 
-    def _passes(self, place: tuple[str, int], severity: LoggingSeverity, options: dict[str, Any]) -> bool:
-        state = self._seen.setdefault(place, {"severity": severity, "count": 0, "last": None})
-        if state["severity"] != severity:
-            raise ValueError("Logger severity cannot be changed between calls.")
-        if options.get("once") and state["count"]:
-            return False
-        if options.get("skip_first") and not state["count"]:
-            state["count"] = 1
-            return False
-        period = options.get("throttle_duration_sec")
-        if period is not None:
-            source = options.get("throttle_time_source_type") or _SystemClock()
-            now = source.now().nanoseconds
-            if state["last"] is not None and 0 <= now - state["last"] < float(period) * 1e9:
-                return False
-            state["last"] = now
-        elif "throttle_time_source_type" in options:
+
+class _Call:
+    """One call in the source: what it was first made with, and what its filters have counted."""
+
+    def __init__(self, severity: LoggingSeverity, name: str, options: dict[str, Any]) -> None:
+        if "throttle_time_source_type" in options and "throttle_duration_sec" not in options:
             raise TypeError("throttle_time_source_type needs throttle_duration_sec")
-        state["count"] += 1
+        self._severity = severity
+        self._name = name
+        self._options = options
+        self._last: int | None = None
+        self._skipped = False
+        self._logged = False
+
+    def check(self, severity: LoggingSeverity, name: str, options: dict[str, Any]) -> None:
+        """Raises ValueError where the call has changed: its filters would count one thing for another."""
+        for what, now, before in (
+            ("Logger severity", severity, self._severity),
+            ("Logger name", name, self._name),
+            ("Requested logging filters", options.keys(), self._options.keys()),
+            ("Logging filter parameters", options, self._options),
+        ):
+            if now != before:
+                raise ValueError(f"{what} cannot be changed between calls.")
+
+    def passes(self) -> bool:
+        """Whether every filter lets the message through; those behind one that does not do not count it."""
+        options = self._options
+        if options.get("throttle_duration_sec") and not self._is_due(float(options["throttle_duration_sec"])):
+            return False
+        if options.get("skip_first") and not self._skipped:
+            self._skipped = True
+            return False
+        if options.get("once") and self._logged:
+            return False
+        self._logged = True
+        return True
+
+    def _is_due(self, period: float) -> bool:
+        source = self._options.get("throttle_time_source_type") or _SystemClock()
+        now: int = source.now().nanoseconds
+        if self._last is not None and 0 <= now - self._last < period * 1e9:
+            return False
+        self._last = now
         return True

@@ -21,6 +21,7 @@ from ...rclpy.signals import SignalHandlerOptions
 from ...rosidl_runtime_py.convert import message_to_yaml
 from ...rosidl_runtime_py.set_message import set_message_fields
 from ..interface_types import interface_class
+from ..listing import print_names, print_types
 from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..subscribing import absolute_name
 from ..verbs import add_verb, add_verbs
@@ -61,20 +62,14 @@ def _list(args: argparse.Namespace) -> None:
     with cli_node(args) as node:
         look_around(node, args)
         actions = sorted(get_action_names_and_types(node))
-    if args.count_actions:
-        print(len(actions))
-        return
-    for name, types in actions:
-        print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+    print_names(actions, only_count=args.count_actions, show_types=args.show_types)
 
 
 def _type(args: argparse.Namespace) -> int:
     name = absolute_name(args.action_name)
     with cli_node(args) as node:
         types = wait_until(node, lambda: dict(get_action_names_and_types(node)).get(name))
-    for found in types or []:
-        print(found)
-    return 0 if types else 1
+    return print_types(types)
 
 
 def _nodes_with(node: Node, find: Any, action_name: str) -> list[tuple[str, list[str]]]:

@@ -12,7 +12,8 @@ from ... import rclpy
 from ...rclpy.node import Node
 from ...rosidl_runtime_py.set_message import set_message_fields
 from ..interface_types import interface_class
-from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
+from ..listing import print_names, print_names_of_type, print_types, visible
+from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..verbs import add_verb, add_verbs, positive_float
 
 
@@ -32,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     find = add_verb(verbs, "find", _find, "Output a list of available services of a given type")
     find.add_argument("service_type", help="Name of the ROS service type (e.g. 'std_srvs/srv/Empty')")
+    find.add_argument("-c", "--count-services", action="store_true", help="Only display their number")
+    find.add_argument(
+        "--include-hidden-services", action="store_true", default=argparse.SUPPRESS, help=hidden_text
+    )
     add_node_arguments(find)
     info = add_verb(verbs, "info", _info, "Print information about a service")
     info.add_argument("service_name", help="Name of the ROS service (e.g. '/add_two_ints')")
@@ -49,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _services(node: Node, args: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    found = sorted(node.get_service_names_and_types())
-    return [(name, types) for name, types in found if args.include_hidden_services or not is_hidden(name)]
+    return visible(node.get_service_names_and_types(), args.include_hidden_services)
 
 
 def _types(node: Node, name: str) -> list[str] | None:
@@ -61,19 +65,14 @@ def _list(args: argparse.Namespace) -> None:
     with cli_node(args) as node:
         look_around(node, args)
         services = _services(node, args)
-    if args.count_services:
-        print(len(services))
-        return
-    for name, types in services:
-        print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+    print_names(services, only_count=args.count_services, show_types=args.show_types)
 
 
 def _find(args: argparse.Namespace) -> None:
     with cli_node(args) as node:
         look_around(node, args)
-        for name, types in _services(node, args):
-            if args.service_type in types:
-                print(name)
+        services = _services(node, args)
+    print_names_of_type(services, args.service_type, only_count=args.count_services)
 
 
 def _info(args: argparse.Namespace) -> str | None:
@@ -91,9 +90,7 @@ def _info(args: argparse.Namespace) -> str | None:
 def _type(args: argparse.Namespace) -> int:
     with cli_node(args) as node:
         types = _types(node, args.service_name)
-    for name in types or []:
-        print(name)
-    return 0 if types else 1
+    return print_types(types)
 
 
 def _call(args: argparse.Namespace) -> str | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import argparse
 
 from ...rclpy.node import Node
-from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
+from ..listing import print_names, print_names_of_type, print_types, visible
+from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..verbs import Verbs, add_verb, add_verbs
 from . import topic_echo, topic_pub, topic_rates
 
@@ -22,6 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     topic_echo.add_echo(verbs)
     find = add_verb(verbs, "find", _find, "Output a list of available topics of a given type")
     find.add_argument("topic_type", help="Name of the ROS topic type (e.g. 'std_msgs/msg/String')")
+    find.add_argument("-c", "--count-topics", action="store_true", help="Only display the number of topics")
+    find.add_argument(
+        "--include-hidden-topics", action="store_true", default=argparse.SUPPRESS, help=hidden_text
+    )
     add_node_arguments(find)
     topic_rates.add_hz(verbs)
     _add_info(verbs)
@@ -49,8 +54,7 @@ def _add_info(verbs: Verbs) -> None:
 
 
 def _topics(node: Node, args: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    topics = sorted(node.get_topic_names_and_types())
-    return [(name, types) for name, types in topics if args.include_hidden_topics or not is_hidden(name)]
+    return visible(node.get_topic_names_and_types(), args.include_hidden_topics)
 
 
 def topic_types(node: Node, topic_name: str) -> list[str] | None:
@@ -73,14 +77,11 @@ def _list(args: argparse.Namespace) -> None:
         topics = _topics(node, args)
         publishers = [(name, types, node.count_publishers(name)) for name, types in topics]
         subscribers = [(name, types, node.count_subscribers(name)) for name, types in topics]
-    if args.count_topics:
-        print(len(topics))
-    elif args.verbose:
+    if args.verbose and not args.count_topics:
         print(_counted(publishers, "Published", "publisher"))
         print(_counted(subscribers, "Subscribed", "subscriber"))
     else:
-        for name, types in topics:
-            print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+        print_names(topics, only_count=args.count_topics, show_types=args.show_types)
 
 
 def _info(args: argparse.Namespace) -> str | None:
@@ -105,14 +106,11 @@ def _info(args: argparse.Namespace) -> str | None:
 def _find(args: argparse.Namespace) -> None:
     with cli_node(args) as node:
         look_around(node, args)
-        for name, types in _topics(node, args):
-            if args.topic_type in types:
-                print(name)
+        topics = _topics(node, args)
+    print_names_of_type(topics, args.topic_type, only_count=args.count_topics)
 
 
 def _type(args: argparse.Namespace) -> int:
     with cli_node(args) as node:
         types = topic_types(node, args.topic_name)
-    for name in types or []:
-        print(name)
-    return 0 if types else 1
+    return print_types(types)

@@ -27,13 +27,7 @@ def add_hz(verbs: Verbs) -> None:
     parser = add_verb(verbs, "hz", _hz, "Print the average publishing rate to screen")
     flag = parser.add_argument
     flag("topic_name", nargs="+", help="Names of the ROS topics to listen to (e.g. '/chatter')")
-    flag(
-        "-w",
-        "--window",
-        type=positive_int,
-        default=HZ_WINDOW,
-        help=f"Window in messages (default: {HZ_WINDOW})",
-    )
+    _add_window(parser, "Window in messages", HZ_WINDOW)
     flag("--filter", dest="filter_expr", help="Only measure messages matching this Python expression of m")
     flag("--wall-time", action="store_true", help="Calculate the rate using wall time")
     add_node_arguments(parser)
@@ -43,8 +37,7 @@ def add_bw(verbs: Verbs) -> None:
     """`ros2 topic bw` and its arguments."""
     parser = add_verb(verbs, "bw", _bw, "Display bandwidth used by topic")
     parser.add_argument("topic", help="Topic name to monitor for bandwidth utilization")
-    text = f"Maximum window in messages (default: {BW_WINDOW})"
-    parser.add_argument("-w", "--window", type=positive_int, default=BW_WINDOW, help=text)
+    _add_window(parser, "Maximum window in messages", BW_WINDOW)
     add_node_arguments(parser)
 
 
@@ -52,9 +45,13 @@ def add_delay(verbs: Verbs) -> None:
     """`ros2 topic delay` and its arguments."""
     parser = add_verb(verbs, "delay", _delay, "Display delay of topic from timestamp in header")
     parser.add_argument("topic", help="Topic name to calculate the delay for")
-    text = f"Window in messages (default: {HZ_WINDOW})"
-    parser.add_argument("-w", "--window", type=positive_int, default=HZ_WINDOW, help=text)
+    _add_window(parser, "Window in messages", HZ_WINDOW)
     add_node_arguments(parser)
+
+
+def _add_window(parser: argparse.ArgumentParser, text: str, default: int) -> None:
+    help_text = f"{text} (default: {default})"
+    parser.add_argument("-w", "--window", type=positive_int, default=default, help=help_text)
 
 
 class Intervals:

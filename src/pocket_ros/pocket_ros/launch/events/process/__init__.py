@@ -1,6 +1,6 @@
 """Events of processes, and matchers that choose a process."""
 
-from ...class_modules import offer_class_modules
+from ....module_places import offer_class_modules
 from .events import (
     ProcessExited,
     ProcessIO,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...event import Event
-
-if TYPE_CHECKING:
-    from ...actions import ExecuteLocal
+from .process_action import ProcessAction
 
 _MESSAGE_FD = {"stdin": 0, "stdout": 1, "stderr": 2}
 
@@ -22,7 +20,7 @@ class RunningProcessEvent(Event):
     def __init__(
         self,
         *,
-        action: ExecuteLocal,
+        action: ProcessAction,
         name: str,
         cmd: Sequence[str],
         cwd: str | None,
@@ -38,7 +36,7 @@ class RunningProcessEvent(Event):
         self.pid = pid
 
     @property
-    def execute_process_action(self) -> ExecuteLocal:
+    def execute_process_action(self) -> ProcessAction:
         """The action that started the process."""
         return self.action
 
@@ -108,7 +106,7 @@ class ProcessTargetedEvent(Event):
 
     name = "launch.events.process.ProcessTargetedEvent"
 
-    def __init__(self, *, process_matcher: Callable[[ExecuteLocal], bool]) -> None:
+    def __init__(self, *, process_matcher: Callable[[ProcessAction], bool]) -> None:
         self.process_matcher = process_matcher
 
 
@@ -124,7 +122,7 @@ class SignalProcess(ProcessTargetedEvent):
     name = "launch.events.process.SignalProcess"
 
     def __init__(
-        self, *, signal_number: str | int | signal.Signals, process_matcher: Callable[[ExecuteLocal], bool]
+        self, *, signal_number: str | int | signal.Signals, process_matcher: Callable[[ProcessAction], bool]
     ) -> None:
         super().__init__(process_matcher=process_matcher)
         if isinstance(signal_number, str):
@@ -147,6 +145,6 @@ class ProcessStdin(ProcessTargetedEvent):
 
     name = "launch.events.process.ProcessStdin"
 
-    def __init__(self, *, text: bytes, process_matcher: Callable[[ExecuteLocal], bool]) -> None:
+    def __init__(self, *, text: bytes, process_matcher: Callable[[ProcessAction], bool]) -> None:
         super().__init__(process_matcher=process_matcher)
         self.text = text

@@ -1,0 +1,160 @@
+"""What threads ask of a run: pause, resume, stop, and calls between two steps."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Condition, get_ident
+from typing import Any
+
+from fleet_sim.core.inbox import Inbox
+from fleet_sim.core.world import World
+from fleet_sim.errors import StateError
+
+
+class RunControl:
+    """Whether a run is under way, paused or told to stop, in which thread, and what waits for the end of a step.
+
+    Every method may be called from any thread, except those of the run itself: `begin_run`, `run_tasks`, `rest` and
+    `end_run`.
+    """
+
+    def __init__(self, world: World, inbox: Inbox) -> None:
+        self._world = world
+        self._inbox = inbox
+        # Guards the thread and the tasks; notified whenever a sleeping run has a reason to look up.
+        self._wake = Condition()
+        self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._thread: int | None = None
+        self._paused = False
+        self._stopping = False
+        inbox.on_put = self.wake
+
+    # ---- asked by anybody --------------------------------------------------------------------------------------------
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether steps are held back."""
+        return self._paused
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is under way, paused or not."""
+        return self._thread is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run under way was told to end."""
+        return self._stopping
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether another thread than the caller's makes the steps."""
+        return self._thread not in (None, get_ident())
+
+    def require_between_steps(self, what: str) -> None:
+        """Raise StateError where `what` was called inside a step, or while another thread makes the steps."""
+        if self.runs_elsewhere:
+            raise StateError(
+                f"{what}() was called while run_simulation() runs in another thread; use sim.between_steps(...) for it"
+            )
+        if self._world.in_step:
+            raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
+
+    def pause(self) -> None:
+        """Hold steps back until `resume`. A step that has begun is finished."""
+        if not self._paused:
+            self._paused = True
+            self._tell("paused")
+
+    def resume(self) -> None:
+        """Go on."""
+        if self._paused:
+            self._paused = False
+            self._tell("resumed")
+
+    def stop(self) -> None:
+        """End the run under way after the step it is in."""
+        self._stopping = True
+        self.wake()
+
+    def between_steps(self, function: Callable[[], Any]) -> Future[Any]:
+        """Call `function()` when no step is under way, in the thread that makes the steps.
+
+        Without a run and outside a step it is called at once, here. The future holds what it returned or raised.
+        """
+        future: Future[Any] = Future()
+        with self._wake:
+            if self.runs_elsewhere or self._world.in_step:
+                self._tasks.append((function, future))
+                self._wake.notify_all()
+                return future
+        _carry_out(function, future)
+        return future
+
+    def wake(self) -> None:
+        """Let a run that sleeps look whether there is something to do."""
+        with self._wake:
+            self._wake.notify_all()
+
+    def wait_for_others(self) -> None:
+        """Return once no other thread makes steps."""
+        with self._wake:
+            self._wake.wait_for(lambda: not self.runs_elsewhere)
+
+    def _tell(self, event: str) -> None:
+        """Emit `event` where no step can be under way in another thread, and wake the run."""
+        if self.runs_elsewhere:
+            self.between_steps(lambda: self._world.events.emit(event))
+        else:
+            self._world.events.emit(event)
+            self.wake()
+
+    # ---- the run itself ----------------------------------------------------------------------------------------------
+
+    def begin_run(self) -> None:
+        """Make the calling thread the one that makes steps; raises StateError where there is one already."""
+        with self._wake:
+            if self._thread is not None:
+                raise StateError("run_simulation() is running already")
+            self.require_between_steps("run_simulation")
+            self._thread, self._stopping = get_ident(), False
+
+    def run_tasks(self) -> None:
+        """Do what was asked for between steps."""
+        while self._tasks:
+            _carry_out(*self._tasks.popleft())
+
+    def rest(self, seconds: float | None, limit: float | None = None) -> None:
+        """Sleep for `seconds` (None: until something happens), at most for `limit`, but hear other threads."""
+        bounds = [bound for bound in (seconds, limit) if bound is not None]
+        with self._wake:
+            if self._stopping or self._tasks or self._inbox.is_due_between_steps:
+                return
+            if seconds is None and (not self._paused or len(self._inbox)):
+                return
+            self._wake.wait(min(bounds, default=None))
+
+    def end_run(self) -> None:
+        """Do what other threads still wait for, then let go of the simulation."""
+        while True:
+            self.run_tasks()
+            with self._wake:
+                # Nobody can add a task between this look and letting go.
+                if not self._tasks:
+                    self._thread = None
+                    self._wake.notify_all()
+                    return
+
+
+def _carry_out(function: Callable[[], Any], future: Future[Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = function()
+    except Exception as error:
+        # Whoever asked for the call hears of its faults.
+        future.set_exception(error)
+    else:
+        future.set_result(result)

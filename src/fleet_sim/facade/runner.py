@@ -1,0 +1,166 @@
+"""The loop around the step: pacing, single steps, the window's keys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from fleet_sim.arrays import as_float
+from fleet_sim.config.params import SimulationParams
+from fleet_sim.core.inbox import Dispatcher, Inbox
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.monitor import Monitor
+from fleet_sim.facade.pacing import Pacer, RunReport
+from fleet_sim.facade.view import View
+
+
+class Runner:
+    """Runs steps at the wanted pace, in the thread that calls `run`.
+
+    `make_step()` makes one step, paused or not. `owner`, the simulation, is what callbacks are called with. `pacer` is
+    that of the run under way, or of the last one: how many of its steps were late, and by how much.
+    """
+
+    def __init__(
+        self,
+        make_step: Callable[[], object],
+        params: SimulationParams,
+        world: World,
+        control: RunControl,
+        inbox: Inbox,
+        dispatcher: Dispatcher,
+        monitor: Monitor,
+        view: View,
+        owner: object,
+    ) -> None:
+        self._make_step = make_step
+        self._params = params
+        self._clock = world.clock
+        self._guard = world.guard
+        self._control = control
+        self._inbox = inbox
+        self._dispatcher = dispatcher
+        self._monitor = monitor
+        self._view = view
+        self._owner = owner
+        self.pacer = Pacer(world.clock.dt)
+        self._last_frame = 0.0
+        self._steps_since_frame = 0
+
+    # ---- single steps ------------------------------------------------------------------------------------------------
+
+    def single_step(self, count: int = 1) -> None:
+        """Make `count` steps although paused, and return after them; from any thread.
+
+        Raises StateError when not paused, and from inside a step.
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InvalidValueError(f"single_step: count must be a whole number of at least 1, got {count!r}")
+        if not self._control.is_paused:
+            raise StateError("single_step() is for a paused simulation; call pause() first, or use step_once()")
+        if self._control.runs_elsewhere:
+            self._control.between_steps(lambda: self._make_steps(count)).result()
+        else:
+            self._make_steps(count)
+
+    def _make_steps(self, count: int) -> None:
+        for _ in range(count):
+            self._make_step()
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        duration: float | Callable[..., object] | None = None,
+        update_callback: Callable[..., object] | None = None,
+        final_callback: Callable[..., object] | None = None,
+    ) -> RunReport:
+        """Run for `duration` s of simulated time (None: as set; 0: until stopped), and say how it went.
+
+        A function in place of `duration` is the update callback. Raises StateError where a run is under way already,
+        and from inside a step.
+        """
+        if callable(duration):
+            duration, update_callback, final_callback = None, duration, update_callback
+        seconds = as_float(self._params.duration if duration is None else duration, "duration in s", low=0.0)
+        self._control.begin_run()
+        clock = self._clock
+        last_tick = clock.tick + clock.ticks(seconds) if seconds > 0.0 else None
+        if self._params.gui and not self._monitor.is_shown:
+            self._monitor.setup()
+        self.pacer = pacer = Pacer(clock.dt)
+        first_tick, begin = clock.tick, time.perf_counter()
+        try:
+            reason = self._loop(last_tick, update_callback)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        except SystemError as error:
+            # What Ctrl-C becomes when it comes in the middle of a call of PyBullet.
+            if not isinstance(error.__cause__, KeyboardInterrupt):
+                raise
+            reason = "interrupted"
+        finally:
+            self._control.end_run()
+            if final_callback is not None:
+                self._guard.call("final callback", final_callback, self._owner)
+        steps, passed = clock.tick - first_tick, time.perf_counter() - begin
+        return RunReport(steps, clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
+
+    def _loop(self, last_tick: int | None, update_callback: Callable[..., object] | None) -> str:
+        control, clock = self._control, self._clock
+        while not control.is_stopping:
+            control.run_tasks()
+            self._inbox.drain_between_steps(self._dispatcher)
+            if last_tick is not None and clock.tick >= last_tick:
+                return "duration"
+            if not self._frame():
+                return "window closed"
+            if control.is_paused:
+                self._monitor.update()
+                control.rest(None, self._longest_rest())
+                # Commands still count while paused: whoever moves a robot then sees it at once.
+                self._inbox.drain(self._dispatcher)
+                self.pacer.restart()
+                continue
+            wait = self.pacer.wait_for(clock.time, self._params.target_rtf)
+            if wait > 0.0:
+                control.rest(wait, self._longest_rest())
+                continue
+            self._make_step()
+            self._steps_since_frame += 1
+            self._monitor.update_if_due()
+            if update_callback is not None:
+                self._guard.call("update callback", update_callback, self._owner, clock.dt)
+        return "stopped"
+
+    # ---- the window --------------------------------------------------------------------------------------------------
+
+    def _longest_rest(self) -> float | None:
+        """Return for how long the run may sleep without a look at the window, in s; None without a window."""
+        return self._params.max_sleep_frames / self._params.gui_min_fps if self._params.gui else None
+
+    def _frame(self) -> bool:
+        """Serve the window when a frame is due; returns whether it is still open."""
+        params = self._params
+        if not params.gui:
+            return True
+        now = time.perf_counter()
+        if now - self._last_frame < 1.0 / params.gui_min_fps and self._steps_since_frame < params.max_steps_per_frame:
+            return True
+        self._last_frame, self._steps_since_frame = now, 0
+        return self.serve_window()
+
+    def serve_window(self) -> bool:
+        """Carry out what the keys pressed in the window mean; returns whether the window is open."""
+        control = self._control
+        for action in self._view.poll_keys():
+            if action == "pause":
+                (control.resume if control.is_paused else control.pause)()
+            elif action == "single_step":
+                if control.is_paused:
+                    self._make_steps(1)
+            else:
+                self._view.apply_key(action)
+        return self._view.is_open

@@ -1,0 +1,110 @@
+"""What of a step's first phase takes more than one part: its beginning, commands, and how robots move."""
+
+from __future__ import annotations
+
+from fleet_sim.actions.scheduler import ActionScheduler
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.collision.blocking_system import BlockingSystem
+from fleet_sim.core.inbox import Dispatcher, Inbox
+from fleet_sim.core.profiler import Profiler
+from fleet_sim.core.world import World
+from fleet_sim.entities import attachments
+from fleet_sim.facade.extensions import Extensions
+from fleet_sim.facade.step_events import StepEvents
+from fleet_sim.motion.avoidance_system import AvoidanceSystem
+from fleet_sim.motion.joints import advance_joints
+from fleet_sim.motion.system import MotionSystem
+
+PHASE_1_EVENTS = (
+    *("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked"),
+    "joints_settled",
+    *("fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed"),
+)
+"""Events whose handlers run before the poses are flushed."""
+
+
+class Update:
+    """Systems of phase 1 that let parts of one floor work together."""
+
+    def __init__(
+        self,
+        world: World,
+        profiler: Profiler,
+        mirror: BulletMirror,
+        inbox: Inbox,
+        dispatcher: Dispatcher,
+        actions: ActionScheduler,
+        motion: MotionSystem,
+        avoidance: AvoidanceSystem,
+        blocking: BlockingSystem,
+        events: StepEvents,
+        extensions: Extensions,
+    ) -> None:
+        self._world = world
+        self._profiler = profiler
+        self._mirror = mirror
+        self._inbox = inbox
+        self._dispatcher = dispatcher
+        self._actions = actions
+        self._motion = motion
+        self._avoidance = avoidance
+        self._blocking = blocking
+        self._events = events
+        self._extensions = extensions
+        self._watched = False
+        self._commands_due = 0
+
+    def begin(self) -> None:
+        """Forget what moved in the step before, and find out what this one has to prepare."""
+        world = self._world
+        self._profiler.begin_step()
+        world.moved[:] = False
+        world.robots.joints_moved[:] = False
+        # What is put in from here on waits for the next step, so that handlers cannot keep a step from ending.
+        self._commands_due = len(self._inbox)
+        self._watched = self._has_user_code()
+        # The mirror copies poses for queries in phase 1; where nobody can ask, it need not.
+        blocking = self._watched or bool(world.block_on_collision.any())
+        self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
+
+    def _has_user_code(self) -> bool:
+        """Whether code that is not ours may look at the world, or at PyBullet, in phase 1 of this step."""
+        world = self._world
+        return bool(
+            self._extensions
+            or world.hooks
+            or len(world.entity_events)
+            or self._inbox.runs_code(self._commands_due)
+            or self._actions.user_defined
+            or any(map(world.events.has_handlers, PHASE_1_EVENTS))
+        )
+
+    def take_commands(self) -> None:
+        """Apply the commands that were in the inbox when the step began, up to one that is for between steps."""
+        self._inbox.drain(self._dispatcher, self._commands_due, in_step=True)
+
+    def move(self, dt: float) -> None:
+        """Move the robots' bases: around each other, up to what stands in the way; wake actions that arrived."""
+        world = self._world
+        self._avoidance.before(dt)
+        self._blocking.before()
+        ended = self._motion.advance(world, dt)
+        self._avoidance.after()
+        done, blocked = self._blocking.after(ended)
+        arrived = self._motion.settle(world, done)
+        if self._watched:
+            # Whoever looks from here on sees what is carried where its carrier is.
+            attachments.follow(world)
+        self._actions.arrived(arrived)
+        self._events.to_agents("arrived", arrived)
+        self._events.to_agents("blocked", blocked)
+
+    def move_joints(self, dt: float) -> None:
+        """Move the robots' joints; wake actions whose joints arrived."""
+        world = self._world
+        settled = advance_joints(world, dt)
+        if self._watched and world.robots.joints_moved.any():
+            attachments.follow(world)
+        if len(settled):
+            self._actions.joints_settled(settled)
+            self._events.to_agents("joints_settled", settled)

@@ -1,0 +1,71 @@
+"""Reading mesh files, and the boxes around them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.meshes.formats import FORMATS
+from fleet_sim.meshes.mesh import Mesh, Part
+
+_LARGEST = float(np.finfo(np.float32).max)
+"""Graphics cards know no larger numbers."""
+
+
+def load_mesh(path: str) -> Mesh:
+    """Return the mesh in a file; each of its parts has triangles, and all their corners are finite points.
+
+    The file is read anew each time. Raises InvalidValueError for one that is missing, broken, empty or unknown.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in FORMATS:
+        raise InvalidValueError(f"mesh {path!r}: unknown format; use one of {', '.join(FORMATS)}")
+    try:
+        mesh = FORMATS[file.suffix.lower()].read(file.read_bytes(), file)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except (ValueError, IndexError, KeyError) as error:
+        raise InvalidValueError(f"mesh {path!r} is no readable {file.suffix} file: {error}") from error
+    parts = tuple(part for part in mesh.parts if len(part.triangles))
+    if not parts:
+        raise InvalidValueError(f"mesh {path!r} has no triangles")
+    for part in parts:
+        _check(part, path)
+    return Mesh(parts, mesh.notes)
+
+
+def mesh_extents(path: str) -> tuple[Floats, Floats]:
+    """Return the lowest and highest corner, (3,) and (3,), of the box around the mesh file `path`, in its own frame.
+
+    Boxes are kept until their files change. Raises InvalidValueError as `load_mesh` does.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    lower, upper = _extents(path, status.st_mtime_ns, status.st_size)
+    return lower.copy(), upper.copy()
+
+
+@lru_cache(maxsize=1024)
+def _extents(path: str, _changed: int, _size: int) -> tuple[Floats, Floats]:
+    points = load_mesh(path).points()
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _check(part: Part, path: str) -> None:
+    """Raise InvalidValueError for a part that nobody can draw, whoever read it."""
+    for numbers in (part.positions, part.normals, part.coordinates):
+        # Written so that it is false for what is no number, too.
+        if numbers is not None and not (np.abs(numbers) <= _LARGEST).all():
+            raise InvalidValueError(f"mesh {path!r} has coordinates that are no finite numbers")
+    if part.triangles.min() < 0 or part.triangles.max() >= len(part.positions):
+        raise InvalidValueError(f"mesh {path!r} has triangles with corners that it does not have")
+
+
+def _unreadable(path: str, error: OSError) -> InvalidValueError:
+    return InvalidValueError(f"mesh {path!r} cannot be read: {error.strerror or error}")

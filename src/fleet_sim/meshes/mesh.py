@@ -1,0 +1,105 @@
+"""Triangle meshes: what readers of mesh files return, and what boxes, lidars and cameras ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.meshes.normals import corner_normals
+
+
+@dataclass(frozen=True)
+class Material:
+    """A surface: its colour, as a factor on the instance's, and the file of a texture ("": none)."""
+
+    rgba: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
+    texture: str = ""
+
+
+class Drawable(NamedTuple):
+    """A part as graphics libraries take it.
+
+    `vertices` (V, 8) float32: position, normal, texture coordinates. `triangles` (T, 3) int32.
+    """
+
+    vertices: npt.NDArray[np.float32]
+    triangles: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Triangles of one material.
+
+    `positions` (V, 3) in m, in the frame of the mesh. `triangles` (T, 3) are indices of positions, counter-clockwise
+    seen from outside. `normals` (V, 3), units, and texture `coordinates` (V, 2), v up, are None where there are none.
+    """
+
+    positions: Floats
+    triangles: Ints
+    normals: Floats | None = None
+    coordinates: Floats | None = None
+    material: Material = Material()
+
+    def points(self) -> Floats:
+        """Return the positions (N, 3) that triangles use, in their order."""
+        # Files may hold vertices without a triangle. They are no part of the surface, and PyBullet skips them, too.
+        used_mask = np.zeros(len(self.positions), np.bool_)
+        used_mask[self.triangles.reshape(-1)] = True
+        return self.positions if used_mask.all() else self.positions[used_mask]
+
+    def drawable(self) -> Drawable:
+        """Return the part for drawing, computed anew; missing normals are made, smooth but for sharp edges."""
+        positions, triangles, normals, coordinates = self.positions, self.triangles, self.normals, self.coordinates
+        if normals is None:
+            # A vertex on an edge has several normals, so each corner becomes a vertex of its own.
+            normals = corner_normals(positions, triangles)
+            corners = triangles.reshape(-1)
+            positions, triangles = positions[corners], np.arange(len(corners)).reshape(-1, 3)
+            coordinates = None if coordinates is None else coordinates[corners]
+        vertices = np.zeros((len(positions), 8), np.float32)
+        vertices[:, :3], vertices[:, 3:6] = positions, normals
+        if coordinates is not None:
+            vertices[:, 6:] = coordinates
+        return Drawable(vertices, triangles.astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Parts in one frame. `notes` say what a picture of it lacks: textures and materials that are missing."""
+
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    def points(self) -> Floats:
+        """Return the positions (N, 3) of all vertices that triangles use."""
+        return np.concatenate([part.points() for part in self.parts])
+
+    @cached_property
+    def radius(self) -> float:
+        """Of the sphere around the origin that holds all vertices."""
+        return max(float(np.linalg.norm(part.positions, axis=1).max(initial=0.0)) for part in self.parts)
+
+    @cached_property
+    def reach(self) -> Floats:
+        """The largest distance (3,) of vertices from the origin along each axis."""
+        return np.max([np.abs(part.positions).max(axis=0, initial=0.0) for part in self.parts], axis=0)
+
+    def bound(self, scale: Floats) -> float:
+        """Return the radius of a sphere around the origin that holds the mesh, scaled by factors (3,)."""
+        return min(float(np.linalg.norm(self.reach * scale)), self.radius * float(np.max(np.abs(scale))))
+
+
+def fans(counts: Ints) -> Ints:
+    """Return the triangles (T, 3) of polygons with `counts` (P,) corners, as indices of all their corners in a row.
+
+    A polygon becomes a fan around its first corner; one of fewer than three corners has no triangles.
+    """
+    triangles = np.maximum(counts - 2, 0)
+    firsts = np.repeat(np.cumsum(counts) - counts, triangles)
+    seconds = firsts + 1 + np.arange(len(firsts)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
+    return np.column_stack((firsts, seconds, seconds + 1))

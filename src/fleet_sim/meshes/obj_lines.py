@@ -1,0 +1,111 @@
+"""The lines of a Wavefront OBJ file, sorted by keyword and read as tables.
+
+A file may have a million lines. So nothing here is done line by line: a loop over them takes seconds, which the first
+picture of a robot would wait for.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+
+_INDENT = re.compile(rb"^[ \t]+", re.MULTILINE)
+_COMMENT = re.compile(rb"#[^\n]*")
+_LEFT_OUT = re.compile(rb"/(?=[/\s])")
+"""A slash without a number behind it, as both in 1// and the first in 1//3."""
+_STRAY_MINUS = re.compile(rb"-(?!\d)|\d-")
+_MOST_INDICES = 3
+_NEWLINE, _SLASH, _SPACE, _TAB = b"\n/ \t"
+
+
+class Lines:
+    """The lines of a file. Their numbers count from 0; backslashes join lines before they are counted."""
+
+    def __init__(self, data: bytes) -> None:
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"\\\n" in data:
+            data = data.replace(b"\\\n", b" ")
+        self._data = data
+        self._starts, self._keys = _index(data)
+        if np.isin(self._keys >> 8, (_SPACE, _TAB)).any():
+            self._data = _INDENT.sub(b"", data)
+            self._starts, self._keys = _index(self._data)
+
+    def numbers(self, keyword: str) -> Ints:
+        """Return the numbers (N,) of the lines with `keyword`; of long keywords only two letters are compared."""
+        first, second = f"{keyword} ".encode()[:2]
+        return np.flatnonzero(self._keys == 256 * first + second)
+
+    def text(self, numbers: Ints) -> bytes:
+        """Return lines as one text."""
+        if not len(numbers):
+            return b""
+        # Lines of a kind stand together in most files, so there are few pieces to join.
+        breaks = np.flatnonzero(np.diff(numbers) != 1)
+        firsts, lasts = numbers[np.append(-1, breaks) + 1], numbers[np.append(breaks, -1)]
+        runs = zip(self._starts[firsts].tolist(), self._starts[lasts + 1].tolist(), strict=True)
+        return b"".join([self._data[start:end] for start, end in runs])
+
+    def table(self, keyword: str, width: int) -> Floats:
+        """Return the first `width` numbers of all lines with `keyword`, (N, width); raises ValueError."""
+        numbers = self.numbers(keyword)
+        if not len(numbers):
+            return np.empty((0, width))
+        lines = self.text(numbers).splitlines()
+        table: Floats = np.loadtxt(lines, usecols=range(1, width + 1), comments=None, ndmin=2)
+        return table
+
+    def names(self, keyword: str) -> list[tuple[int, str]]:
+        """Return the numbers of the lines with `keyword` and what follows it."""
+        found = []
+        for number in self.numbers(keyword).tolist():
+            line = self._data[self._starts[number] : self._starts[number + 1]].decode("utf-8", "replace")
+            first, *rest = line.split()
+            if first == keyword:
+                found.append((number, " ".join(rest)))
+        return found
+
+
+def _index(data: bytes) -> tuple[Ints, Ints]:
+    """Return where lines start (L + 1,), the end of the data behind them, and their first two letters (L,)."""
+    # Behind the last line there are letters to look at, too.
+    letters = np.frombuffer(data + b"\n\n", np.uint8)
+    starts = np.concatenate(([0], np.flatnonzero(letters[:-1] == _NEWLINE) + 1))
+    firsts, seconds = letters[starts[:-1]].astype(np.int64), letters[starts[:-1] + 1].astype(np.int64)
+    return starts, 256 * firsts + np.where(seconds == _TAB, _SPACE, seconds)
+
+
+def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
+    """Return the corners (C, 3) in the text of `count` faces, and how many of them each face has (count,).
+
+    A corner is v, v/vt, v//vn or v/vt/vn, as it is given: from 1, from -1 backwards, 0 for none. Raises ValueError.
+    """
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    if any(end in text for end in (b"//", b"/ ", b"/\t", b"/\n")):
+        text = _LEFT_OUT.sub(b"/0", text)
+    strange = text.translate(None, b"f0123456789-/ \t\n")
+    stray = b"-" in text and _STRAY_MINUS.search(text) is not None
+    if strange or stray or text.count(b"f") != count:
+        raise ValueError(f"its faces have {(strange or text)[:20]!r}, where numbers of vertices are expected")
+    text = text.replace(b"f", b" ") + b"\n"
+    letters = np.frombuffer(text, np.uint8)
+    blank_mask = letters <= _SPACE
+    begins = np.flatnonzero(blank_mask[:-1] & ~blank_mask[1:]) + 1
+    if not len(begins):
+        return np.empty((0, 3), np.int64), np.zeros(count, np.int64)
+    sizes = 1 + np.add.reduceat(letters == _SLASH, begins, dtype=np.int64)
+    values = np.fromstring(text.replace(b"/", b" "), np.int64, sep=" ")
+    if len(values) != sizes.sum() or sizes.max() > _MOST_INDICES:
+        raise ValueError("a corner of a face is none of v, v/vt, v//vn and v/vt/vn")
+    corners = np.zeros((len(begins), _MOST_INDICES), np.int64)
+    firsts = np.cumsum(sizes) - sizes
+    for index in range(_MOST_INDICES):
+        given = np.flatnonzero(sizes > index)
+        corners[given, index] = values[firsts[given] + index]
+    ends = np.flatnonzero(letters == _NEWLINE)
+    return corners, np.bincount(np.searchsorted(ends, begins), minlength=count)[:count]

@@ -1,0 +1,37 @@
+"""What a motion law is, and what laws share."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.world import World
+
+VELOCITY = ControllerMode.VELOCITY.code
+
+
+@runtime_checkable
+class MotionLaw(Protocol):
+    """Moves robots by one step of time.
+
+    `step` gets rows whose `control` is VELOCITY or POSE and which may move. It writes their poses, velocities and body
+    twists, calls `world.touch` with the rows whose pose changed, and returns the rows that arrived at the end of
+    their path and are at rest. What it does to a row must not depend on which other rows come with it.
+    """
+
+    name: str
+
+    def step(self, world: World, rows: Rows, dt: float) -> Rows:
+        """Move `rows` by `dt` seconds; return those that arrived."""
+        ...
+
+
+def by_control(world: World, rows: Rows) -> tuple[Rows, Rows]:
+    """Return the rows that follow a velocity command, and those that follow a path."""
+    commanded_mask = world.motion.control.take(rows) == VELOCITY
+    if not np.count_nonzero(commanded_mask):
+        return NO_ROWS, rows
+    return np.compress(commanded_mask, rows), np.compress(~commanded_mask, rows)

@@ -1,0 +1,141 @@
+"""What launch files of fleet_sim have in common: their arguments, the node, RViz, and what to try.
+
+Also for your own: a file in `launch/` that returns `simulation_launch(...)` has all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+
+class Argument(NamedTuple):
+    """An argument of a launch file, as `ros2 launch --show-args` lists it."""
+
+    name: str
+    default: str
+    text: str
+
+
+RTF = Argument("rtf", "1.0", "Simulated seconds per real second; 0 = as fast as possible.")
+GUI = Argument("gui", "false", "Open a window.")
+NAMESPACE = Argument("namespace", "", "Put before every topic and frame, so that several simulations can run.")
+SHOW_RVIZ = Argument("rviz", "false", "Open RViz, where it is installed.")
+
+PARAMETERS: dict[str, tuple[str, type]] = {
+    "robots": ("robots", int),
+    "config": ("config", str),
+    "rtf": ("target_rtf", float),
+    "gui": ("gui", bool),
+}
+"""The parameters of the node, by the arguments that set them."""
+
+NS = "{ns}"
+"""Stands for the namespace in lines of what to try. No other braces are replaced: messages are full of them."""
+
+RVIZ_TRY = """fleet_sim in RViz: try
+  2D Goal Pose, then press and drag on the ground: {robot} drives there
+  Add > By topic: {prefix}/{robot}/odom, /tf, {prefix}/{robot}/plan
+  ros2 launch fleet_sim rviz.launch.py robot:=<name>, for another robot"""
+
+MISSING = (
+    "rviz2 is not installed here: no package of that name is in the sourced ROS 2. "
+    "Install it (on Ubuntu: sudo apt install ros-$ROS_DISTRO-rviz2) and source ROS 2 again, or start it on another "
+    "machine of this network. Without a window: ros2 topic echo /fleet/states, or make demo for a picture"
+)
+
+
+def beside(launch_file: str, folder: str, name: str) -> Path:
+    """Return a file of a folder beside that of a launch file: in a checkout and in share/fleet_sim they are alike."""
+    return Path(launch_file).resolve().parents[1] / folder / name
+
+
+def declared(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
+    """Return the actions that declare `arguments`."""
+    return [DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in arguments]
+
+
+def simulation_launch(
+    arguments: Sequence[Argument],
+    to_try: Sequence[str],
+    *,
+    rviz_config: Path,
+    rviz_robot: str = "",
+    more: Sequence[Any] = (),
+) -> LaunchDescription:
+    """Return a launch of the node with `arguments`, and of `more` after it.
+
+    Every launch has the argument `rviz`, which shows `rviz_config`, see `rviz_window`. The lines `to_try` are printed,
+    the first as a title; NS in them becomes the namespace.
+    """
+    values = {argument.name: LaunchConfiguration(argument.name) for argument in arguments}
+    chosen = {PARAMETERS[name][0]: (values[name], PARAMETERS[name][1]) for name in values.keys() & PARAMETERS.keys()}
+    simulation = Node(
+        package="fleet_sim",
+        executable="fleet_sim_node",
+        namespace=values.get("namespace", ""),
+        output="screen",
+        parameters=[{name: ParameterValue(value, value_type=kind) for name, (value, kind) in chosen.items()}],
+    )
+    rviz = OpaqueFunction(
+        function=partial(_rviz_beside, str(rviz_config), rviz_robot),
+        condition=IfCondition(LaunchConfiguration(SHOW_RVIZ.name)),
+    )
+    # RViz comes first: where it is missing, nothing else is started.
+    return LaunchDescription(
+        [*declared([*arguments, SHOW_RVIZ]), rviz, OpaqueFunction(function=partial(_say, to_try)), simulation, *more]
+    )
+
+
+def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time: bool = True) -> list[Any]:
+    """Return RViz with a configuration, connected to the simulation in the namespace `prefix`, "" or "/left".
+
+    With `robot`, a configuration made for robot_0 shows and drives that one, and what to try with it is printed. Raises
+    RuntimeError where there is no RViz.
+    """
+    try:
+        get_package_prefix("rviz2")
+    except PackageNotFoundError as error:
+        raise RuntimeError(MISSING) from error
+    moved = {
+        "/fleet/markers": f"{prefix}/fleet/markers",
+        "/robot_0/plan": f"{prefix}/{robot or 'robot_0'}/plan",
+        "/robot_0/goal_pose": f"{prefix}/{robot or 'robot_0'}/goal_pose",
+    }
+    window = Node(
+        package="rviz2",
+        executable="rviz2",
+        arguments=["-d", config],
+        parameters=[{"use_sim_time": use_sim_time}],
+        remappings=[(topic, name) for topic, name in moved.items() if topic != name],
+        output="screen",
+    )
+    return [LogInfo(msg=RVIZ_TRY.format(prefix=prefix, robot=robot)), window] if robot else [window]
+
+
+def prefix_of(namespace: str) -> str:
+    """Return a namespace as topics begin with it: "" or "/left"."""
+    name = namespace.strip("/")
+    return f"/{name}" if name else ""
+
+
+def _prefix(context: LaunchContext) -> str:
+    return prefix_of(context.launch_configurations.get(NAMESPACE.name, ""))
+
+
+def _say(lines: Sequence[str], context: LaunchContext) -> list[LogInfo]:
+    return [LogInfo(msg="\n  ".join(line.replace(NS, _prefix(context)) for line in lines))]
+
+
+def _rviz_beside(config: str, robot: str, context: LaunchContext) -> list[Any]:
+    return rviz_window(config, prefix=_prefix(context), robot=robot)

@@ -1,1 +1,0 @@
-"""Mesh files: one format per file, and the list of them in `loading.py`."""

@@ -1,0 +1,89 @@
+"""Agents as arrays: the columns that a swarm has besides those of the core, and sets of rows of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.world import World
+from fleet_sim.spatial import quaternions
+
+NO_TEAM, NO_GROUP = -1, -1
+
+
+class SwarmColumns(ColumnTable):
+    """What a member of a swarm world has besides the columns of the core."""
+
+    group: Ints = column(np.int64, default=NO_GROUP, writer="spawning", doc="index in RectangularWorld.groups")
+    team: Ints = column(np.int64, default=NO_TEAM, writer="spawning", doc="code of a team; -1: none")
+    agent_radius: Floats = column(float, unit="m", writer="spawning", doc="of the disc it collides and is seen as")
+    collides: Bools = column(bool, writer="spawning", doc="is kept apart from others")
+    grounded: Bools = column(bool, writer="spawning", doc="is not pushed by others")
+    stop_on_collision: Bools = column(bool, writer="spawning")
+    catastrophic: Bools = column(bool, writer="spawning", doc="is disabled by its first collision")
+    stop_at_goal: Bools = column(bool, writer="spawning")
+    previous: Floats = column(
+        float, (2,), unit="m", frame="world", writer="commands", doc="where it was before it moved"
+    )
+    touching: Bools = column(bool, writer="collisions", doc="touched a wall, an object or another one in this step")
+    halted: Bools = column(bool, writer="collisions, goals", doc="moves no more: at a goal, or disabled")
+
+
+class Crowd:
+    """Agents as arrays, one entry each in order of spawning. The arrays are taken anew at each access.
+
+    Positions are (N, 2) in the world frame in m, headings in (-pi, pi] rad from the x axis, counter-clockwise.
+    """
+
+    def __init__(self, columns: World, swarm: SwarmColumns, rows: Rows) -> None:
+        self.columns = columns
+        self.swarm = swarm
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def positions(self) -> Floats:
+        """Where they are (N, 2)."""
+        positions: Floats = self.columns.position[self.rows, :2]
+        return positions
+
+    @property
+    def headings(self) -> Floats:
+        """Which way they look (N,)."""
+        return quaternions.yaws(self.columns.orientation[self.rows])
+
+    @property
+    def linear(self) -> Floats:
+        """Speeds along their headings (N,), in m/s."""
+        speeds: Floats = self.columns.motion.body_linear[self.rows, 0]
+        return speeds
+
+    @property
+    def angular(self) -> Floats:
+        """Turning speeds (N,), in rad/s, counter-clockwise."""
+        turns: Floats = self.columns.motion.body_angular[self.rows, 2]
+        return turns
+
+    @property
+    def velocities(self) -> Floats:
+        """Velocities (N, 2) in the world frame, in m/s."""
+        velocities: Floats = self.columns.velocity[self.rows, :2]
+        return velocities
+
+    @property
+    def radii(self) -> Floats:
+        """Radii of their discs (N,), in m; 0 for a point."""
+        return self.swarm.agent_radius[self.rows]
+
+    @property
+    def teams(self) -> Ints:
+        """Codes of their teams (N,), see `RectangularWorld.team_code`; -1 for none."""
+        return self.swarm.team[self.rows]
+
+    @property
+    def touching(self) -> Bools:
+        """Whether they touched a wall, an object or another agent in this step (N,)."""
+        return self.swarm.touching[self.rows]

@@ -1,0 +1,68 @@
+"""Metrics: what reduces the state of a world to a number at the end of each step."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.swarm_state import SwarmState
+
+HISTORY_SIZE = 100
+"""How many values a metric remembers where it is not told."""
+
+
+class Metric:
+    """Reduces the state of the world to a number at the end of each step. Override `calculate`.
+
+    `value_history` holds the last `history_size` values.
+    """
+
+    def __init__(self, name: str | None = None, history_size: int = HISTORY_SIZE) -> None:
+        self.name = name or type(self).__name__
+        self.history_size = positive(history_size, "history_size")
+        self.world: SwarmState | None = None
+        self.value_history: deque[float] = deque(maxlen=self.history_size)
+
+    def attach_world(self, world: SwarmState) -> None:
+        """Observe `world` from now on; called before the first step."""
+        self.world = world
+
+    def calculate(self) -> None:
+        """Take an observation of `self.world` and pass its value to `set_value`."""
+        raise NotImplementedError
+
+    def set_value(self, value: float) -> None:
+        """Note the value of this step."""
+        self.value_history.append(float(value))
+
+    @property
+    def value(self) -> float:
+        """The last value; NaN before the first."""
+        return self.value_history[-1] if self.value_history else float("nan")
+
+    @property
+    def current_value(self) -> float:
+        """Another name of `value`."""
+        return self.value
+
+    @property
+    def average(self) -> float:
+        """The mean of the history; NaN without one."""
+        return float(np.mean(self.value_history)) if self.value_history else float("nan")
+
+    def out_current(self) -> tuple[str, float]:
+        """Return (name, last value)."""
+        return self.name, self.value
+
+    def out_average(self) -> tuple[str, float]:
+        """Return (name, mean of the history)."""
+        return self.name, self.average
+
+    def reset(self) -> None:
+        """Forget the history."""
+        self.value_history.clear()
+
+
+AbstractMetric = Metric

@@ -1,0 +1,103 @@
+"""Metrics of a crowd: those that look at where agents are and how they move, of everybody or of one team."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.errors import StateError
+from fleet_sim.settings import setting
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
+from fleet_sim.swarm.parameters import Configured, documented
+from fleet_sim.swarm.swarm_state import SwarmState
+
+
+def read_name(value: object) -> str | None:
+    """Return a name, or None for that of the class; raises ValueError."""
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError(f"must be text, got {value!r}")
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class CrowdMetric(Configured, Metric):
+    """Base of metrics of the population, or of one team of it. Override `measure`.
+
+    Without agents to look at the value is NaN.
+    """
+
+    name: str = setting(
+        None, reader=read_name, schema={"type": ["string", "null"]}, doc="Unique in the world; null: that of the class."
+    )
+    history_size: int = setting(HISTORY_SIZE, low=1, doc="How many values are kept.")
+    team: int | str | None = setting(None, doc="Look at this team only; null: everybody.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        Metric.__init__(self, self.name, self.history_size)
+
+    @property
+    def watched(self) -> SwarmState:
+        """The world; raises StateError before `attach_world`."""
+        if self.world is None:
+            raise StateError(f"metric {self.name}: attach_world() comes before calculate()")
+        return self.world
+
+    @property
+    def crowd(self) -> Crowd:
+        """The agents it looks at."""
+        world = self.watched
+        everyone = world.everyone
+        if self.team is None:
+            return everyone
+        return Crowd(world.columns, world.swarm, everyone.rows[everyone.teams == world.team_code(self.team)])
+
+    @property
+    def world_radius(self) -> float:
+        """Half of the world's diagonal, in m: what the formulas of Brown et al. are scaled with."""
+        width, height = self.watched.size.tolist()
+        return 0.5 * float(np.hypot(width, height))
+
+    @abstractmethod
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value for a crowd of one agent or more."""
+
+    def calculate(self) -> None:
+        """Take an observation."""
+        crowd = self.crowd
+        self.set_value(self.measure(crowd) if len(crowd) else float("nan"))
+
+
+class Ledger:
+    """Numbers per agent that outlive changes of the population: kept by object id, ascending."""
+
+    def __init__(self, width: int) -> None:
+        self.ids: Ints = np.empty(0, np.int64)
+        self.values: Floats = np.empty((0, width))
+
+    def exchange(self, ids: Ints, values: Floats) -> tuple[Bools, Floats]:
+        """Return who of `ids` (N,) was there before, and the values (N, width) then; keep `values` instead.
+
+        Values of who was not there are 0.
+        """
+        index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
+        before = np.zeros_like(values)
+        known_mask = np.zeros(len(ids), bool)
+        if len(self.ids):
+            known_mask = self.ids[index] == ids
+            before[known_mask] = self.values[index[known_mask]]
+        order = np.argsort(ids)
+        self.ids, self.values = ids[order], values[order]
+        return known_mask, before
+
+
+def centred(positions: Floats) -> tuple[Floats, Floats]:
+    """Return the offsets (N, 2) of points from their centroid, and their lengths (N,)."""
+    offsets = positions - positions.mean(axis=0)
+    return offsets, np.hypot(offsets[:, 0], offsets[:, 1])

@@ -1,0 +1,92 @@
+"""Parameters of parts, declared once: range, unit and meaning for the constructor, configurations and the JSON schema.
+
+A part is a dataclass whose fields are settings:
+
+    @documented
+    @dataclass(eq=False, repr=False)
+    class Forward(Configured, Controller):
+        speed: float = setting(0.3, low=0, unit="m/s", doc="Along the heading.")
+
+The constructor takes them by keyword and checks them. `__post_init__` is the place for what goes across several.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.settings import setting
+from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
+from fleet_sim.settings.reader import Where, convert
+from fleet_sim.settings.types import as_number, describe, shown
+
+Cls = TypeVar("Cls", bound=type[Any])
+Vector = tuple[float, float]
+
+
+class Configured:
+    """Base of parts that declare their parameters as settings."""
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError naming the class, the parameter and what is allowed."""
+        for name, field in fields_of(type(self)).items():
+            try:
+                value = convert(field.hint, getattr(self, name), field.rules, Where(path=name))
+            except ConfigError as error:
+                raise InvalidValueError(f"{type(self).__name__}: {error}") from error
+            setattr(self, name, value)
+
+    def refuse(self, message: str) -> InvalidValueError:
+        """Return the error for parameters that do not go together, to be raised."""
+        return InvalidValueError(f"{type(self).__name__}: {message}")
+
+
+def documented(cls: Cls) -> Cls:
+    """Give the constructor of a dataclass the meaning of each parameter as its documentation."""
+    lines = []
+    for field in dataclasses.fields(cls):
+        rules: Setting = field.metadata.get("setting", NO_RULES)
+        unit = f" [{rules.unit}]" if rules.unit else ""
+        lines.append(f"`{field.name}`: {rules.doc}{unit}")
+    cls.__init__.__doc__ = "\n".join(lines)
+    return cls
+
+
+def unbounded_setting(default: float, doc: str, *, unit: str) -> Any:
+    """Return the setting of a number of 0 or more that may be infinite, such as how far a sensor reaches."""
+    rules = Setting(low=0.0, unit=unit)
+
+    def read(value: object) -> float:
+        number = math.inf if value == math.inf else as_number(float, value, rules)
+        if number is None:
+            raise ValueError(f"must be {describe(float, rules)}, or infinite, got {shown(value)}")
+        return float(number)
+
+    return setting(default, reader=read, schema={"type": "number", "minimum": 0}, unit=unit, doc=doc)
+
+
+def choice_setting(default: str | None, names: Sequence[str | None], doc: str) -> Any:
+    """Return the setting of one of `names`; an unknown one is told the closest."""
+
+    def read(value: object) -> str | None:
+        if value in names:
+            return value  # type: ignore[return-value]  # it is one of `names`
+        known = [str(name) for name in names if name is not None]
+        raise ValueError(
+            f"must be one of {', '.join(map(repr, known))}, got {shown(value)}.{did_you_mean(str(value), known)}"
+        )
+
+    return setting(default, reader=read, schema={"enum": list(names)}, doc=doc)
+
+
+def team_setting(doc: str) -> Any:
+    """Return the setting of a team to look for; None looks for all."""
+    return setting(None, doc=f"{doc}; null: all.")
+
+
+def seed_setting(what: str) -> Any:
+    """Return the setting of a component's own seed."""
+    return setting(None, low=0, doc=f"Seed of {what}; null: the world's.")

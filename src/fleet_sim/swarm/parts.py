@@ -1,0 +1,149 @@
+"""Parts of a world by name, and how a part is made from a mapping with a `type`.
+
+A `type` is a short name, a dotted path ("package.module:Class" or "package.module.Class"), or an entry point of the
+group "fleet_sim.swarm.<kind>" of an installed distribution. The other keys are keyword arguments of its constructor.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from fleet_sim.entities.arguments import check_arguments
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.registry import Registry, subclasses_of
+
+Part = TypeVar("Part")
+
+
+class PartRegistry(Registry[type[Part]]):
+    """The classes of one kind of part, all derived from `base`.
+
+    Each kind has its registry beside its parts. Whoever makes such parts imports it, and so brings the built-in ones.
+    """
+
+    def __init__(self, kind: str, base: Callable[..., Part], built_in: Mapping[str, type[Part]]) -> None:
+        """`built_in` may grow until the first look-up."""
+        super().__init__(kind, subclasses_of(base), group=f"fleet_sim.swarm.{kind}", built_in=lambda: built_in)
+        self.base: Any = base
+
+    def type_of(self, name: object) -> type[Part]:
+        """Return the class called `name`; a class is returned as it is.
+
+        Raises UnknownNameError with the closest name, and InvalidValueError for a path that cannot be imported.
+        """
+        if isinstance(name, type):
+            return name
+        if not isinstance(name, str):
+            raise InvalidValueError(f"{self.noun}: type must be a name or a dotted path, got {name!r}")
+        return self.find(name)
+
+    def split(self, spec: object) -> tuple[type[Part], dict[str, Any]]:
+        """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
+
+        Raises UnknownNameError and InvalidValueError.
+        """
+        params: dict[str, Any] = {}
+        name = spec
+        if not isinstance(spec, (str, type)):
+            if not isinstance(spec, Mapping):
+                raise InvalidValueError(
+                    f"{self.noun}: must be a name or a mapping with a type and its parameters, got {spec!r}"
+                )
+            params = dict(spec)
+            if "type" not in params:
+                raise InvalidValueError(f"{self.noun}: `type` is missing; known are {', '.join(sorted(self.all()))}")
+            name = params.pop("type")
+        cls = self.type_of(name)
+        if not issubclass(cls, self.base):
+            raise InvalidValueError(
+                f"{_what(self.noun, spec, cls)}: expected a class derived from {self.base.__name__}"
+            )
+        return cls, params
+
+    def check(self, spec: object, given: int = 0) -> type[Part]:
+        """Return the class of the part that `spec` describes, with the names of its parameters checked; makes nothing.
+
+        The constructor gets `given` arguments besides. Raises UnknownNameError and InvalidValueError.
+        """
+        if isinstance(spec, self.base):
+            return type(spec)
+        cls, params = self.split(spec)
+        check_arguments(_with_parameters(cls, given), params, _what(self.noun, spec, cls))
+        return cls
+
+    def make(self, spec: object, *given: Any) -> Part:
+        """Return the part that `spec` describes: `cls(*given, **parameters)`; a part is returned as it is.
+
+        Raises UnknownNameError and InvalidValueError for a name, a parameter or a value that is not allowed.
+        """
+        if isinstance(spec, self.base):
+            part: Part = spec
+            return part
+        cls = self.check(spec, len(given))
+        _, params = self.split(spec)
+        try:
+            return cls(*given, **params)
+        except ConfigError as error:
+            raise ConfigError(f"{_what(self.noun, spec, cls)}: {error}") from error
+        except FleetSimError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InvalidValueError(f"{_what(self.noun, spec, cls)}: {error}") from error
+
+
+def _what(noun: str, spec: object, cls: type[Any]) -> str:
+    return f"{noun} {spec['type'] if isinstance(spec, Mapping) else cls.__name__}"
+
+
+def built_in_names(
+    namespace: Mapping[str, object], *, suffix: str = "", short: Mapping[type[Any], str] | None = None
+) -> dict[str, type[Any]]:
+    """Return the classes that a package imported from its own modules, each by two names, for its `BUILT_IN`.
+
+    These are the class's own, and that in lower case with underscores and without `suffix`, or what `short` says:
+    BinaryFOVSensor is "binary_fov". A class whose name is the suffix is a base class and no part.
+    """
+    found: dict[str, type[Any]] = {}
+    for name, value in namespace.items():
+        own = isinstance(value, type) and value.__module__.startswith(f"{namespace['__name__']}.")
+        if isinstance(value, type) and own and name != suffix:
+            words = _WORD_STARTS.sub("_", name.removesuffix(suffix)).lower()
+            found |= {name: value, (short or {}).get(value, words): value}
+    return found
+
+
+_WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
+    """Return what the constructor of `cls` takes by name; what it passes on as ** counts as its base's."""
+    found: dict[str, inspect.Parameter] = {}
+    found_any = False
+    for ancestor in cls.__mro__:
+        if "__init__" not in vars(ancestor) or ancestor is object:
+            continue
+        own = list(inspect.signature(vars(ancestor)["__init__"]).parameters.values())[1:]
+        for parameter in own:
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                # What a base class needs, the constructor above it may well give by itself.
+                needed = not found_any or parameter.default is not parameter.empty
+                found.setdefault(parameter.name, parameter if needed else parameter.replace(default=None))
+        found_any = True
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
+            break
+    return found
+
+
+def _with_parameters(cls: type[Any], given: int) -> Callable[..., Any]:
+    """Return a function with the signature of the constructor of `cls`, without the first `given` parameters."""
+
+    def constructor() -> None:
+        """Stand for the constructor."""
+
+    parameters = list(parameters_of(cls).values())[given:]
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return constructor

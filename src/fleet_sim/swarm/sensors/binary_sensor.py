@@ -1,0 +1,87 @@
+"""What binary sensors share: how often they look, mistakes, inversion, a memory of what was seen."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Bools, Ints
+from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import Group, Sensor
+from fleet_sim.swarm.draws import AgentDraws
+from fleet_sim.swarm.parameters import Configured, documented, seed_setting, team_setting
+
+HISTORY = 1000
+"""How many readings `store_history` keeps."""
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class BinarySensor(Configured, Sensor):
+    """Reads 1 where `detect` says so and 0 elsewhere, with mistakes.
+
+    Of what is there, a share of `false_negative` is missed; where nothing is, a share of `false_positive` is reported.
+    `invert` swaps 0 and 1. It looks at every `time_step_between_sensing`-th step of an agent's life and keeps what it
+    read in between. Mistakes are drawn per agent from `seed` (None: the world's).
+    """
+
+    store_history = False
+    show = True
+    """Whether readings are kept, and whether the sensor is drawn; parameters where a subclass makes them so."""
+
+    false_positive: float = setting(0.0, low=0, high=1, doc="Share of readings of 1 where nothing is.")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Share of what is there that is missed.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="How often it looks.")
+    invert: bool = setting(False, doc="Swap 0 and 1.")
+    seed: int | None = seed_setting("the wrong readings")
+    target_team: int | str | None = team_setting("Detect agents of this team only")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        self.history: deque[AnyArray] = deque(maxlen=HISTORY)
+        """With `store_history`: the last readings, one array per step, the newest last."""
+        self._draws = AgentDraws(self.seed)
+
+    @abstractmethod
+    def detect(self, group: Group) -> Bools:
+        """Return which agents (N,) of `group` have something to detect."""
+
+    def added_state(self, group: Group) -> Bools | None:
+        """Return which agents (N,) read 2 whatever else there is, or None for no such state."""
+        return None
+
+    def sense(self, group: Group) -> Ints:
+        """Return the readings (N,): 0, 1, or 2 for an added state."""
+        due_mask = self._due(group)
+        last = self.column(group, "last", dtype=np.int64)
+        if due_mask is None or due_mask.any():
+            fresh = self._observe(group)
+            last[:] = fresh if due_mask is None else np.where(due_mask, fresh, last)
+        if self.store_history:
+            self.history.append(last.copy())
+        return last.copy()
+
+    def _due(self, group: Group) -> Bools | None:
+        """Return which agents (N,) look in this step; None for all of them."""
+        if self.time_step_between_sensing == 1:
+            return None
+        age = self.column(group, "age", dtype=np.int64)
+        age += 1
+        return np.asarray(age % self.time_step_between_sensing == 0)
+
+    def _observe(self, group: Group) -> Ints:
+        detected = self.detect(group)
+        if self.false_positive or self.false_negative:
+            looks = self.column(group, "looks", dtype=np.int64)
+            luck = self._draws.uniforms(group, self.slot, looks)
+            looks += 1
+            detected = np.where(detected, luck >= self.false_negative, luck < self.false_positive)
+        if self.invert:
+            detected = ~detected
+        added_mask = self.added_state(group)
+        state = detected.astype(np.int64)
+        return state if added_mask is None else np.where(added_mask, 2, state)

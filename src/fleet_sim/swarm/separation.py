@@ -1,0 +1,189 @@
+"""Keeping agents apart: discs that overlap are pushed out of each other, of polygons and of the border."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.collision.broad import candidate_pairs
+from fleet_sim.swarm.regions import edges, inside_polygon
+from fleet_sim.swarm.swarm_state import SwarmState
+
+ROUNDS = 4
+"""Pushing two apart may push one into a third: so often they are looked at again in one step."""
+
+PUSHED = 0.5
+"""How far apart, in the largest radius, two may be of which one may be pushed into the other."""
+
+FEW = 64
+"""Up to so many bodies all pairs are looked at."""
+
+EXACT = 1e-9
+"""Overlaps below this, in m, are rounding."""
+
+
+Pairs: TypeAlias = tuple[Rows, Rows]
+
+
+class Bodies(NamedTuple):
+    """Discs that collide: rows, centres (N, 2), radii (N,), and which of them may be pushed (N,)."""
+
+    rows: Rows
+    centres: Floats
+    radii: Floats
+    movable_mask: Bools
+
+
+def keep_apart(world: SwarmState, movers: Rows) -> None:
+    """Push `movers` out of what they overlap after they moved, and note who touched something.
+
+    Two agents that may be pushed go half of the way each. An agent with `stop_on_collision` goes back to where it was
+    instead. With `catastrophic` a collision with another agent or object halts it.
+    """
+    swarm, columns = world.swarm, world.columns
+    swarm.touching[movers] = False
+    rows = world.collidable_rows
+    if not len(rows) or not len(movers):
+        return
+    moving_mask = np.zeros(columns.capacity, np.bool_)
+    moving_mask[movers] = True
+    movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
+    bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
+    first = bodies.centres.copy()
+    pairs = _near_pairs(bodies)
+    bodies = _stop_short(world, bodies, pairs)
+    for _ in range(ROUNDS):
+        shift, met_mask, walled_mask = _pushes(world, bodies, pairs)
+        swarm.touching[rows[met_mask | walled_mask]] = True
+        swarm.halted[rows[met_mask & swarm.catastrophic[rows]]] = True
+        if not shift.any():
+            break
+        bodies.centres[:] += shift
+    changed_mask = (bodies.centres != first).any(axis=1)
+    if changed_mask.any():
+        changed = rows[changed_mask]
+        columns.position[changed, :2] = bodies.centres[changed_mask]
+        columns.touch(changed)
+
+
+def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:
+    """Put agents with `stop_on_collision` that touch something back to where they were; nothing moves them there."""
+    swarm = world.swarm
+    careful_mask = swarm.stop_on_collision[bodies.rows] & bodies.movable_mask
+    if not careful_mask.any():
+        return bodies
+    _, met_mask, walled_mask = _pushes(world, bodies, pairs)
+    back_mask = careful_mask & (met_mask | walled_mask)
+    rows = bodies.rows[back_mask]
+    swarm.touching[rows] = True
+    bodies.centres[back_mask] = swarm.previous[rows]
+    world.columns.rest(rows)
+    return bodies._replace(movable_mask=bodies.movable_mask & ~back_mask)
+
+
+def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bools, Bools]:
+    """Return how far each body is to be pushed (N, 2), and which met another body, or a wall or polygon (N,)."""
+    shift = np.zeros_like(bodies.centres)
+    met_mask = np.zeros(len(shift), np.bool_)
+    first, second = pairs
+    x, y = (bodies.centres[first] - bodies.centres[second]).T
+    distances = np.sqrt(x * x + y * y)
+    depths = bodies.radii[first] + bodies.radii[second] - distances
+    hits = np.flatnonzero(depths > EXACT)
+    if len(hits):
+        # Only what overlaps is asked about: that are few of the pairs.
+        met = np.stack((bodies.rows[first[hits]], bodies.rows[second[hits]]), axis=1)
+        hits = hits[world.columns.collision_rules.may_collide(met)]
+    if len(hits):
+        first, second, depths = first[hits], second[hits], depths[hits]
+        distances, x, y = distances[hits], x[hits], y[hits]
+        met_mask[first] = met_mask[second] = True
+        same_mask = distances == 0.0
+        x, y = np.where(same_mask, 1.0, x), np.where(same_mask, 0.0, y)
+        distances = np.where(same_mask, 1.0, distances)
+        weights = bodies.movable_mask[first] / np.maximum(
+            bodies.movable_mask[first].astype(float) + bodies.movable_mask[second], 1.0
+        )
+        for axis, along in ((0, x), (1, y)):
+            push = depths * along / distances
+            np.add.at(shift[:, axis], first, push * weights)
+            np.add.at(shift[:, axis], second, -push * (bodies.movable_mask[second] * (1.0 - weights)))
+    walled_mask = _push_from_walls(world, bodies, shift)
+    shift[~bodies.movable_mask] = 0.0
+    return shift, met_mask, walled_mask
+
+
+def _near_pairs(bodies: Bodies) -> Pairs:
+    """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move."""
+    if len(bodies.rows) <= FEW:
+        first, second = np.triu_indices(len(bodies.rows), 1)
+        wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
+        return first[wanted_mask], second[wanted_mask]
+    movable = np.flatnonzero(bodies.movable_mask)
+    if len(movable) == 1:
+        others = np.flatnonzero(np.arange(len(bodies.rows)) != movable[0])
+        return np.broadcast_to(movable, others.shape), others
+    margin = PUSHED * float(bodies.radii.max())
+    lower, upper = np.zeros((len(bodies.rows), 3)), np.zeros((len(bodies.rows), 3))
+    lower[:, :2] = bodies.centres - bodies.radii[:, None]
+    upper[:, :2] = bodies.centres + bodies.radii[:, None]
+    pairs = candidate_pairs(lower, upper, margin=margin, static_mask=~bodies.movable_mask, ignore_static=False)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _push_from_walls(world: SwarmState, bodies: Bodies, shift: Floats) -> Bools:
+    """Add to `shift` what brings movable bodies back inside the border and out of polygons; return whom."""
+    walled_mask = np.zeros(len(shift), np.bool_)
+    for polygon in world.polygons:
+        push, inside_mask = _push_from_polygon(bodies, polygon)
+        shift += push
+        walled_mask |= inside_mask
+    if world.config.collide_walls:
+        size = np.array(world.config.size)
+        margins = np.minimum(bodies.radii[:, None], 0.5 * size)
+        after = bodies.centres + shift
+        inside = np.minimum(np.maximum(after, margins), size - margins)
+        walled_mask |= (np.abs(inside - after) > 0.0).any(axis=1)
+        shift += inside - after
+    return walled_mask & bodies.movable_mask
+
+
+def _push_from_polygon(bodies: Bodies, polygon: Floats) -> tuple[Floats, Bools]:
+    """Return pushes (N, 2) out of a polygon (K, 2), the shortest way, and which bodies overlap it (N,)."""
+    push = np.zeros_like(bodies.centres)
+    reach = bodies.radii[:, None]
+    near_mask = ((bodies.centres > polygon.min(axis=0) - reach) & (bodies.centres < polygon.max(axis=0) + reach)).all(
+        axis=1
+    ) & bodies.movable_mask
+    hit_mask = np.zeros(len(push), np.bool_)
+    near = np.flatnonzero(near_mask)
+    if not len(near):
+        return push, hit_mask
+    centres = bodies.centres[near]
+    away, distances = _from_border(centres, polygon)
+    inside_mask = inside_polygon(centres, polygon)
+    depths = bodies.radii[near] + np.where(inside_mask, distances, -distances)
+    over_mask = depths > EXACT
+    signs = np.where(inside_mask, -1.0, 1.0)
+    factors = np.where(over_mask, signs * depths / np.where(distances > 0.0, distances, 1.0), 0.0)
+    push[near] = away * factors[:, None]
+    hit_mask[near] = over_mask
+    return push, hit_mask
+
+
+def _from_border(points: Floats, polygon: Floats) -> tuple[Floats, Floats]:
+    """Return the vectors (N, 2) to `points` from the nearest point on a polygon's border, and their lengths (N,)."""
+    best, away = np.full(len(points), np.inf), np.zeros_like(points)
+    for x1, y1, x2, y2 in edges(polygon).tolist():
+        side_x, side_y = x2 - x1, y2 - y1
+        x, y = points[:, 0] - x1, points[:, 1] - y1
+        length = side_x * side_x + side_y * side_y
+        along = np.clip((x * side_x + y * side_y) / length, 0.0, 1.0) if length > 0.0 else np.zeros(len(x))
+        x, y = x - along * side_x, y - along * side_y
+        squares = x * x + y * y
+        better_mask = squares < best
+        best = np.where(better_mask, squares, best)
+        away[better_mask] = np.stack((x, y), axis=1)[better_mask]
+    return away, np.sqrt(best)

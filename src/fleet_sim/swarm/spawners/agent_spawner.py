@@ -1,0 +1,167 @@
+"""What spawners have in common: when they spawn, how many, which way those look, and room for them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.collision.broad import candidate_pairs
+from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
+
+Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | None
+
+MODES = ("oneshot", "repeat")
+WAYS = ("towards", "away", "random")
+MOST_ROUNDS = 200
+"""How often positions are drawn again where they overlap."""
+MANY = 1000
+"""So many positions drawn at random reach to the ends of what they are drawn from."""
+
+
+class AgentSpawner(Spawner):
+    """Spawns `n` agents alike, at positions its subclass chooses in `choose_positions`.
+
+    `agent` is what they are, as in a configuration. `mode` "oneshot" spawns once, after `delay` s; "repeat" again every
+    `interval` s, `times` times (None: for ever). `facing` is a heading in rad, a point to look at, "towards" or "away"
+    from the middle of the positions, or "random"; None takes the agent's own angle. With `avoid_overlap` nobody is put
+    where another one is. Draws come from the world's seed, or from `seed`.
+    """
+
+    chosen_freely = True
+    """Whether positions are drawn at random, so that others can be drawn where there is no room."""
+
+    def __init__(
+        self,
+        world: SwarmWorld,
+        agent: Any,
+        n: int = 1,
+        facing: Facing = None,
+        avoid_overlap: bool = False,
+        seed: int | None = None,
+        mode: str = "oneshot",
+        delay: float = 0.0,
+        interval: float = 1.0,
+        times: int | None = None,
+    ) -> None:
+        super().__init__(world)
+        if mode not in MODES:
+            raise InvalidValueError(f"mode: unknown mode {mode!r}.{did_you_mean(str(mode), MODES)}")
+        self.recipe = world.recipe(agent)
+        self.n = positive(n, "n")
+        self.facing = _checked_facing(facing)
+        self.avoid_overlap = avoid_overlap
+        self.mode = mode
+        self.delay = as_float(delay, "delay in s", low=0.0)
+        self.interval = as_float(interval, "interval in s", low=0.0)
+        self.times = None if times is None else positive(times, "times")
+        self.oneshot = mode == "oneshot" and self.delay == 0.0
+        self._purpose = world.new_names(None, "spawner", 1)[0]
+        self._own_rng = None if seed is None else np.random.Generator(np.random.PCG64(seed))
+        self._due = world.steps + world.sim.clock.ticks(self.delay)
+        self._spawned = 0
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Where draws come from."""
+        return self._own_rng or self.world.rng(self._purpose)
+
+    @property
+    def middle(self) -> Floats:
+        """The middle (2,) of the positions, for "towards" and "away"."""
+        raise NotImplementedError
+
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2)."""
+        raise NotImplementedError
+
+    def step(self) -> None:
+        """Spawn where that is due in this step."""
+        if self.world.steps < self._due:
+            return
+        self.spawn()
+        self._spawned += 1
+        self._due += max(1, self.world.sim.clock.ticks(self.interval))
+        done = self.mode == "oneshot" or (self.times is not None and self._spawned >= self.times)
+        self.mark_for_deletion = self.mark_for_deletion or done
+
+    def spawn(self) -> None:
+        """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them."""
+        positions = self._free_positions() if self.avoid_overlap else self.choose_positions(self.n)
+        self.world.spawn_many(self.recipe, positions, self._headings(positions))
+
+    # ---- which way they look -----------------------------------------------------------------------------------------
+
+    def _headings(self, positions: Floats) -> Floats:
+        facing = self.facing
+        if facing == "random":
+            return self.rng.uniform(-np.pi, np.pi, len(positions))
+        if facing is None or isinstance(facing, float):
+            return np.full(len(positions), self.recipe.config.angle if facing is None else facing)
+        target = self.middle if isinstance(facing, str) else np.array(facing)
+        x, y = (target - positions).T
+        headings: Floats = np.arctan2(-y, -x) if facing == "away" else np.arctan2(y, x)
+        return headings
+
+    # ---- room --------------------------------------------------------------------------------------------------------
+
+    def _free_positions(self) -> Floats:
+        """Return positions where a disc of the agent's radius overlaps neither another one nor those there already."""
+        world, radius = self.world, self.recipe.config.disc
+        rows = world.collidable_rows
+        known = world.columns.position[rows, :2]
+        radii = world.swarm.agent_radius[rows]
+        chosen = np.empty((0, 2))
+        for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
+            drawn = np.concatenate((chosen, self.choose_positions(self.n - len(chosen))))
+            if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
+                # Comparing all with all would take minutes, and for larger numbers all memory.
+                break
+            chosen = drawn[_free_mask(known, radii, drawn, radius)]
+            if len(chosen) == self.n:
+                return chosen
+        raise InvalidValueError(
+            f"{type(self).__name__}: found room for {len(chosen)} of {self.n} agents of radius {radius:g} m; make the"
+            " region larger, or set avoid_overlap to false"
+        )
+
+
+def _is_too_full(positions: Floats, radius: float) -> bool:
+    """Return whether discs at `positions` have more area than the box around them: no other positions there will do."""
+    lower, upper = positions.min(axis=0) - radius, positions.max(axis=0) + radius
+    return bool(len(positions) * np.pi * radius * radius > np.prod(upper - lower))
+
+
+def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> Any:
+    """Return which of `drawn` (N, 2) overlap neither `known` discs nor those drawn before them that are free (N,)."""
+    count = len(known)
+    centres = np.concatenate((known, drawn))
+    sizes = np.concatenate((radii, np.full(len(drawn), radius)))
+    lower, upper = np.zeros((len(centres), 3)), np.zeros((len(centres), 3))
+    lower[:, :2], upper[:, :2] = centres - sizes[:, None], centres + sizes[:, None]
+    static_mask = np.arange(len(centres)) < count
+    pairs = candidate_pairs(lower, upper, static_mask=static_mask, ignore_static=False)
+    x, y = (centres[pairs[:, 0]] - centres[pairs[:, 1]]).T
+    reach = sizes[pairs[:, 0]] + sizes[pairs[:, 1]]
+    free_mask = np.ones(len(centres), np.bool_)
+    for first, second in pairs[x * x + y * y < reach * reach].tolist():
+        # Pairs come sorted, so `first` is decided when a later one is compared with it.
+        if free_mask[first]:
+            free_mask[second] = False
+    return free_mask[count:]
+
+
+def _checked_facing(value: Any) -> Facing:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value not in WAYS:
+            raise InvalidValueError(f"facing: unknown way {value!r}.{did_you_mean(value, WAYS)}")
+        return value  # type: ignore[return-value]
+    if isinstance(value, (list, tuple, np.ndarray)):
+        x, y = as_floats(value, (2,), "facing").tolist()
+        return x, y
+    return as_float(value, "facing in rad")

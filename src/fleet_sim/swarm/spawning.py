@@ -1,0 +1,242 @@
+"""Making agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import CollisionMode, MotionMode
+from fleet_sim.core import steering
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.spawning import spawn_many
+from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.settings import read
+from fleet_sim.spatial import quaternions
+from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
+from fleet_sim.swarm.agent_types import AGENT_TYPES
+from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SensorView, SwarmAgent
+from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.regions import edges, rectangle
+from fleet_sim.swarm.sensors import SENSORS
+from fleet_sim.swarm.swarm_state import SwarmState
+
+Made = TypeVar("Made", bound=Component)
+
+WALL_THICKNESS = 0.02
+LEAST_HEIGHT = 0.05
+"""Of bodies in the core, in m; a disc is as high as its radius."""
+
+_OWN = ("position", "angle", "name", "team", "agent_radius", "points", "anchor_point", "body_color", "body_filled")
+"""What agents of one group may differ in."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What agents are made from: their type and settings, checked, and the group they join."""
+
+    cls: type[SwarmAgent]
+    config: AgentConfig
+    group: Group
+    is_object: bool
+
+
+def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
+    """Return what `spec` describes, checked: a name, a mapping with a type and settings, or a type.
+
+    Raises ConfigError, UnknownNameError or InvalidValueError for what is not known or not allowed.
+    """
+    cls, params = AGENT_TYPES.split(spec)
+    config = read(cls.config_class, params)
+    _check_components(config)
+    return cls, config
+
+
+def _check_components(config: AgentConfig) -> None:
+    """Refuse what is not known before anything is spawned."""
+    if config.controller is not None:
+        CONTROLLERS.check(config.controller).works_on_arrays()
+    for index, spec in enumerate(config.sensors):
+        try:
+            SENSORS.check(spec).works_on_arrays()
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(f"sensors[{index}]") from error
+
+
+def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
+    """Return a key that is equal for agents that can share a group."""
+    shared = {name: value for name, value in vars(config).items() if name not in _OWN}
+    return f"{is_object} {cls.__module__}.{cls.__qualname__} {_content(shared)}"
+
+
+def _content(value: Any) -> str:
+    """Return a text that is the same for values alike; what is not plain is told apart by identity."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(sorted(f"{key!r}:{_content(item)}" for key, item in value.items())) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_content, value)) + "]"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    return f"{type(value).__name__} {id(value)}"
+
+
+def spawn(
+    world: SwarmState, recipe: Recipe, names: Sequence[str], positions: Floats, headings: Floats
+) -> list[SwarmAgent]:
+    """Spawn one agent or object per name, at `positions` (N, 2) with `headings` (N,); return them in that order.
+
+    Their controllers and sensors are made; their group and the world's lists do not know them yet.
+    """
+    config, cls = recipe.config, recipe.cls
+    centres = np.zeros((len(names), 3))
+    centres[:, :2] = positions
+    centres[:, 2] = 0.5 * _height(config.disc)
+    handle_class: type[SimObject] = Agent if cls.law is not None or not recipe.is_object else SimObject
+    params = _spawn_params(recipe, handle_class)
+    # Before anything is spawned: what a constructor refuses leaves the world as it was.
+    equipment = _equip(recipe, len(names))
+    handles = spawn_many(world.columns, handle_class, params, centres, quaternions.from_yaws(headings), list(names))
+    agents = [cls(world, handle, config, recipe.group) for handle in handles]
+    _fill_columns(world, recipe, agents)
+    _hand_over(recipe, agents, equipment)
+    return agents
+
+
+def _height(radius: float) -> float:
+    return max(radius, LEAST_HEIGHT)
+
+
+def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
+    config, moves = recipe.config, recipe.cls.law is not None
+    shape = None
+    if config.disc > 0.0 and (moves or config.points is None):
+        red, green, blue = (part / 255.0 for part in config.body_color)
+        color = (red, green, blue, 1.0 if config.collides else 0.4)
+        shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=color)
+    mode = CollisionMode.DISABLED if not config.collides else CollisionMode.NORMAL_3D if moves else CollisionMode.STATIC
+    common: dict[str, Any] = {
+        "visual_shape": shape,
+        "collision_shape": shape if config.collides else None,
+        "pickable": False,
+        "collision_mode": mode,
+        "block_on_collision": False,
+    }
+    if handle_class is SimObject:
+        return SimObjectSpawnParams(**common)
+    law = recipe.cls.law or MotionMode.DIFFERENTIAL.value
+    return AgentSpawnParams(**common, motion_mode=law, use_fixed_base=not moves)
+
+
+def _fill_columns(world: SwarmState, recipe: Recipe, agents: Sequence[SwarmAgent]) -> None:
+    rows = np.array([agent.row for agent in agents], np.int64)
+    config, swarm = recipe.config, world.swarm
+    swarm.group[rows] = recipe.group.index
+    swarm.team[rows] = world.team_code(config.team)
+    swarm.agent_radius[rows] = config.disc
+    swarm.collides[rows] = config.collides and (recipe.cls.law is not None or config.points is None)
+    swarm.grounded[rows] = config.grounded or recipe.cls.law is None
+    if isinstance(config, MobileConfig):
+        swarm.stop_on_collision[rows] = config.stop_on_collision
+        swarm.catastrophic[rows] = config.catastrophic_collisions
+        swarm.stop_at_goal[rows] = config.stop_at_goal
+        steering.give_limits(
+            world.columns,
+            rows,
+            linear_speed=_limit(config.max_linear_vel),
+            linear_accel=_limit(config.max_linear_accel),
+            angular_speed=_limit(config.max_angular_vel),
+            angular_accel=_limit(config.max_angular_accel),
+        )
+
+
+def _limit(value: float | None) -> float:
+    return np.inf if value is None else value
+
+
+class Equipment(NamedTuple):
+    """The controller and the sensors of one agent."""
+
+    controller: Controller | None
+    sensors: list[Sensor]
+
+
+def _equip(recipe: Recipe, count: int) -> list[Equipment]:
+    """Return what `count` agents are to have, controller before sensors, one agent after the other.
+
+    What works on arrays is made for the first agent of its group and serves all of them.
+    """
+    config, known = recipe.config, Equipment(recipe.group.controller, recipe.group.sensors)
+    made: list[Equipment] = []
+    for _ in range(count):
+        controller = None
+        if config.controller is not None:
+            controller = _component(CONTROLLERS, config.controller, "controller", known.controller)
+        shared: Sequence[Sensor | None] = known.sensors or [None] * len(config.sensors)
+        sensors = [
+            _component(SENSORS, spec, f"sensors[{index}]", shared[index]) for index, spec in enumerate(config.sensors)
+        ]
+        made.append(Equipment(controller, sensors))
+        known = Equipment(known.controller or controller, known.sensors or sensors)
+    return made
+
+
+def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made | None) -> Made:
+    """Return the group's component where it works on arrays, else a new one; one given as an object is copied."""
+    if known is not None and known.works_on_arrays():
+        return known
+    made = kinds.make(spec)
+    if made is spec:
+        made = copy.deepcopy(made)
+    made.slot = slot
+    return made
+
+
+def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence[Equipment]) -> None:
+    """Give every agent its controller and sensors, with their way back to it, and the group those that stand for it."""
+    group = recipe.group
+    for agent, own in zip(agents, equipment, strict=True):
+        agent.controller = own.controller
+        for component in (own.controller, *own.sensors):
+            if component is not None and not component.works_on_arrays():
+                component.agent = agent
+        agent.sensors = [
+            SensorView(sensor, agent, index) if sensor.works_on_arrays() else sensor
+            for index, sensor in enumerate(own.sensors)
+        ]
+    if equipment:
+        group.controller = group.controller or equipment[0].controller
+        group.sensors = group.sensors or list(equipment[0].sensors)
+
+
+# ---- walls in the core -----------------------------------------------------------------------------------------------
+
+
+def spawn_border(world: SwarmState) -> None:
+    """Put the world's border into the core, for lidars, cameras and PyBullet."""
+    spawn_walls(world, edges(rectangle((0.0, 0.0), world.config.size)), "wall")
+
+
+def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
+    """Put thin static boxes along `segments` (K, 4) into the core."""
+    for index, (x1, y1, x2, y2) in enumerate(segments.tolist()):
+        length = float(np.hypot(x2 - x1, y2 - y1))
+        if length == 0.0:
+            continue
+        half = (0.5 * length, 0.5 * WALL_THICKNESS, 2.5 * LEAST_HEIGHT)
+        shape = ShapeParams("box", half_extents=half, rgba_color=(0.35, 0.35, 0.35, 1.0))
+        params = SimObjectSpawnParams(
+            shape, shape, pickable=False, collision_mode=CollisionMode.STATIC, block_on_collision=False
+        )
+        # Outside of the line, so that its face is where agents stop: to the right of its direction.
+        aside = 0.5 * WALL_THICKNESS / length
+        centre = (0.5 * (x1 + x2) + aside * (y2 - y1), 0.5 * (y1 + y2) - aside * (x2 - x1), half[2])
+        orientation = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
+        spawn_many(world.columns, SimObject, params, np.array([centre]), orientation, [f"{prefix}_{index}"])

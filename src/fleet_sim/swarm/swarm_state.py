@@ -1,0 +1,187 @@
+"""What the parts of a world may see of it: who is where, what stands in the way, time, keys and random draws.
+
+Controllers, sensors and metrics know a world as a `SwarmState`. What they are given is the whole world, so code of
+users may ask it for more; the parts of this package do not, and so need not know how a world is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import quaternions
+from fleet_sim.swarm.agent_config import Team
+from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
+from fleet_sim.swarm.regions import Goal, edges, rectangle
+from fleet_sim.swarm.swarm_body import SwarmBody, rows_of
+from fleet_sim.swarm.world_config import RectangularWorldConfig
+
+Found = TypeVar("Found")
+
+
+class ControlledRows(Protocol):
+    """A group as members of other groups see it: who is in it, and what decides for them."""
+
+    rows: Rows
+
+    @property
+    def controller(self) -> object | None:
+        """What decides for the group; None: nothing."""
+
+
+class SwarmState:
+    """The state of a rectangular world, in the columns of its simulation.
+
+    Arrays are taken anew at each access, but for what only changes when somebody comes, goes or is put elsewhere.
+    """
+
+    population: Sequence[SwarmBody]
+    objects: Sequence[SwarmBody]
+    groups: Sequence[ControlledRows]
+
+    def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
+        self.sim = sim
+        self.config = config
+        self.columns = sim.world
+        self.swarm = self.columns.add_table("swarm", SwarmColumns)
+        self.goals: list[Goal] = []
+        self.keys: set[str] = set()
+        """The keys held down in the window, such as "w" or "up"; empty without one."""
+        self.steps = 0
+        """How many steps were completed."""
+        self._teams: list[Team] = []
+        self._cached: dict[str, object] = {}
+
+    # ---- time and chance ---------------------------------------------------------------------------------------------
+
+    @property
+    def dt(self) -> float:
+        """The length of a step, in s."""
+        return self.sim.clock.dt
+
+    @property
+    def time(self) -> float:
+        """Simulated time of the completed steps, in s."""
+        return self.sim.clock.seconds(self.steps)
+
+    @property
+    def seed(self) -> int:
+        """What the random streams come from."""
+        return self.columns.random.seed
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Return the random stream for `purpose`. Ask for it at each use: going back in time replaces it."""
+        return self.columns.random.stream(f"swarm {purpose}")
+
+    # ---- who is there ------------------------------------------------------------------------------------------------
+
+    @property
+    def everyone(self) -> Crowd:
+        """The population as arrays, in its order."""
+        return Crowd(self.columns, self.swarm, self._cache("population rows", lambda: rows_of(self.population)))
+
+    @property
+    def things(self) -> Crowd:
+        """The objects as arrays, in their order."""
+        return Crowd(self.columns, self.swarm, self._cache("object rows", lambda: rows_of(self.objects)))
+
+    @property
+    def collidable_rows(self) -> Rows:
+        """The rows of all discs that are kept apart."""
+        return self._cache("collidable", self._find_collidable)
+
+    def _find_collidable(self) -> Rows:
+        rows = rows_of([*self.population, *self.objects])
+        return rows[self.swarm.collides[rows]]
+
+    def team_code(self, team: Team | None) -> int:
+        """Return the number that stands for `team` in arrays; -1 for None."""
+        if team is None:
+            return NO_TEAM
+        if team not in self._teams:
+            self._teams.append(team)
+        return self._teams.index(team)
+
+    def team_named(self, code: int) -> Team | None:
+        """Return the team that `code` stands for."""
+        return None if code == NO_TEAM else self._teams[code]
+
+    # ---- what stands in the way --------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> Floats:
+        """Width and height (2,), in m."""
+        return np.array(self.config.size)
+
+    @property
+    def polygons(self) -> list[Floats]:
+        """The polygons (K, 2) of objects that agents collide with."""
+        return self._cache("polygons", self._find_polygons)
+
+    def _find_polygons(self) -> list[Floats]:
+        static = (thing for thing in self.objects if thing.config.collides and thing.law is None)
+        return [outline for thing in static if (outline := thing.outline) is not None]
+
+    @property
+    def walls(self) -> Floats:
+        """What agents collide with as segments (W, 4): x1, y1, x2, y2 of the border and of polygons."""
+        return self._segments(self.config.collide_walls)
+
+    @property
+    def detectable_walls(self) -> Floats:
+        """What sensors see as walls, as segments (W, 4): polygons, and the border where `detectable_walls` says so."""
+        return self._segments(self.config.detectable_walls)
+
+    def _segments(self, border: bool) -> Floats:
+        def find() -> Floats:
+            frame = rectangle((0.0, 0.0), self.config.size)
+            return np.concatenate([np.empty((0, 4)), *map(edges, [frame] * border + self.polygons)])
+
+        return self._cache(f"segments {border}", find)
+
+    # ---- what is done to the world ---------------------------------------------------------------------------------
+
+    def place(self, row: int, position: object, angle: float) -> None:
+        """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
+        target = self.columns.position[row].copy()
+        target[:2] = as_floats(position, (2,), "position")
+        orientation = quaternions.from_yaws(np.array([as_float(angle, "angle in rad")]))
+        self.columns.place(np.array([row]), target[None], orientation)
+        # Walls of polygons are remembered where they were.
+        self.forget_cached()
+
+    def remove(self, bodies: Iterable[SwarmBody]) -> None:
+        """Take agents or objects out of the world."""
+        self.sim.remove_rows(rows_of([body for body in bodies if body.is_alive]))
+
+    def press_key(self, key: str) -> None:
+        """Note that `key` is held down from now on; controllers such as HumanController look at `keys`."""
+        self.keys.add(key)
+
+    def release_key(self, key: str) -> None:
+        """Note that `key` is held down no more."""
+        self.keys.discard(key)
+
+    def release_all_keys(self) -> None:
+        """Note that no key is held down, as where the window is closed or another one is typed in."""
+        self.keys.clear()
+
+    def step_row(self, row: int) -> None:
+        """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
+        raise NotImplementedError
+
+    # ---- what was found ----------------------------------------------------------------------------------------------
+
+    def forget_cached(self) -> None:
+        """Forget what was found about who is there."""
+        self._cached.clear()
+
+    def _cache(self, name: str, find: Callable[[], Found]) -> Found:
+        if name not in self._cached:
+            self._cached[name] = find()
+        found: Found = self._cached[name]  # type: ignore[assignment]  # each name is always found by one function
+        return found

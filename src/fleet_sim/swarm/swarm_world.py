@@ -1,0 +1,210 @@
+"""A world with what spawners, subscribers and pictures need of it: who is in it, how agents come and go, its metrics.
+
+Spawners and subscribers know the world, and it knows them, so they are told in one place. `RectangularWorld` sets it
+up and steps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Rows, as_floats
+from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.swarm import spawning
+from fleet_sim.swarm.agent_config import AgentConfig
+from fleet_sim.swarm.agents import Group, SwarmAgent
+from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.crowd import NO_GROUP
+from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.metrics import METRICS
+from fleet_sim.swarm.regions import edges
+from fleet_sim.swarm.spawning import Recipe
+from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.world_config import RectangularWorldConfig
+
+
+class Spawner:
+    """Brings agents into a world, a little in each step or all at once. Override `step`.
+
+    The world drops it after a step in which it set `mark_for_deletion`; one that is `oneshot` does so in its first.
+    """
+
+    oneshot: bool = False
+    mark_for_deletion: bool = False
+
+    def __init__(self, world: SwarmWorld) -> None:
+        self.world = world
+
+    def step(self) -> None:
+        """Spawn what is due in this step."""
+        raise NotImplementedError
+
+
+class Subscriber:
+    """Hears of each step of a world, after its metrics. Override `step`; `close` is called at the end of a run."""
+
+    def step(self, world: SwarmWorld) -> None:
+        """Look at the world after a step."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Finish what was begun, such as a file."""
+
+
+class SwarmWorld(SwarmState):
+    """The agents and objects of a world, its spawners, metrics and subscribers.
+
+    Agents and objects that are removed from the core leave their lists by themselves.
+    """
+
+    def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
+        super().__init__(sim, config)
+        self.population: list[SwarmAgent] = []
+        self.objects: list[SwarmAgent] = []
+        self.groups: list[Group] = []
+        self.spawners: list[Spawner] = []
+        self.metrics: list[Metric] = []
+        self.subscribers: list[Subscriber | Callable[[Any], object]] = []
+        self.stopped = False
+        """Whether `stop_at` came true."""
+        self.name_counts: dict[str, int] = {}
+        self._group_of_key: dict[str, Group] = {}
+        self._leaving: set[SwarmAgent] = set()
+        self.columns.on_remove.append(self._on_removed)
+
+    # ---- who is there ------------------------------------------------------------------------------------------------
+
+    @property
+    def population_groups(self) -> list[Group]:
+        """The groups of the population."""
+        return [group for group in self.groups if not group.is_object]
+
+    @property
+    def object_groups(self) -> list[Group]:
+        """The groups of the objects."""
+        return [group for group in self.groups if group.is_object]
+
+    def agent_of(self, row: int) -> SwarmAgent:
+        """Return the agent or object in `row`."""
+        index = int(self.swarm.group[row])
+        group = self.groups[index]
+        return group.agents[group.number_of(row)]
+
+    def agent_named(self, name: str) -> SwarmAgent:
+        """Return the agent or object of that name; raises UnknownNameError with the closest one."""
+        row = self.columns.row_named(name)
+        if self.swarm.group[row] < 0:
+            raise unknown_name("agent", name, [str(agent.name) for agent in (*self.population, *self.objects)])
+        return self.agent_of(row)
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw the world as it is now."""
+        raise NotImplementedError
+
+    # ---- coming and going --------------------------------------------------------------------------------------------
+
+    def spawn(self, spec: object, position: object = None, angle: float | None = None) -> SwarmAgent:
+        """Add one agent to the population, from a mapping as in a configuration; returns it.
+
+        `position` (2,) and `angle` take precedence over those in `spec`. Raises ConfigError, UnknownNameError or
+        InvalidValueError.
+        """
+        return self._add(self.recipe(spec), position, angle)
+
+    def add_object(self, spec: object, position: object = None, angle: float | None = None) -> SwarmAgent:
+        """Add one object, as `spawn` does."""
+        return self._add(self._recipe(spec, is_object=True), position, angle)
+
+    def _add(self, recipe: Recipe, position: object, angle: float | None) -> SwarmAgent:
+        config = recipe.config
+        chosen = position if position is not None else config.position or 0.5 * self.size
+        return self.spawn_many(recipe, [chosen], [config.angle if angle is None else angle])[0]
+
+    def recipe(self, spec: object) -> Recipe:
+        """Return `spec` checked, for spawning many agents of the population alike."""
+        return self._recipe(spec, is_object=False)
+
+    def _recipe(self, spec: object, *, is_object: bool) -> Recipe:
+        cls, config = spawning.agent_type(spec)
+        key = spawning.group_key(cls, config, is_object)
+        return Recipe(cls, config, self.group_for(key, cls, config, is_object=is_object), is_object)
+
+    def spawn_many(self, recipe: Recipe, positions: object, angles: object) -> list[SwarmAgent]:
+        """Add one agent per position (N, 2) with headings (N,), in one write; returns them.
+
+        Raises InvalidValueError for numbers of another shape or not finite; the world is then as it was.
+        """
+        points = as_floats(positions, (None, 2), "positions")
+        headings = as_floats(angles, (len(points),), "angles")
+        names = self.new_names(recipe.config.name, "object" if recipe.is_object else "agent", len(points))
+        agents = spawning.spawn(self, recipe, names, points, headings)
+        recipe.group.join(agents)
+        (self.objects if recipe.is_object else self.population).extend(agents)
+        if recipe.is_object and recipe.config.collides and recipe.cls.law is None:
+            for agent in agents:
+                if (outline := agent.outline) is not None:
+                    spawning.spawn_walls(self, edges(outline), f"{agent.name}_side")
+        self.forget_cached()
+        return agents
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric of that name; raises UnknownNameError with the closest one."""
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise unknown_name("metric", name, [metric.name for metric in self.metrics])
+
+    def add_metric(self, spec: object) -> Metric:
+        """Take a metric after each step from now on, an object or a mapping as in a configuration; returns it.
+
+        Raises InvalidValueError, also where its name is taken, and UnknownNameError.
+        """
+        metric = METRICS.make(spec)
+        if any(known.name == metric.name for known in self.metrics):
+            raise InvalidValueError(f"there are two metrics named {metric.name!r}; give one of them another name")
+        metric.attach_world(self)
+        self.metrics.append(metric)
+        return metric
+
+    # ---- bookkeeping -------------------------------------------------------------------------------------------------
+
+    def group_for(self, key: str, kind: type[SwarmAgent], config: AgentConfig, *, is_object: bool) -> Group:
+        """Return the group of agents with this key, made at the first use."""
+        group = self._group_of_key.get(key)
+        if group is None:
+            group = self._group_of_key[key] = Group(self, len(self.groups), kind, config)
+            group.is_object = is_object
+            self.groups.append(group)
+        return group
+
+    def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:
+        """Return `count` names: `name` itself for one agent, else `name` or `prefix` with numbers."""
+        if name is not None and count == 1 and not self.columns.has_name(name):
+            return [name]
+        stem = name or prefix
+        first = self.name_counts.get(stem, 0)
+        self.name_counts[stem] = first + count
+        return [f"{stem}_{index}" for index in range(first, first + count)]
+
+    def _on_removed(self, rows: Rows) -> None:
+        self._leaving.update(self.agent_of(row) for row in rows.tolist() if self.swarm.group[row] != NO_GROUP)
+        if not self.columns.in_step:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Let go of agents that were removed: at once outside a step, and at the beginning of each part of one."""
+        gone = self._leaving
+        if not gone:
+            return
+        for group in self.groups:
+            mask = np.array([agent not in gone for agent in group.agents], np.bool_)
+            if not mask.all():
+                group.keep(mask)
+        self.population[:] = [agent for agent in self.population if agent not in gone]
+        self.objects[:] = [thing for thing in self.objects if thing not in gone]
+        self._leaving = set()
+        self.forget_cached()

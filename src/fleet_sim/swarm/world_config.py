@@ -1,0 +1,63 @@
+"""The configuration of a world, strict: what is not known is an error with its key path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fleet_sim.settings import Checked, setting
+from fleet_sim.swarm.canvas import Color
+
+StopCondition = int | str | Callable[..., Any]
+
+
+def read_stop(value: object) -> StopCondition | None:
+    """Return a condition to stop at: a number of steps, an expression, or a function of the world."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is None or whole or callable(value) or (isinstance(value, str) and value.strip()):
+        return value  # type: ignore[return-value]
+    raise ValueError(
+        f"must be a number of steps (at least 1), a function of the world, or an expression such as"
+        f' "steps >= 100 and circliness > 0.9", got {value!r}'
+    )
+
+
+Entries = list[Any]
+
+
+@dataclass
+class WorldConfig(Checked):
+    """What every world has. Entries are mappings with a `type` and its parameters."""
+
+    agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
+    spawners: Entries = setting(factory=list, doc="What brings agents into the world.")
+    objects: Entries = setting(factory=list, doc="What is in the world but not of its population.")
+    goals: Entries = setting(factory=list, doc="Places to be reached.")
+    metrics: Entries = setting(factory=list, doc="Numbers taken after each step.")
+    subscribers: Entries = setting(factory=list, doc="What hears of each step: recorders, writers, plots.")
+    stop_at: StopCondition | None = setting(
+        None,
+        reader=read_stop,
+        schema={"type": ["integer", "string", "null"]},
+        doc="When the world stops: a number of steps, or an expression in steps, time, population and metrics.",
+    )
+    background_color: Color = setting((255, 255, 255), low=0, high=255, doc="Red, green, blue.")
+    seed: int | None = setting(0, low=0, doc="Seeds every random stream; null: another run each time.")
+    metadata: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the world.")
+    flags: dict[str, Any] = setting(factory=dict, doc="Anything; for components to look at.")
+
+
+@dataclass
+class RectangularWorldConfig(WorldConfig):
+    """A rectangle from the origin to `size`."""
+
+    size: tuple[float, float] = setting((5.0, 5.0), above=0, unit="m", doc="Width and height.")
+    show_walls: bool = setting(True, doc="Draw the border.")
+    collide_walls: bool = setting(True, doc="Keep agents inside the border.")
+    detectable_walls: bool = setting(False, doc="Sensors see the border.")
+    time_step: float = setting(1 / 60, above=0, unit="s", doc="Simulated time of one step.")
+    update: Literal["together", "in_turn"] = setting(
+        "together",
+        doc="All agents decide, move and sense together, on arrays; or each does all of it before the next one.",
+    )

@@ -1,0 +1,86 @@
+"""A world's part of checkpoints: what it keeps outside the columns of the core."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from fleet_sim.swarm.agents import Component, Group
+from fleet_sim.swarm.swarm_world import SwarmWorld
+
+
+class SwarmMemory:
+    """Saves and restores groups, spawners, metrics, and what components keep in attributes of their own."""
+
+    def __init__(self, world: SwarmWorld) -> None:
+        self._world = world
+
+    def save(self) -> dict[str, Any]:
+        """Return the state as values that later changes do not touch."""
+        world = self._world
+        return {
+            "steps": world.steps,
+            "stopped": world.stopped,
+            "names": dict(world.name_counts),
+            "population": list(world.population),
+            "objects": list(world.objects),
+            "spawners": self._parts(world.spawners),
+            "metrics": self._parts(world.metrics),
+            "groups": [self._group(group) for group in world.groups],
+        }
+
+    def _parts(self, parts: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
+        return [(part, self._copied(vars(part))) for part in parts]
+
+    def _copied(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return a copy of the attributes of a part; worlds, groups and agents in it stay the same ones.
+
+        What cannot be copied, such as an open file, stays the same one too.
+        """
+        world = self._world
+        memo: dict[int, Any] = {id(kept): kept for kept in (world, world.sim, world.columns, world.swarm)}
+        return {name: _copy(value, memo) for name, value in own.items()}
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        owners: list[Any] = [group, *group.agents]
+        parts = [part for owner in owners for part in (owner.controller, *owner.sensors)]
+        components = {id(part): part for part in parts if isinstance(part, Component)}
+        return {
+            "rows": group.rows.copy(),
+            "agents": list(group.agents),
+            "parts": (group.controller, list(group.sensors)),
+            "state": {name: values.copy() for name, values in group.state.items()},
+            "readings": {index: values.copy() for index, values in group.readings.items()},
+            "components": self._parts(list(components.values())),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to what `save` returned."""
+        world = self._world
+        world.steps, world.stopped = saved["steps"], saved["stopped"]
+        world.name_counts = dict(saved["names"])
+        world.population[:] = saved["population"]
+        world.objects[:] = saved["objects"]
+        for name in ("spawners", "metrics"):
+            parts = getattr(world, name)
+            parts[:] = [part for part, _ in saved[name]]
+            self._give_back(saved[name])
+        for group in world.groups[len(saved["groups"]) :]:
+            group.set_members(group.rows[:0], [], {}, {})
+        for group, known in zip(world.groups, saved["groups"], strict=False):
+            group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
+            group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
+            self._give_back(known["components"])
+        world.forget_cached()
+
+    def _give_back(self, parts: list[tuple[Any, dict[str, Any]]]) -> None:
+        for part, own in parts:
+            vars(part).clear()
+            vars(part).update(self._copied(own))
+
+
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
+    try:
+        return copy.deepcopy(value, memo)
+    except (TypeError, copy.Error):
+        return value

@@ -1,0 +1,52 @@
+"""Modules that upstream has and that hold nothing of their own here.
+
+Here related names share a file; upstream gives most of them a module each, and programs import from those:
+`from rclpy.validate_namespace import validate_namespace`. Such modules are made when their package is
+imported. Each is one object under its public name and its name inside pocket_ros, and holds the very objects
+that the package has, so classes are pickled by the module that defines them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def offer_modules(package: str, modules: Mapping[str, Mapping[str, Any]]) -> None:
+    """Let names be imported from modules of a package: module name -> what it holds, by name."""
+    parent = sys.modules[package]
+    for name, content in modules.items():
+        module = ModuleType(f"{package}.{name}", f"The public place of {', '.join(content)}.")
+        module.__spec__ = ModuleSpec(module.__name__, None)
+        module.__dict__.update(content, __all__=list(content))
+        sys.modules[module.__name__] = module
+        setattr(parent, name, module)
+
+
+def offer_class_modules(package: str, **others: list[Any]) -> None:
+    """Let every class in the `__all__` of a package be imported from a module of its own name in snake case.
+
+    So it is in `launch`: `from launch.substitutions.path_join_substitution import PathJoinSubstitution`.
+    Modules that exist are left alone. `others` are modules of other names, with the classes and functions in
+    them.
+    """
+    from pkgutil import iter_modules  # slow to import, and rclpy does without
+
+    parent = sys.modules[package]
+    existing = {module.name for module in iter_modules(parent.__path__)}
+    classes = [c for c in (getattr(parent, name) for name in parent.__all__) if isinstance(c, type)]
+    modules = {_WORD.sub("_", c.__name__).lower(): [c] for c in classes} | others
+    offer_modules(
+        package,
+        {
+            name: {item.__name__: item for item in content}
+            for name, content in modules.items()
+            if name not in existing
+        },
+    )

@@ -1,0 +1,123 @@
+"""What publishers, subscriptions, clients and services share: a node they belong to, and an end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from .callback_groups import CallbackGroup
+from .entity import Destroyable, Entity
+from .qos import QoSProfile
+from .with_block import WithBlock
+
+if TYPE_CHECKING:
+    from ..dds.endpoints import Reader, Writer
+    from .context import Context
+    from .impl.rcutils_logger import RcutilsLogger
+
+_Self = TypeVar("_Self", bound="Endpoint")
+
+
+class EndpointOwner(Protocol):
+    """What an endpoint asks of its node. The node makes endpoints, so it is above them."""
+
+    @property
+    def context(self) -> Context: ...
+
+    def get_logger(self) -> RcutilsLogger: ...
+
+    def _ros_forget_writer(self, writer: Writer) -> None: ...
+
+    def _ros_forget_reader(self, reader: Reader) -> None: ...
+
+
+class Endpoint(Destroyable, WithBlock):
+    """Something of a node that the middleware announces; `destroy`, or the end of a `with` block, ends it."""
+
+    _node: EndpointOwner
+
+    @property
+    def logger_name(self) -> str:
+        """The name of the node's logger."""
+        return self._node.get_logger().name
+
+    def destroy(self) -> None:
+        """End it; doing so twice changes nothing."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._leave()
+
+    def _leave(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} defines how it ends")
+
+    def _end_block(self) -> None:
+        self.destroy()
+
+
+class TopicEndpoint(Endpoint):
+    """A publisher or a subscription: one end of a topic, with the handlers of its events."""
+
+    def __init__(self, node: EndpointOwner, msg_type: Any, topic: str, qos_profile: QoSProfile) -> None:
+        self._node = node
+        self.msg_type = msg_type
+        self.topic = topic
+        self.qos_profile = qos_profile
+        self.event_handlers: list[Any] = []
+
+    @property
+    def topic_name(self) -> str:
+        """The full name of the topic."""
+        return self.topic
+
+    def _leave(self) -> None:
+        # Before their endpoint: a handler that runs meanwhile would ask the middleware about nothing.
+        for handler in self.event_handlers:
+            handler.destroy()
+
+
+class ServiceEndpoint(Endpoint, Entity):
+    """A client or a service: each has a writer and a reader."""
+
+    def __init__(
+        self,
+        node: EndpointOwner,
+        writer: Writer,
+        reader: Reader,
+        srv_type: Any,
+        srv_name: str,
+        callback_group: CallbackGroup | None,
+        qos_profile: QoSProfile,
+    ) -> None:
+        Entity.__init__(self, callback_group)
+        self._node = node
+        self._writer = writer
+        self._reader = reader
+        self.srv_type = srv_type
+        self.srv_name = srv_name
+        self.qos_profile = qos_profile
+
+    @property
+    def service_name(self) -> str:
+        """The full name of the service."""
+        return self.srv_name
+
+    @property
+    def handle(self: _Self) -> _Self:
+        """The endpoint itself. Raises InvalidHandle after destruction."""
+        self.check_alive()
+        return self
+
+    def configure_introspection(
+        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
+    ) -> None:
+        raise NotImplementedError(
+            f"{type(self).__name__}.configure_introspection is not covered; a full ROS 2 has it"
+        )
+
+    def conditions(self) -> list[int]:
+        return [self._reader.condition]
+
+    def _leave(self) -> None:
+        self._node._ros_forget_writer(self._writer)
+        self._node._ros_forget_reader(self._reader)
+        self._writer.close()
+        self._reader.close()

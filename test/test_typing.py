@@ -1,0 +1,148 @@
+"""What type checkers and editors know of the public names."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "fleet_sim"
+LAZY = ["fleet_sim", "fleet_sim.envs", "fleet_sim.swarm"]
+
+ABSTRACT = """
+from abc import ABC, abstractmethod
+from fleet_sim.registry import Registry, subclasses_of
+
+class Planner(ABC):
+    @abstractmethod
+    def plan(self) -> float: ...
+
+PLANNERS = Registry("planner", subclasses_of(Planner))
+reveal_type(PLANNERS["a_star"])
+
+@PLANNERS.register("straight")
+class Straight(Planner):
+    def plan(self) -> float:
+        return 0.0
+
+reveal_type(Straight.plan)
+PLANNERS.register("number", int)
+"""
+
+
+def mypy(path: Path, text: str) -> list[str]:
+    """Return what mypy says about a file of a user, with the settings of the project."""
+    api = pytest.importorskip("mypy.api")
+    path.write_text(text, encoding="utf-8")
+    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "--strict"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPYPATH", str(SOURCE.parent))
+        said, failed, _ = api.run([*settings, "--hide-error-context", "--no-pretty", str(path)])
+    assert not failed, failed
+    return [line.removeprefix(f"{path}:") for line in said.splitlines() if line.startswith(f"{path}:")]
+
+
+def test_misspelt_names_fail(tmp_path: Path) -> None:
+    said = mypy(
+        tmp_path / "user.py",
+        "import fleet_sim as fs\nfrom fleet_sim import Agnet\nfrom fleet_sim.swarm import Controler\nfs.Simulation\n",
+    )
+    assert said[0].endswith('Module "fleet_sim" has no attribute "Agnet"; maybe "Agent"?  [attr-defined]')
+    assert said[1].endswith('has no attribute "Controler"; maybe "Controller"?  [attr-defined]')
+    assert said[2].startswith("4: error: Module has no attribute")
+
+
+@pytest.mark.parametrize("package", ["fleet_sim", "fleet_sim.swarm"])
+def test_every_public_name_has_a_type(package: str, tmp_path: Path) -> None:
+    names = import_module(package).__all__
+    lines = [f"import {package} as fs", *(f"reveal_type(fs.{name})" for name in names)]
+    said = mypy(tmp_path / "user.py", "\n".join(lines))
+    assert len(said) == len(names)
+    assert [line for line in said if line.endswith('"Any"') or "Revealed type" not in line] == []
+    if package == "fleet_sim":
+        assert said[names.index("Agent")].endswith('-> fleet_sim.entities.agent.Agent"')
+
+
+USER_CODE = """
+import fleet_sim as fs
+
+class Counter(fs.SimPlugin):
+    def on_step(self, dt: float) -> None:
+        reveal_type(self.sim.agents)
+
+class Battery(fs.AgentPlugin):
+    def on_update(self, dt: float) -> None:
+        reveal_type(self.agent.is_moving)
+
+class Still(fs.AgentController):
+    def compute(self, agent: fs.Agent, dt: float) -> None:
+        agent.set_velocty(0.0)
+
+def each_step(sim: fs.MultiRobotSimulationCore, dt: float) -> None: ...
+def of_agent(agent: fs.Agent, dt: float) -> None: ...
+
+sim = fs.MultiRobotSimulationCore()
+reveal_type(sim.register_plugin(Counter))
+reveal_type(sim.agents[0].add_plugin(Battery, {"charge": 1.0}))
+reveal_type(sim.agents[0].get_plugin(Battery))
+sim.register_callback(each_step)
+sim.register_callback(lambda sim, dt: sim.pausee())
+sim.agents[0].register_callback(of_agent)
+sim.agents[0].register_callback(each_step)
+reveal_type(sim.spawn(fs.AgentSpawnParams()))
+reveal_type(sim.spawn(fs.SimObjectSpawnParams()))
+"""
+
+
+def test_what_users_write_is_typed(tmp_path: Path) -> None:
+    said = mypy(tmp_path / "user.py", USER_CODE)
+    assert [line.partition(": ")[2] for line in said] == [
+        'note: Revealed type is "list[fleet_sim.entities.agent.Agent]"',
+        'note: Revealed type is "bool"',
+        'error: "Agent" has no attribute "set_velocty"; maybe "set_velocity"?  [attr-defined]',
+        'note: Revealed type is "user.Counter"',
+        'note: Revealed type is "user.Battery"',
+        'note: Revealed type is "user.Battery | None"',
+        'error: "MultiRobotSimulationCore" has no attribute "pausee"  [attr-defined]',
+        'error: Argument 1 to "register_callback" of "SimObject" has incompatible type '
+        '"Callable[[MultiRobotSimulationCore, float], None]"; expected "Callable[[Agent, float], object]"  [arg-type]',
+        'note: Revealed type is "fleet_sim.entities.agent.Agent"',
+        'note: Revealed type is "fleet_sim.entities.sim_object.SimObject"',
+    ]
+
+
+def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:
+    said = mypy(tmp_path / "user.py", ABSTRACT)
+    assert said[0].endswith('Revealed type is "type[user.Planner]"')
+    assert said[1].endswith('Revealed type is "def (self: user.Straight) -> float"'), "a decorator keeps the class"
+    assert 'expected "type[Planner]"' in said[2]
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_typed_imports_and_lazy_names_are_the_same(package: str) -> None:
+    path = SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    (table,) = (
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
+    )
+    lazily = {f"{package}.{home}.{name}" for home, names in ast.literal_eval(table).items() for name in names.split()}
+    (typed,) = (
+        node.body for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    imported = set()
+    for node in typed:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            assert alias.asname == alias.name, f"write `{alias.name} as {alias.name}`: else it is no public name"
+            imported.add(f"{node.module}.{alias.name}")
+    assert imported == lazily
+
+
+def test_every_package_with_lazy_names_is_tested() -> None:
+    found = [
+        path.parent for path in SOURCE.rglob("__init__.py") if "lazy(globals()" in path.read_text(encoding="utf-8")
+    ]
+    assert sorted(".".join(path.relative_to(SOURCE.parent).parts) for path in found) == LAZY
