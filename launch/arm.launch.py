@@ -4,7 +4,7 @@ from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launc
 
 ARGUMENTS = [Argument("config", "arm.yaml", "A scenario with arms: a YAML file, or a shipped one."), RTF, GUI]
 
-# Take a cube, put it down elsewhere, bring the hand to a place, move a joint.
+# Pick a cube, drop it elsewhere, move the hand to a position, move a joint.
 TRY = (
     "fleet_sim arms: try in a second terminal, one after the other:",
     "ros2 action send_goal /arm/pick fleet_sim_msgs/action/Pick "
@@ -21,5 +21,5 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "arm.rviz"))

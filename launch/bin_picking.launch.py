@@ -8,7 +8,7 @@ ARGUMENTS = [
     GUI,
 ]
 
-# Empty the bin through ROS alone, look at joints and pictures, turn the arm.
+# Empty the bin with ROS interfaces only, read joint states and pictures, turn the arm.
 TRY = (
     "fleet_sim bin picking: try in a second terminal:",
     "python3 examples/bin_picker.py",
@@ -20,5 +20,5 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "arm.rviz"))

@@ -1,11 +1,11 @@
-"""Launch a mobile manipulator before a shelf: `ros2 launch fleet_sim mobile_manipulator.launch.py rviz:=true`."""
+"""Launch a mobile manipulator in front of a shelf: `ros2 launch fleet_sim mobile_manipulator.launch.py rviz:=true`."""
 
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
 
 CONFIG_TEXT = "A scenario with a mobile manipulator: a YAML file, or a shipped one."
 ARGUMENTS = [Argument("config", "mobile_manipulator.yaml", CONFIG_TEXT), RTF, GUI]
 
-# In this order: to the shelf, take a parcel with the arm, bring it to the station.
+# The order matters: drive to the shelf, pick a parcel with the arm, deliver it to the station.
 TRY = (
     "fleet_sim mobile manipulator: try in a second terminal, one after the other:",
     "ros2 action send_goal /mm/move_to fleet_sim_msgs/action/MoveTo "
@@ -20,5 +20,5 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "mobile_manipulator.rviz"))

@@ -59,7 +59,7 @@ def test_what_left_the_bins_is_removed(scene: BinScene) -> None:
     assert scene.current_number_of_objects == 3
     scene.remove_single_object_from_bin(second.object_id)
     assert scene.current_number_of_objects == 2
-    with pytest.raises(InvalidValueError, match="not one of"):
+    with pytest.raises(InvalidValueError, match="does not belong to this bin"):
         scene.remove_single_object_from_bin(second)
 
 
