@@ -119,7 +119,12 @@ class Carrying(CollisionRule):
         """Return which pairs do not carry one another."""
         if not np.count_nonzero(self._bodies.parent != NO_ROW):
             return None
-        return ~(self._carries(first, second) | self._carries(second, first))
+        held_mask = self._bodies.parent != NO_ROW
+        held = np.flatnonzero(held_mask.take(first) | held_mask.take(second))
+        allowed_mask = np.ones(len(first), np.bool_)
+        first, second = first.take(held), second.take(held)
+        allowed_mask[held] = ~(self._carries(first, second) | self._carries(second, first))
+        return allowed_mask
 
     def exempt_pairs(self) -> Ints:
         """Return each thing carried with all that carries it."""
@@ -136,13 +141,11 @@ class Carrying(CollisionRule):
 
     def _carries(self, upper: Rows, lower: Rows) -> Bools:
         """Return where (M,) `upper` carries `lower`, directly or through others."""
-        parent, mask = self._bodies.parent, np.zeros(len(upper), np.bool_)
-        above = parent.take(lower)
-        places = np.flatnonzero(above != NO_ROW)
-        above = above.take(places)
+        mask = np.zeros(len(upper), np.bool_)
+        places, above = np.arange(len(upper)), lower
         while len(places):
-            mask[places] |= above == upper.take(places)
-            above = parent.take(above)
+            above = self._bodies.parent.take(above)
             held = np.flatnonzero(above != NO_ROW)
             places, above = places.take(held), above.take(held)
+            mask[places] |= above == upper.take(places)
         return mask
