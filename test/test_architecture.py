@@ -44,7 +44,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "simulation"]),
+    (CHAIN, ["facade", "simulation", "plugins"]),
     (GROUP, ["swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),
@@ -63,9 +63,7 @@ RESERVED = {
     "tkinter": {"monitor", "viewer"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
-NAMED: dict[tuple[str, str], str] = {
-    ("config/scenario.py", "fleet_sim.swarm.section"): "the section is opened by its name",
-}
+NAMED: dict[tuple[str, str], str] = {}
 # Modules that import each other, each circle with the reason why it is still there.
 CIRCLES: dict[str, str] = {
     "fleet_sim.sensors": "a sensor knows its group and the system that reads it",

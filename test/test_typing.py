@@ -66,6 +66,50 @@ def test_every_public_name_has_a_type(package: str, tmp_path: Path) -> None:
         assert said[names.index("Agent")].endswith('-> fleet_sim.entities.agent.Agent"')
 
 
+USER_CODE = """
+import fleet_sim as fs
+
+class Counter(fs.SimPlugin):
+    def on_step(self, dt: float) -> None:
+        reveal_type(self.sim.agents)
+
+class Battery(fs.AgentPlugin):
+    def on_update(self, dt: float) -> None:
+        reveal_type(self.agent.is_moving)
+
+class Still(fs.AgentController):
+    def compute(self, agent: fs.Agent, dt: float) -> None:
+        agent.set_velocty(0.0)
+
+def each_step(sim: fs.MultiRobotSimulationCore, dt: float) -> None: ...
+def of_agent(agent: fs.Agent, dt: float) -> None: ...
+
+sim = fs.MultiRobotSimulationCore()
+reveal_type(sim.register_plugin(Counter))
+reveal_type(sim.agents[0].add_plugin(Battery, {"charge": 1.0}))
+reveal_type(sim.agents[0].get_plugin(Battery))
+sim.register_callback(each_step)
+sim.register_callback(lambda sim, dt: sim.pausee())
+sim.agents[0].register_callback(of_agent)
+sim.agents[0].register_callback(each_step)
+"""
+
+
+def test_what_users_write_is_typed(tmp_path: Path) -> None:
+    said = mypy(tmp_path / "user.py", USER_CODE)
+    assert [line.partition(": ")[2] for line in said] == [
+        'note: Revealed type is "list[fleet_sim.entities.agent.Agent]"',
+        'note: Revealed type is "bool"',
+        'error: "Agent" has no attribute "set_velocty"; maybe "set_velocity"?  [attr-defined]',
+        'note: Revealed type is "user.Counter"',
+        'note: Revealed type is "user.Battery"',
+        'note: Revealed type is "user.Battery | None"',
+        'error: "MultiRobotSimulationCore" has no attribute "pausee"  [attr-defined]',
+        'error: Argument 1 to "register_callback" of "SimObject" has incompatible type '
+        '"Callable[[MultiRobotSimulationCore, float], None]"; expected "Callable[[Agent, float], object]"  [arg-type]',
+    ]
+
+
 def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:
     said = mypy(tmp_path / "user.py", ABSTRACT)
     assert said[0].endswith('Revealed type is "type[user.Planner]"')

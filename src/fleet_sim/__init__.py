@@ -14,16 +14,17 @@ __version__ = "0.1.0"
 _HOMES = {
     "actions": (
         "Action Drop DropAction DropPhase JointAction JointTrajectoryAction MoveAction MoveTo Pick PickAction "
-        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction parse_action_goal register_action"
+        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
+        "register_action"
     ),
     "core.checkpoint": "Checkpoint",
+    "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
     "core.commands": (
-        "Attach CancelActions Call Command CommandAck ExecuteAction FollowPath Navigate Remove SetJoints SetPoses "
-        "SetVelocity Stop"
+        "Attach CancelActions Call Clear Command CommandAck ExecuteAction FollowPath Navigate Remove Reset "
+        "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
     ),
     "core.log_level": "LogLevelManager",
     "core.pipeline": "Phase System",
-    "core.plugins": "AgentPlugin SimPlugin",
     "core.robot_model": "RobotModel",
     "core.snapshot": "Snapshot",
     "core.world": "World",
@@ -32,6 +33,7 @@ _HOMES = {
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
     "entities.manager": "SimObjectManager",
+    "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
     "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
@@ -57,6 +59,7 @@ _HOMES = {
     "motion.laws": "register_motion_law",
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
+    "plugins": "SimPlugin",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
     from fleet_sim.actions import Until as Until
     from fleet_sim.actions import Wait as Wait
     from fleet_sim.actions import WaitAction as WaitAction
+    from fleet_sim.actions import describe_action as describe_action
     from fleet_sim.actions import parse_action_goal as parse_action_goal
     from fleet_sim.actions import register_action as register_action
     from fleet_sim.config.modes import ActionCause as ActionCause
@@ -96,24 +100,31 @@ if TYPE_CHECKING:
     from fleet_sim.config.modes import SpatialHashCellSizeMode as SpatialHashCellSizeMode
     from fleet_sim.config.params import SimulationParams as SimulationParams
     from fleet_sim.core.checkpoint import Checkpoint as Checkpoint
+    from fleet_sim.core.command_log import CommandLog as CommandLog
+    from fleet_sim.core.command_log import LoggedCommand as LoggedCommand
+    from fleet_sim.core.command_log import record_commands as record_commands
+    from fleet_sim.core.command_log import replay_commands as replay_commands
     from fleet_sim.core.commands import Attach as Attach
     from fleet_sim.core.commands import Call as Call
     from fleet_sim.core.commands import CancelActions as CancelActions
+    from fleet_sim.core.commands import Clear as Clear
     from fleet_sim.core.commands import Command as Command
     from fleet_sim.core.commands import CommandAck as CommandAck
     from fleet_sim.core.commands import ExecuteAction as ExecuteAction
     from fleet_sim.core.commands import FollowPath as FollowPath
     from fleet_sim.core.commands import Navigate as Navigate
     from fleet_sim.core.commands import Remove as Remove
+    from fleet_sim.core.commands import Reset as Reset
+    from fleet_sim.core.commands import RestoreState as RestoreState
+    from fleet_sim.core.commands import SaveState as SaveState
     from fleet_sim.core.commands import SetJoints as SetJoints
     from fleet_sim.core.commands import SetPoses as SetPoses
     from fleet_sim.core.commands import SetVelocity as SetVelocity
+    from fleet_sim.core.commands import Spawn as Spawn
     from fleet_sim.core.commands import Stop as Stop
     from fleet_sim.core.log_level import LogLevelManager as LogLevelManager
     from fleet_sim.core.pipeline import Phase as Phase
     from fleet_sim.core.pipeline import System as System
-    from fleet_sim.core.plugins import AgentPlugin as AgentPlugin
-    from fleet_sim.core.plugins import SimPlugin as SimPlugin
     from fleet_sim.core.robot_model import RobotModel as RobotModel
     from fleet_sim.core.snapshot import Snapshot as Snapshot
     from fleet_sim.core.world import World as World
@@ -122,6 +133,7 @@ if TYPE_CHECKING:
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject
     from fleet_sim.entities.spawn_params import AgentSpawnParams as AgentSpawnParams
@@ -167,6 +179,7 @@ if TYPE_CHECKING:
     from fleet_sim.motion.controllers import register_controller as register_controller
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
+    from fleet_sim.plugins import SimPlugin as SimPlugin
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

@@ -24,7 +24,7 @@ from fleet_sim.collision.broad import BroadPhase, candidate_pairs
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, open_sections
+from fleet_sim.config.scenario import as_scenario, open_sections, with_implied_settings
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
@@ -88,7 +88,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
         """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError."""
-        config = as_scenario(config)
+        config = with_implied_settings(as_scenario(config), source=source)
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             spawn_scenario(sim.world, config, source=source)
@@ -255,6 +255,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         """Make one step, paused or not, then what was asked for between steps."""
         if self._closed:
             raise StateError("this simulation was closed; build a new one to go on")
+        # Those come before what the step remembers as its beginning.
+        self.inbox.drain_between_steps(self.dispatcher)
         self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
             self.state.remember_initial()
@@ -264,6 +266,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self._mirror.end_step()
         self.profiler.end_step()
         self.control.run_tasks()
+        self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
         if self.params.physics and self._physics.step(dt):

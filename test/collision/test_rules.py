@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet_sim.swarm.base import Controller
-from fleet_sim.swarm.groups import Group
 
 import fleet_sim as fs
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import CollisionRule
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
+from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld
 
 Make = Callable[..., fs.MultiRobotSimulationCore]

@@ -88,6 +88,31 @@ def test_the_camera_rides_on_an_arm(env: Franka2Env) -> None:
     assert not np.array_equal(env.get_image_observation(), hand)
 
 
+def test_a_reset_puts_the_camera_back(env: Franka2Env) -> None:
+    assert env.camera is not None
+    view = env.camera.view_matrix
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=-0.06)
+    env.reset(seed=1)
+    assert env.camera.view_matrix == view
+    shape = np.shape(env.camera.get_image())
+    env.recompute_view_and_projection_matrix([0.9, 0.0, 0.5], [0.5, 0.0, 0.0], 24.0, 0.01, 2.0, render_width=32)
+    env.reset(seed=1)
+    assert env.camera.view_matrix == view
+    assert np.shape(env.camera.get_image()) == shape
+
+
+def test_the_render_mode_of_the_settings_counts() -> None:
+    for mode, shown in (("rgb_array", 3), ("rgb_and_depth_arrays", 2)):
+        made = Franka2Env(small_bin(objects=(2, 2), render_mode=mode))
+        made.reset(seed=0)
+        picture = made.render()
+        assert made.render_mode == mode
+        assert (picture.shape[-1] if mode == "rgb_array" else len(picture)) == shown
+        made.close()
+    assert Franka2Env(small_bin(), render_mode="rgb_and_depth_arrays").render_mode == "rgb_and_depth_arrays"
+    assert Franka2Env(small_bin()).render_mode is None
+
+
 def test_several_arms_stand_around_one_bin() -> None:
     arms = {"arm-1": {}, "arm-2": {"position": [1.0, 0.0, 0.0], "orientation": [0.0, 0.0, 180.0]}}
     env = Franka0Env(small_bin(arms=arms))

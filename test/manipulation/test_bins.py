@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from small_bins import small_bin
 
 from fleet_sim import Pose
 from fleet_sim.errors import ConfigError, InvalidValueError
@@ -35,7 +38,9 @@ def test_the_same_stream_fills_the_bin_in_the_same_way(scene: BinScene) -> None:
 
 def test_things_begin_to_fall_in_layers(scene: BinScene) -> None:
     assert scene.pick_bin is not None
-    places = np.array(scene.pick_bin.get_list_object_coords(30))
+    coordinates = scene.pick_bin.get_list_object_coords(30)
+    assert scene.pick_bin.contains(coordinates[0])
+    places = scene.pick_bin.to_bin(np.array(coordinates))
     pitch = 0.035
     assert np.unique(np.round(np.diff(np.unique(places[:, 2])) / pitch)) == pytest.approx([1.0])
     assert np.abs(places[:, :2]).max() < 0.08 - 0.5 * LARGEST
@@ -82,3 +87,27 @@ def test_settings_are_read_with_hyphens_and_refused_with_a_hint() -> None:
         load_bin_picking({"arms": {"arm-1": {"joints": {"joint-1": 0.0}}}})
     with pytest.raises(ConfigError, match="min_number_of_objects"):
         load_bin_picking({"scene": {"bin": {"objects": {"min-number-of-objects": 9, "max-number-of-objects": 3}}}})
+
+
+def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    scene = BinScene(config=small_bin(objects=(70, 70), kind="box", fall=300))
+    with caplog.at_level("WARNING", "fleet_sim.manipulation"):
+        for _ in range(2):
+            scene.reset(rng=np.random.default_rng(1))
+    assert scene.current_number_of_objects < 70
+    assert [record.getMessage() for record in caplog.records if "min_number_of_objects" in record.message] == [
+        f"of 70 things of the kind 'box_training_1' only {scene.current_number_of_objects} stay in the bin: fewer than "
+        "min_number_of_objects, 70"
+    ]
+    scene.sim.close()
+    large = tmp_path / "large.obj"
+    corners = [(x, y, z) for x in (-0.3, 0.3) for y in (-0.3, 0.3) for z in (-0.3, 0.3)]
+    faces = ["1 2 4", "1 4 3", "5 7 8", "5 8 6", "1 5 6", "1 6 2", "3 4 8", "3 8 7", "1 3 7", "1 7 5", "2 6 8", "2 8 4"]
+    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {face}" for face in faces]
+    large.write_text("\n".join(lines))
+    scene = BinScene(config=small_bin(objects=(2, 2), kind=str(large), fall=20))
+    with pytest.raises(InvalidValueError, match="none of 2 things of the kind"):
+        scene.reset(rng=np.random.default_rng(1))
+    scene.sim.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from small_bins import small_bin
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.errors import InvalidValueError
@@ -44,14 +45,40 @@ def test_steps_of_the_gripper_are_straight_and_stay_in_the_bin(arm: FrankaArm, s
     position, angles = arm.get_gripper_state()
     arm.apply_action_delta([0.01, 0.015, -0.02, 0.2, 1.0])
     after, turned = arm.get_gripper_state()
-    assert after - position == pytest.approx([0.01, 0.015, -0.02], abs=4e-3)
-    assert turned[2] - angles[2] == pytest.approx(0.2, abs=0.02)
+    assert after - position == pytest.approx([0.01, 0.015, -0.02], abs=5e-4)
+    assert turned[2] - angles[2] == pytest.approx(0.2, abs=0.002)
     assert scene.pick_bin is not None
     low = scene.pick_bin.pose.x - 0.5 * scene.pick_bin.dimensions[0]
     for _ in range(8):
         arm.apply_action_delta([-0.05, 0.0, 0.0, 0.0, 1.0])
     assert arm.get_gripper_state()[0][0] > low
     assert arm.clip_to_workspace([0.0, -9.0, -1.0]).tolist() == [limits[0] for limits in arm.workspace or []]
+
+
+@pytest.mark.parametrize("size", [0.016, 0.005, 0.002])
+def test_a_small_step_of_the_gripper_is_made_too(arm: FrankaArm, size: float) -> None:
+    for axis in range(3):
+        step = [0.0] * 5
+        step[axis], step[4] = size, 1.0
+        position, _ = arm.get_gripper_state()
+        begin = arm.sim.step_count
+        arm.apply_action_delta(step)
+        assert arm.get_gripper_state()[0] - position == pytest.approx(step[:3], abs=3e-4)
+        assert begin < arm.sim.step_count < begin + 20
+
+
+def test_a_turn_of_the_gripper_leaves_it_where_it_is(arm: FrankaArm) -> None:
+    position, angles = arm.get_gripper_state()
+    arm.apply_action_delta([0.0, 0.0, 0.0, 0.25, 1.0])
+    after, turned = arm.get_gripper_state()
+    assert turned[2] - angles[2] == pytest.approx(0.25, abs=2e-3)
+    assert after == pytest.approx(position, abs=5e-4)
+
+
+def test_time_goes_on_with_every_action(arm: FrankaArm) -> None:
+    begin = arm.sim.step_count
+    arm.apply_action_delta([0.0] * 4 + [1.0])
+    assert arm.sim.step_count == begin + 1
 
 
 def test_the_gripper_closes_on_nothing_and_opens_again(arm: FrankaArm) -> None:
@@ -68,8 +95,18 @@ def test_inverse_kinematics_brings_the_hand_there(arm: FrankaArm, null_space: bo
     target, down = [0.5, 0.05, 0.25], [1.0, 0.0, 0.0, 0.0]
     joints = arm.get_joint_poses_ik(target, down, null_space)
     assert joints.shape == (9,)
+    assert joints[7:] == pytest.approx(arm.agent.joint_positions[7:])
     arm.apply_action_pos(joints.tolist())
-    assert arm.get_gripper_state()[0] == pytest.approx(target, abs=0.01)
+    assert arm.get_gripper_state()[0] == pytest.approx(target, abs=1e-3)
+
+
+def test_with_the_null_space_the_posture_does_not_depend_on_where_the_arm_comes_from(arm: FrankaArm) -> None:
+    target, down = [0.5, 0.05, 0.25], [1.0, 0.0, 0.0, 0.0]
+    expected = arm.get_joint_poses_ik(target, down, True)
+    arm.apply_action_pos((arm.agent.joint_positions + 0.3).tolist())
+    found = arm.get_joint_poses_ik(target, down, True)
+    assert found[:7].tolist() == expected[:7].tolist()
+    assert arm.get_joint_poses_ik([9.0, 0.0, 0.0], down, True).shape == (9,)
 
 
 def test_forces_in_the_fingers_are_told_where_they_are_measured(arm: FrankaArm) -> None:
@@ -78,6 +115,16 @@ def test_forces_in_the_fingers_are_told_where_they_are_measured(arm: FrankaArm) 
     forces = arm.open_gripper()
     assert len(forces["end_effector_a"]) == len(forces["end_effector_b"]) > 0
     arm.reads_forces = False
+
+
+def test_forces_are_measured_from_the_first_reset_on() -> None:
+    arms = {"arm-1": {"get-end-effector-force-sensor-readings": True}}
+    scene = BinScene(config=small_bin(objects=(2, 2), arms=arms))
+    for seed in range(2):
+        scene.reset(rng=np.random.default_rng(seed))
+        forces = scene.arms[0].close_gripper()
+        assert any(force != 0.0 for finger in forces.values() for force in finger)
+    scene.sim.close()
 
 
 def test_a_thing_that_is_gripped_stays_in_the_hand_when_shaken(arm: FrankaArm, scene: BinScene) -> None:

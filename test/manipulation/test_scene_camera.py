@@ -41,3 +41,32 @@ def test_looking_at_a_point_puts_it_in_the_middle(target: tuple[float, float, fl
     assert down[2] < 0.0
     with pytest.raises(InvalidValueError, match="cannot look"):
         look_at(np.zeros(3), np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0]))
+
+
+def test_matrices_are_those_of_the_engine_wherever_the_camera_is(scene: BinScene) -> None:
+    camera = Camera(scene.config.camera, scene.sim)
+    bullet = scene.sim.bullet
+    settings = scene.config.camera
+    view, lens = settings.view_matrix, settings.projection_matrix
+    expected = bullet.computeViewMatrix(view.eye_position, view.target_position, view.up_vector)
+    assert camera.view_matrix == pytest.approx(expected, abs=1e-6)
+    aspect = settings.width_resolution / settings.height_resolution
+    expected = bullet.computeProjectionMatrixFOV(lens.fov, aspect, lens.near_plane, lens.far_plane)
+    assert camera.projection_matrix == pytest.approx(expected, abs=1e-5)
+    arm = scene.arms[0]
+    camera.mount_on(arm.agent, 8, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), 40.0, 0.01, 1.0)
+    eye = np.linalg.inv(np.reshape(camera.view_matrix, (4, 4)).T)[:3, 3]
+    assert eye == pytest.approx(arm.agent.get_link_pose(8).position, abs=1e-6)
+    camera.reset()
+    assert camera.view_matrix == pytest.approx(
+        bullet.computeViewMatrix(view.eye_position, view.target_position, view.up_vector), abs=1e-6
+    )
+    scene.sim.remove_sensor(camera.sensor)
+
+
+def test_a_camera_in_its_place_stays_the_same_sensor(scene: BinScene) -> None:
+    camera = Camera(scene.config.camera, scene.sim)
+    before = camera.sensor
+    camera.reset()
+    assert camera.sensor is before
+    scene.sim.remove_sensor(before)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.meshes.formats import FORMATS, MeshFormat, add_mesh_format
+from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.mesh import Mesh, Part
+from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.models import load_robot_model
 
 BOX = """1 -1 -1  -1 1 -1  -1 -1 1  1 1 1  -1 -1 -1  1 1 -1  1 -1 1  -1 1 1
@@ -30,11 +32,10 @@ def read_corners(data: bytes, _file: Path) -> Mesh:
 
 
 @pytest.fixture(autouse=True)
-def format_of_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Taken out again afterwards, as it was not there before.
-    monkeypatch.setitem(FORMATS, ".corners", MeshFormat(read_corners))
-    del FORMATS[".corners"]
-    add_mesh_format(".corners", MeshFormat(read_corners))
+def format_of_two_lines() -> Iterator[None]:
+    FORMATS.register(".corners", MeshFormat(read_corners))
+    yield
+    FORMATS.unregister(".corners")
 
 
 @pytest.fixture
@@ -80,7 +81,9 @@ def test_limits_count_for_it(sim: fs.MultiRobotSimulationCore, robot: str, tmp_p
         fs.Agent.from_urdf(robot, sim_core=sim)
 
 
-@pytest.mark.parametrize(("ending", "words"), [(".obj", "already"), ("ply", "lower case"), (".PLY", "'.PLY'")])
-def test_endings_are_checked(ending: str, words: str) -> None:
-    with pytest.raises(fs.InvalidValueError, match=words):
-        add_mesh_format(ending, MeshFormat(read_corners))
+def test_endings_are_checked() -> None:
+    with pytest.raises(fs.DuplicateNameError, match=r"mesh format '.obj' exists already"):
+        FORMATS.register(".obj", MeshFormat(read_corners))
+    for ending in ("ply", ".PLY"):
+        with pytest.raises(fs.InvalidValueError, match=f"lower case, as '.ply'; got '{ending}'"):
+            FORMATS.register(ending, MeshFormat(read_corners))

@@ -57,7 +57,7 @@ BAD = {
     "a wrong root": ("robot", "robt", "begins with <robot> (URDF), <sdf> or <mujoco>. Did you mean 'robot'?"),
     "no name": ('<robot name="r">', "<robot>", "<robot>: needs the attribute 'name'"),
     "a missing mesh": ("hand.obj", "hnd.obj", "there is no mesh 'hnd.obj'. Did you mean 'hand.obj'? Searched: "),
-    "a mesh of another kind": ("hand.obj", "hand.blend", "must be one of .obj, .stl, .dae"),
+    "a mesh of another kind": ("hand.obj", "hand.blend", "must be one of .dae, .obj, .stl"),
     "a mesh from afar": ("hand.obj", "https://x.org/hand.obj", "must be a path, or begin with file://"),
     "a missing package": ("hand.obj", "package://robots/hand.obj", "there is no mesh 'package://robots/hand.obj'"),
     "a cycle": ('<child link="arm"/>', '<child link="base"/>', "joins the link 'base' to itself"),

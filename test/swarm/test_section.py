@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ import pytest
 
 from fleet_sim.arrays import Floats
 from fleet_sim.cli.main import main
-from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError
+from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
@@ -104,7 +106,8 @@ def test_a_file_of_a_bare_world_is_a_scenario(tmp_path: Path, capsys: pytest.Cap
         "type: RectangularWorld\ntime_step: !np 1 / 8\nagents:\n- {type: MazeAgent, angle: !np pi / 2}\n",
         encoding="utf-8",
     )
-    assert SimulationParams.from_config(path).timestep == 0.125
+    sim = MultiRobotSimulationCore.from_dict({"simulation": {"gui": False}, "swarm": load_mapping(path)})
+    assert sim.params.timestep == 0.125
     assert main(["run", str(path), "--headless", "--duration", "1", "--rtf", "0"]) == 0
     assert "1 robots, 8 steps" in capsys.readouterr().out
     assert main(["check", str(path)]) == 0
@@ -112,9 +115,19 @@ def test_a_file_of_a_bare_world_is_a_scenario(tmp_path: Path, capsys: pytest.Cap
 
 def test_what_is_wrong_is_said_with_file_and_key() -> None:
     with pytest.raises(ConfigError, match=r"f.yaml: swarm.sizes: unknown key. Did you mean 'size'"):
-        SimulationParams.from_dict({"swarm": {"sizes": 1}}, source="f.yaml")
+        MultiRobotSimulationCore.from_dict({"swarm": {"sizes": 1}}, source="f.yaml")
     config = {"simulation": {"gui": False}, "swarm": {"spawners": [{"type": "uniform"}]}}
     with pytest.raises(ConfigError, match=r"f.yaml: swarm.spawners\[0\]: .*'agent' is missing"):
         MultiRobotSimulationCore.from_dict(config, source="f.yaml")
     with pytest.raises(ConfigError, match=r"f.yaml: swarm: must be a mapping"):
-        SimulationParams.from_dict({"swarm": [1]}, source="f.yaml")
+        MultiRobotSimulationCore.from_dict({"swarm": [1]}, source="f.yaml")
+
+
+def test_reading_the_settings_of_a_swarm_scenario_loads_no_simulation() -> None:
+    code = (
+        "import sys; from fleet_sim.config.params import SimulationParams as P;"
+        "P.from_dict({'simulation': {'timestep': 0.5}, 'swarm': {'type': 'RectangularWorld'}});"
+        "print(*(name for name in sys.modules if name.startswith(('fleet_sim.simulation', 'fleet_sim.swarm'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

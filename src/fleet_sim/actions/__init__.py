@@ -6,7 +6,7 @@ from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.pose import PoseAction
-from fleet_sim.actions.registry import ACTIONS, parse_action_goal, register_action
+from fleet_sim.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
 
@@ -28,6 +28,7 @@ __all__ = [
     "Until",
     "Wait",
     "WaitAction",
+    "describe_action",
     "parse_action_goal",
     "register_action",
 ]

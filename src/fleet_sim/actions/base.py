@@ -64,6 +64,8 @@ class Action:
         self.cause: ActionCause | None = None
         self.start_time: float | None = None
         self.end_time: float | None = None
+        self.goal = ""
+        """The name under which it was given, where somebody may want to cancel it and nothing else."""
         self._now: Callable[[], float] | None = None
         self._on_cancel: Canceller | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
+from fleet_sim.core.command_values import plain
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.errors import InvalidValueError
@@ -78,6 +80,38 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         return cls(**params)
     except (TypeError, ValueError) as error:
         raise InvalidValueError(f"action {action_type!r}: {error}") from error
+
+
+def describe_action(action: Action) -> dict[str, Any]:
+    """Return `action` as plain data, its `type` and parameters, of which `parse_action_goal` makes an equal one.
+
+    Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
+    and for a parameter that is no plain value.
+    """
+    cls = type(action)
+    name = next((name for name, known in ACTIONS.registered().items() if known is cls), None)
+    if name is None:
+        raise InvalidValueError(
+            f"{cls.__name__} has no name by which it could be made again; give it one with register_action()"
+        )
+    described: dict[str, Any] = {"type": name}
+    for parameter in inspect.signature(cls).parameters.values():
+        if not hasattr(action, parameter.name):
+            raise InvalidValueError(
+                f"{cls.__name__} does not keep its parameter {parameter.name!r}; keep it in an attribute of that name"
+            )
+        value = getattr(action, parameter.name)
+        if value is not parameter.default:
+            described[parameter.name] = _plain(value, f"{name}.{parameter.name}")
+    return described
+
+
+def _plain(value: Any, where: str) -> Any:
+    if isinstance(value, Pose):
+        return [*value.position, *value.orientation]
+    if isinstance(value, Path):
+        return [_plain(pose, where) for pose in value]
+    return plain(value, where)
 
 
 def _pose(value: Any, key: str) -> Pose:

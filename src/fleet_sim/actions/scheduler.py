@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.base import Action, Canceller, Until
-from fleet_sim.actions.registry import parse_action_goal
+from fleet_sim.actions.registry import describe_action, parse_action_goal
 from fleet_sim.arrays import Bools, Bytes, Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.columns import ColumnTable, column
@@ -56,9 +56,13 @@ class ActionScheduler:
 
     # ---- ActionBook --------------------------------------------------------------------------------------------------
 
-    def add(self, row: int, action: Any) -> None:
-        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended."""
+    def add(self, row: int, action: Any, goal: str = "") -> None:
+        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended.
+
+        `goal` is what `cancel_goal` knows it by.
+        """
         self.check(action)
+        action.goal = goal
         self._queues.setdefault(row, deque()).append(action)
         self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
         action._on_cancel = self._canceller(row, action)
@@ -79,6 +83,10 @@ class ActionScheduler:
         """Return a new action from its name and parameters, see `parse_action_goal`."""
         return parse_action_goal(action_type, params)
 
+    def describe(self, action: Any) -> dict[str, Any]:
+        """Return `action` as its type and parameters, see `describe_action`."""
+        return describe_action(action)
+
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """End the running and all queued actions CANCELLED, saying why; the robot's motion is left to the caller.
 
@@ -96,6 +104,14 @@ class ActionScheduler:
             self._end(row, action, reason, ActionCause.PREEMPTED)
         self._note(row)
         return bool(queued)
+
+    def cancel_goal(self, row: int, goal: str, reason: str) -> bool:
+        """End, CANCELLED, the actions that were given with the name `goal`; returns whether there were any."""
+        queue = (self._running.get(row), *self._queues.get(row, ()))
+        actions = [action for action in queue if action is not None and action.goal == goal]
+        for action in actions:
+            action.cancel(reason)
+        return bool(actions)
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""

@@ -72,6 +72,7 @@ class JointTrajectoryAction(Action):
         self.velocities = (
             None if velocities is None else as_floats(velocities, self.positions.shape, "velocities of the points")
         )
+        self.path_tolerance, self.goal_tolerance = path_tolerance, goal_tolerance
         self._path_tolerances = _tolerances(path_tolerance, self.joint_names, "path_tolerance")
         self._goal_tolerances = _tolerances(goal_tolerance, self.joint_names, "goal_tolerance")
         self.goal_time_tolerance = (

@@ -15,9 +15,6 @@ from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 
-POSITION_GAIN = 0.2
-"""Share of what is left that a motor going to a position asks for in one substep; its velocity is limited as well."""
-
 
 class BulletJoints:
     """The joints of the bodies of one world, by row. Rows given must have bodies; those without joints are left out."""
@@ -124,7 +121,7 @@ class BulletJoints:
                 targetPosition=float(joints.target[slot]),
                 targetVelocity=0.0,
                 force=force,
-                positionGain=POSITION_GAIN,
+                positionGain=float(joints.position_gain[slot]),
                 velocityGain=1.0,
                 maxVelocity=float(joints.max_velocity[slot]),
             )

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.ros_params import RosParams
+from fleet_sim.config.scenario import as_scenario, check_entries, with_implied_settings
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
@@ -26,8 +26,9 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.config:
         path = resolve_config(name)
         try:
-            SimulationParams.from_config(path)
-            RosParams.from_scenario(load_mapping(path), source=str(path))
+            config = as_scenario(load_mapping(path))
+            SimulationParams.from_dict(with_implied_settings(config, source=str(path)), source=str(path))
+            check_entries(config, source=str(path))
         except ConfigError as error:
             failed = True
             print(f"fleet-sim: error: {error}", file=sys.stderr)

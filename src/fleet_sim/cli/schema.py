@@ -7,12 +7,11 @@ import json
 from typing import Any
 
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.ros_params import RosParams
-from fleet_sim.config.scenario import SECTIONS
+from fleet_sim.config.scenario import OWN_SECTIONS
+from fleet_sim.config.sections import SECTIONS
 from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
-from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
 def add(commands: Any) -> None:
@@ -33,10 +32,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
-    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams), "ros": object_schema(RosParams)}
-    world = object_schema(RectangularWorldConfig)
-    world["properties"]["type"] = {"type": "string", "description": "The world's class.", "default": "RectangularWorld"}
-    schemas["swarm"] = world
+    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
@@ -44,5 +40,8 @@ def scenario_schema() -> dict[str, Any]:
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),
         "description": "What is simulated, and how.",
-        "properties": {name: {**schemas[name], "description": doc} for name, doc in SECTIONS.items()},
+        "properties": {
+            **{name: {**schemas[name], "description": doc} for name, doc in OWN_SECTIONS.items()},
+            **{name: {**section.schema(), "description": section.doc} for name, section in SECTIONS.all().items()},
+        },
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fleet_sim.config.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
-from fleet_sim.config.scenario import as_scenario, check_sections, implied_settings, is_scenario
+from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
@@ -131,15 +131,14 @@ class SimulationParams(Checked):
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> SimulationParams:
         """Return the settings in `config`: a flat mapping, or a scenario with a `simulation:` section.
 
-        Raises ConfigError naming `source` and the key path.
+        What other sections imply, such as the time step of a swarm world, is not among them: building a simulation
+        adds it. Raises ConfigError naming `source` and the key path.
         """
         config = as_scenario(config) if isinstance(config, Mapping) else config
         if not isinstance(config, Mapping) or not is_scenario(config):
             return read(cls, config, source=source)
         check_sections(config, source=source)
-        given = config.get("simulation", {})
-        settings = {**implied_settings(config, source=source), **given} if isinstance(given, Mapping) else given
-        return read(cls, settings, source=source, path="simulation")
+        return read(cls, config.get("simulation", {}), source=source, path="simulation")
 
     @classmethod
     def from_config(cls, path: str | Path = "config.yaml") -> SimulationParams:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fleet_sim.config.sections import Section
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.settings import Checked, read, setting
+from fleet_sim.settings import Checked, object_schema, read, setting
 
 Group = Literal["commands", "state", "description", "actions", "sensors"]
 RATE = "Hz"
@@ -76,3 +77,17 @@ class RosParams(Checked):
         """Return whether `robot` has the interfaces of `group`."""
         chosen = self.per_robot == "all" or (self.per_robot != "none" and robot in self.per_robot)
         return chosen and group in self.groups
+
+
+class RosSection(Section[object]):
+    """The section `ros`. The node opens it, since its interfaces are made for a simulation that is built."""
+
+    doc = "The interfaces of the simulation in ROS 2."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of RosParams."""
+        return object_schema(RosParams)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings are wrong."""
+        RosParams.from_scenario({"ros": entry}, source=source)

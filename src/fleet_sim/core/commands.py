@@ -1,27 +1,113 @@
 """Commands: frozen requests to robots and to the world, by name, for one or many at once.
 
-Arrays in a command are aligned with `names`. A command is applied in phase 1 of the next step (see Inbox); the last
-command to a robot wins and cancels what it was doing.
+Arrays in a command are aligned with `names`. A command is applied in phase 1 of the next step (see Inbox), or, where
+its class says so, between two steps; the last command to a robot wins and cancels what it was doing.
+
+Commands are values: equal ones compare equal, they can be pickled, and all but `Call` can be written as plain data
+(`to_dict`) and read back (`Command.from_dict`), which is what a log of them is made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, get_type_hints
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core import command_values
+from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.registry import Registry, subclasses_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Command:
     """Base of all commands. `command_id` and `source` come back in the acknowledgement."""
+
+    between_steps: ClassVar[bool] = False
+    """Whether it is applied between two steps, and never inside one."""
 
     command_id: str = ""
     source: str = ""
 
+    def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():
+            # Whoever made the command may go on writing in the arrays it gave: here they stay as they are.
+            object.__setattr__(self, name, command_values.frozen(getattr(self, name), hint))
 
-@dataclass(frozen=True, kw_only=True)
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(command_values.equal(getattr(self, name), getattr(other, name)) for name in _hints(type(self)))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.command_id, self.source))
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether, in the step that applies it, code that is not ours may run and look at anything."""
+        return False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the command as plain data: its `type` and all that is not as by default.
+
+        Raises InvalidValueError for what cannot be written, such as a function.
+        """
+        kind = type_of(type(self))
+        data: dict[str, Any] = {"type": kind}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.default is MISSING or not command_values.equal(value, item.default):
+                data[item.name] = command_values.plain(value, f"{kind}.{item.name}")
+        return data
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Command:
+        """Return the command that `to_dict` wrote, or somebody by hand.
+
+        Raises UnknownNameError for an unknown type and InvalidValueError for a wrong, unknown or missing key.
+        """
+        if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
+            raise InvalidValueError(f"expected a mapping with the type of a command, got {data!r}")
+        cls = COMMANDS.get(data["type"])
+        hints, values = _hints(cls), dict(data)
+        kind = values.pop("type")
+        for key in values:
+            if key not in hints:
+                raise InvalidValueError(f"{kind}: unknown key {key!r}.{did_you_mean(str(key), hints)}")
+        for item in fields(cls):
+            if item.name not in values and item.default is MISSING:
+                raise InvalidValueError(f"{kind}: {item.name!r} is missing")
+        return cls(**{key: command_values.read(value, hints[key], f"{kind}.{key}") for key, value in values.items()})
+
+
+_HINTS: dict[type, dict[str, Any]] = {}
+
+
+def _hints(cls: type[Command]) -> dict[str, Any]:
+    """Return the types of the fields of a class of commands, by name."""
+    known = _HINTS.get(cls)
+    if known is None:
+        hints = get_type_hints(cls)
+        known = _HINTS[cls] = {item.name: hints[item.name] for item in fields(cls)}
+    return known
+
+
+COMMANDS = Registry("command", subclasses_of(Command), group="fleet_sim.command")
+"""Every command that can be read from plain data, by type."""
+
+
+def type_of(cls: type[Command]) -> str:
+    """Return the name a class of commands is registered by; raises InvalidValueError for one that is not."""
+    for name, known in COMMANDS.registered().items():
+        if known is cls:
+            return name
+    raise InvalidValueError(
+        f"{cls.__name__} is no command that can be written; register it in fleet_sim.core.commands.COMMANDS"
+    )
+
+
+@COMMANDS.register("navigate")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Navigate(Command):
     """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame."""
 
@@ -30,7 +116,8 @@ class Navigate(Command):
     orientations: Floats
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("follow_path")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FollowPath(Command):
     """Follow waypoints, `positions` (M, 3) and `orientations` (M, 4), with one robot."""
 
@@ -39,7 +126,8 @@ class FollowPath(Command):
     orientations: Floats
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("set_velocity")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SetVelocity(Command):
     """Drive with body twists: `linear` (N, 3) in m/s, `angular` (N, 3) in rad/s.
 
@@ -52,7 +140,8 @@ class SetVelocity(Command):
     timeout: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("set_joints")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SetJoints(Command):
     """Move joints to `positions` (N, K) in rad or m, or let them keep `velocities` (N, K): one of the two.
 
@@ -67,40 +156,63 @@ class SetJoints(Command):
     max_force: float = 500.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("stop")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Stop(Command):
     """Stop at once, base and joints, and cancel all actions; no names: the whole fleet."""
 
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("set_poses")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SetPoses(Command):
-    """Put objects or robots at poses: `positions` (N, 3), `orientations` (N, 4), world frame."""
+    """Put objects or robots at poses: `positions` (N, 3), `orientations` (N, 4), world frame.
+
+    Without `preserve_velocity` they stand still there.
+    """
 
     names: tuple[str, ...]
     positions: Floats
     orientations: Floats
+    preserve_velocity: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("execute_action")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ExecuteAction(Command):
-    """Run actions, one per robot. `replace`: cancel what runs; else append to the queue."""
+    """Run actions, one per robot. `replace`: cancel what runs; else append to the queue.
+
+    An action is an Action, or a mapping of its `type` and parameters as in a scenario file; only those can be written.
+    The acknowledgement's `value` has the actions that were accepted, by name.
+    """
 
     names: tuple[str, ...]
     actions: tuple[Any, ...]
     replace: bool = True
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether some of the actions may be of the user's own."""
+        return not all(type(action).__module__.startswith("fleet_sim.") for action in self.actions)
 
-@dataclass(frozen=True, kw_only=True)
+
+@COMMANDS.register("cancel_actions")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CancelActions(Command):
-    """Cancel the running and queued actions and stop."""
+    """Cancel the running and queued actions and stop.
+
+    With `goal`, cancel only what came with the ExecuteAction of that `command_id`, if it has not ended: whoever does
+    something else by now goes on.
+    """
 
     names: tuple[str, ...]
     reason: str = "cancelled by command"
+    goal: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("attach")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Attach(Command):
     """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all it carries).
 
@@ -114,23 +226,87 @@ class Attach(Command):
     link: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("remove")
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Remove(Command):
     """Remove entities."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@COMMANDS.register("spawn")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spawn(Command):
+    """Spawn robots, then objects; each entry is written as in a scenario file. All of them or, on an error, none.
+
+    With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names.
+    """
+
+    robots: tuple[Mapping[str, Any], ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
+    rename: bool = False
+
+    @property
+    def runs_code(self) -> bool:
+        """Entries may have controllers and actions of the user's own."""
+        return True
+
+
+@COMMANDS.register("reset")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reset(Command):
+    """Go back to the initial state, see `sim.reset()`."""
+
+    between_steps: ClassVar[bool] = True
+
+
+@COMMANDS.register("clear")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Clear(Command):
+    """Remove every entity and go back to time 0, see `sim.clear()`."""
+
+    between_steps: ClassVar[bool] = True
+
+
+@COMMANDS.register("save_state")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SaveState(Command):
+    """Remember this moment as `name`, in memory; what was called so before is forgotten."""
+
+    between_steps: ClassVar[bool] = True
+    name: str
+
+
+@COMMANDS.register("restore_state")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RestoreState(Command):
+    """Go back to the moment that was saved as `name`."""
+
+    between_steps: ClassVar[bool] = True
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Call(Command):
-    """Call `function(sim)` inside phase 1: for what no other command covers."""
+    """Call `function(sim)` inside phase 1: for Python programs, and what no other command covers.
+
+    A function is no value: it cannot be written, so neither can a log that has one.
+    """
 
     function: Callable[[Any], object]
+
+    @property
+    def runs_code(self) -> bool:
+        """Whatever the function does."""
+        return True
 
 
 @dataclass(frozen=True)
 class CommandAck:
-    """Who a command was accepted for, and why not for the others. `value` is what a Call returned."""
+    """Who a command was accepted for, and why not for the others.
+
+    `value` is what a Call returned; of ExecuteAction, the actions of those it was accepted for, by name.
+    """
 
     command_id: str = ""
     source: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
-from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.plugins import AgentHooks
 
 
 class EntityHooks:
@@ -21,7 +21,7 @@ class EntityHooks:
         self._clock = clock
         self._guard = guard
         self._callbacks: dict[int, CallbackList] = {}
-        self._plugins: dict[int, list[AgentPlugin]] = {}
+        self._plugins: dict[int, list[AgentHooks[Any]]] = {}
         self._controllers: dict[int, list[Any]] = {}
         self._updates: dict[int, Callable[[float], object]] = {}
 
@@ -44,12 +44,12 @@ class EntityHooks:
             del self._callbacks[row]
         return removed
 
-    def add_plugin(self, row: int, plugin: AgentPlugin) -> None:
+    def add_plugin(self, row: int, plugin: AgentHooks[Any]) -> None:
         """Call the plugin's `on_update` at each step."""
         self._plugins[row] = [*self._plugins.get(row, ()), plugin]
         self._guard.call("agent plugin on_init", plugin.on_init)
 
-    def remove_plugin(self, row: int, plugin: AgentPlugin) -> bool:
+    def remove_plugin(self, row: int, plugin: AgentHooks[Any]) -> bool:
         """Destroy `plugin`; returns whether it was there."""
         plugins = self._plugins.get(row, [])
         if plugin not in plugins:
@@ -62,7 +62,7 @@ class EntityHooks:
         self._guard.call("agent plugin on_destroy", plugin.on_destroy)
         return True
 
-    def plugins(self, row: int) -> list[AgentPlugin]:
+    def plugins(self, row: int) -> list[AgentHooks[Any]]:
         """Return the plugins of the entity."""
         return list(self._plugins.get(row, ()))
 

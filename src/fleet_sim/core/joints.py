@@ -20,6 +20,9 @@ DEFAULT_TOLERANCE = 0.01
 DEFAULT_FORCE = 500.0
 """Largest force (N) or torque (N m) of a joint's motor, unless told otherwise."""
 
+DEFAULT_GAIN = 0.2
+"""Share of what is left that a motor going to a position asks for in one substep; its velocity is limited as well."""
+
 HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE, ON_CURVE = range(5)
 """What a joint does: stay where it is, go to `target`, keep `command` as velocity, or as force (motors only), or follow
 a curve in time (without motors only)."""
@@ -48,6 +51,7 @@ class JointColumns(ColumnTable):
     command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
     max_velocity: Floats = column(float, unit="rad/s or m/s", writer="spawning", doc="never 0")
     max_force: Floats = column(float, default=DEFAULT_FORCE, unit="N m or N", writer="joint commands")
+    position_gain: Floats = column(float, default=DEFAULT_GAIN, writer="user", doc="of motors that go to a position")
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")

@@ -1,21 +1,24 @@
-"""Plugins: user objects with hooks into the life of a simulation, or of one agent."""
+"""Plugins: user objects with hooks into the life of a simulation, or of one agent.
+
+The bases here know only what is called; those that users derive from lie above what they name, so that `self.sim` and
+`self.agent` have types: `fleet_sim/plugins.py` and `entities/plugins.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.errors import InvalidValueError
 
+Owner = TypeVar("Owner")
 
-class SimPlugin:
-    """Base of plugins of a whole simulation. Override what you need.
 
-    `on_step` runs in phase 1 after the user callbacks: poses written there are flushed in the same step.
-    """
+class SimHooks(Generic[Owner]):
+    """What the simulation calls of a plugin. Users derive from SimPlugin, which knows the class of `sim`."""
 
-    def __init__(self, sim: Any, config: dict[str, Any] | None = None) -> None:
+    def __init__(self, sim: Owner, config: dict[str, Any] | None = None) -> None:
         self.sim = sim
         self.config = dict(config or {})
 
@@ -32,10 +35,10 @@ class SimPlugin:
         """Called once, when the simulation is closed or the plugin removed."""
 
 
-class AgentPlugin:
-    """Base of plugins of one agent: the same idea, a Python call per agent and step."""
+class AgentHooks(Generic[Owner]):
+    """What the simulation calls of a plugin of one agent. Users derive from AgentPlugin."""
 
-    def __init__(self, agent: Any, config: dict[str, Any] | None = None) -> None:
+    def __init__(self, agent: Owner, config: dict[str, Any] | None = None) -> None:
         self.agent = agent
         self.config = dict(config or {})
 
@@ -52,10 +55,10 @@ class AgentPlugin:
         """Called when the agent or the plugin is removed."""
 
 
-def check_plugin(plugin: object, base: type[object]) -> None:
-    """Raise InvalidValueError unless `plugin` is an instance or a subclass of `base`."""
+def check_plugin(plugin: object, base: type[object], name: str) -> None:
+    """Raise InvalidValueError unless `plugin` is an instance or a subclass of `base`; `name` is its public name."""
     if not isinstance(plugin, base) and not (isinstance(plugin, type) and issubclass(plugin, base)):
-        raise InvalidValueError(f"expected a plugin that derives from {base.__name__}, got {plugin!r}")
+        raise InvalidValueError(f"expected a plugin that derives from {name}, got {plugin!r}")
 
 
 class PluginRunner:
@@ -64,20 +67,20 @@ class PluginRunner:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self._plugins: tuple[tuple[SimPlugin, Schedule], ...] = ()
+        self._plugins: tuple[tuple[SimHooks[Any], Schedule], ...] = ()
 
     @property
-    def plugins(self) -> list[SimPlugin]:
+    def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins, in order."""
         return [plugin for plugin, _ in self._plugins]
 
-    def add(self, plugin: SimPlugin, frequency: float | None) -> None:
+    def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
         """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
-        check_plugin(plugin, SimPlugin)
+        check_plugin(plugin, SimHooks, "SimPlugin")
         self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency)))
         self._guard.call("plugin on_init", plugin.on_init)
 
-    def remove(self, plugin: SimPlugin) -> bool:
+    def remove(self, plugin: SimHooks[Any]) -> bool:
         """Shut `plugin` down and forget it; returns whether it was registered."""
         kept = tuple(entry for entry in self._plugins if entry[0] is not plugin)
         if len(kept) == len(self._plugins):

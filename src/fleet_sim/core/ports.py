@@ -16,8 +16,8 @@ from fleet_sim.config.modes import ActionCause
 class ActionBook(Protocol):
     """The action queues of all agents."""
 
-    def add(self, row: int, action: Any) -> None:
-        """Append `action` to the queue of the agent in `row`."""
+    def add(self, row: int, action: Any, goal: str = "") -> None:
+        """Append `action` to the queue of the agent in `row`; `goal` is what `cancel_goal` knows it by."""
 
     def parse(self, action_type: str, params: Any) -> Any:
         """Return a new action from its name and parameters."""
@@ -33,6 +33,12 @@ class ActionBook(Protocol):
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
         """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
+
+    def cancel_goal(self, row: int, goal: str, reason: str) -> bool:
+        """End, CANCELLED, the actions that were given with the name `goal`; returns whether there were any."""
+
+    def describe(self, action: Any) -> dict[str, Any]:
+        """Return `action` as its type and parameters, which `parse` makes it of."""
 
     def busy(self, rows: Rows) -> Rows:
         """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""

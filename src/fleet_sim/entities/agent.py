@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, ControllerMode, MotionMode, MovementDirection
-from fleet_sim.core.plugins import AgentPlugin, check_plugin
+from fleet_sim.core.plugins import AgentHooks, check_plugin
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
@@ -21,6 +21,9 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Path, Pose
+
+Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
+Hook = TypeVar("Hook")
 
 
 class Agent(EndEffectorHandle):
@@ -338,7 +341,7 @@ class Agent(EndEffectorHandle):
         made = plan_controllers(self._world, controller).make()
         self._world.hooks.set_controllers(self.row, made)
 
-    def get_controller_by_type(self, cls: type[Any]) -> Any | None:
+    def get_controller_by_type(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's controller of type `cls`, or None."""
         return next((known for known in self.controllers if isinstance(known, cls)), None)
 
@@ -350,22 +353,22 @@ class Agent(EndEffectorHandle):
         return removed
 
     @property
-    def plugins(self) -> list[AgentPlugin]:
+    def plugins(self) -> list[AgentHooks[Any]]:
         """The agent's plugins."""
         return self._world.hooks.plugins(self.row)
 
-    def add_plugin(self, plugin: type[AgentPlugin] | AgentPlugin, config: dict[str, Any] | None = None) -> AgentPlugin:
+    def add_plugin(self, plugin: type[Plugin] | Plugin, config: dict[str, Any] | None = None) -> Plugin:
         """Add a plugin (a class is made into one with `config`) and return it."""
-        check_plugin(plugin, AgentPlugin)
+        check_plugin(plugin, AgentHooks, "AgentPlugin")
         made = plugin(self, config) if isinstance(plugin, type) else plugin
         self._world.hooks.add_plugin(self.row, made)
         return made
 
-    def remove_plugin(self, plugin: AgentPlugin) -> bool:
+    def remove_plugin(self, plugin: AgentHooks[Any]) -> bool:
         """Destroy `plugin`; returns whether it was there."""
         return self._world.hooks.remove_plugin(self.row, plugin)
 
-    def get_plugin(self, cls: type[AgentPlugin]) -> AgentPlugin | None:
+    def get_plugin(self, cls: type[Hook]) -> Hook | None:
         """Return the agent's plugin of type `cls`, or None."""
         return next((plugin for plugin in self.plugins if isinstance(plugin, cls)), None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import unknown_name
 from fleet_sim.geometry import Pose
+
+Self = TypeVar("Self", bound="AgentManager")
 
 
 class AgentManager(BaseManager[Agent]):
@@ -134,7 +136,9 @@ class AgentManager(BaseManager[Agent]):
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 
-    def register_callback(self, callback: Callable[..., object], frequency: float | None = None) -> None:
+    def register_callback(
+        self: Self, callback: Callable[[Self, float], object], frequency: float | None = None
+    ) -> None:
         """Call `callback(manager, dt)` in phase 1 at `frequency` Hz (default: the manager's update_frequency)."""
         if self._callbacks is None:
             self._callbacks = CallbackList(self.world.clock, self.world.guard)

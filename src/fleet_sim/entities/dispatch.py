@@ -1,9 +1,11 @@
-"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was refused and why."""
+"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was rejected and why."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,32 +13,75 @@ from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
 from fleet_sim.core.addresses import NamedRows
+from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.joint_steering import hold_joints
+from fleet_sim.core.moments import Moments
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
+from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.spatial import quaternions
 
 
-class FleetCommandDispatcher:
-    """Applies commands to a simulation. Bad entries are refused with a reason and never move anything.
+class Commanded(Protocol):
+    """What commands do to a simulation as a whole."""
 
-    Emits `fleet_command` with the command before anything changes.
+    @property
+    def world(self) -> World: ...
+
+    def reset(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def save_state(self) -> Checkpoint: ...
+
+    def restore_state(self, checkpoint: Checkpoint) -> None: ...
+
+
+Handler = Callable[[Any], CommandAck]
+
+
+class FleetCommandDispatcher:
+    """Applies commands to a simulation. Bad entries are rejected with a reason and never move anything.
+
+    Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
 
-    def __init__(self, sim: Any) -> None:
+    def __init__(self, sim: Commanded) -> None:
         self._sim = sim
+        self._handlers: dict[type[Command], Handler] = {}
+        self.moments = Moments()
+
+    def handle(self, cls: type[Command], handler: Handler) -> None:
+        """Have `handler(command)` carry out commands of a class of your own; it returns the acknowledgement."""
+        self._handlers[cls] = handler
 
     def dispatch(self, command: Command) -> CommandAck:
         """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
         self._sim.world.events.emit("fleet_command", command=command)
-        return self._apply(command)
+        handler = self._handlers.get(type(command))
+        return self._apply(command) if handler is None else handler(command)
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with its actions told as type and parameters; those that cannot be told stay."""
+        if not isinstance(command, c.ExecuteAction):
+            return command
+        return replace(command, actions=tuple(map(self._described, command.actions)))
+
+    def _described(self, action: Any) -> Any:
+        if isinstance(action, Mapping):
+            return action
+        try:
+            return self._world.actions.describe(action)
+        except FleetSimError:
+            # Whoever wants to write it hears why that cannot be done.
+            return action
 
     # ---- by command --------------------------------------------------------------------------------------------------
 
@@ -104,7 +149,7 @@ class FleetCommandDispatcher:
         to.reject_carried()
         points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
         if len(to.rows):
-            world.place(to.rows, points, turns)
+            world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)
@@ -116,22 +161,37 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         reasons: dict[int, str] = {}
+        added: dict[str, Any] = {}
+        book = self._world.actions
         for row, index in zip(to.rows.tolist(), to.indices.tolist(), strict=True):
             try:
-                self._world.actions.check(command.actions[index])
-                if command.replace and self._world.actions.cancel(row, "preempted by a new action"):
+                action = self._made(command.actions[index])
+                book.check(action)
+                if command.replace and book.cancel(row, "preempted by a new action"):
                     drive.stop(self._world, np.array([row]))
-                self._world.actions.add(row, command.actions[index])
+                book.add(row, action, command.command_id)
+                added[command.names[index]] = action
             except FleetSimError as error:
                 reasons[row] = str(error)
         to.reject_for(reasons)
-        return self._ack(command, to)
+        return replace(self._ack(command, to), value=added)
+
+    def _made(self, action: Any) -> Any:
+        """Return the action that is given, or described by its type and parameters."""
+        if not isinstance(action, Mapping):
+            return action
+        params = dict(action)
+        return self._world.actions.parse(params.pop("type", ""), params)
 
     @_apply.register
     def _(self, command: c.CancelActions) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
-        self._stop(to, command.reason)
+        if command.goal:
+            for row in self._world.actions.busy(to.rows).tolist():
+                self._world.actions.cancel_goal(row, command.goal, command.reason)
+        else:
+            self._stop(to, command.reason)
         return self._ack(command, to)
 
     @_apply.register
@@ -151,16 +211,44 @@ class FleetCommandDispatcher:
         return self._ack(command, to)
 
     @_apply.register
+    def _(self, command: c.Spawn) -> CommandAck:
+        names = spawn_command(self._world, command)
+        return replace(self._done(command), accepted_names=names)
+
+    @_apply.register
+    def _(self, command: c.Reset) -> CommandAck:
+        self._sim.reset()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.Clear) -> CommandAck:
+        self._sim.clear()
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.SaveState) -> CommandAck:
+        self.moments.check_name(command.name)
+        self.moments.keep(command.name, self._sim.save_state())
+        return self._done(command)
+
+    @_apply.register
+    def _(self, command: c.RestoreState) -> CommandAck:
+        self._sim.restore_state(self.moments.named(command.name))
+        return self._done(command)
+
+    @_apply.register
     def _(self, command: c.Call) -> CommandAck:
         value = command.function(self._sim)
-        return CommandAck(command.command_id, command.source, self._world.clock.time, value=value)
+        return replace(self._done(command), value=value)
 
     # ---- helpers -----------------------------------------------------------------------------------------------------
 
     @property
     def _world(self) -> World:
-        world: World = self._sim.world
-        return world
+        return self._sim.world
+
+    def _done(self, command: Command) -> CommandAck:
+        return CommandAck(command.command_id, command.source, self._world.clock.time)
 
     def _ack(self, command: Command, to: Recipients) -> CommandAck:
         time = self._world.clock.time
@@ -184,7 +272,7 @@ class FleetCommandDispatcher:
             hold_joints(world, world.joints.slots(world.robots, to.rows))
 
     def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
-        """Return the poses of those who may take them; refuses what is not finite and zero quaternions."""
+        """Return the poses of those who may take them; rejects what is not finite and zero quaternions."""
         points = shaped(positions, (count, 3), "positions")[to.indices]
         turns = shaped(orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from fleet_sim.spatial import quaternions
 
 JOINT_FIXED = 4
 """The joint type of attachments, as PyBullet numbers it."""
+
+Self = TypeVar("Self", bound="SimObject")
 
 
 class SimObject:
@@ -382,7 +384,9 @@ class SimObject:
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 
-    def register_callback(self, callback: Callable[..., object], frequency: float | None = None) -> None:
+    def register_callback(
+        self: Self, callback: Callable[[Self, float], object], frequency: float | None = None
+    ) -> None:
         """Call `callback(self, dt)` in phase 1, `frequency` times per simulated second (None: at each step)."""
         self._world.hooks.add_callback(self.row, callback, frequency)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
-from fleet_sim.core.plugins import AgentPlugin
+from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
@@ -170,7 +170,7 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
     for entry in entries if isinstance(entries, (list, tuple)) else [entries] * (entries is not None):
         plugin, config = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
         kind = plugin if isinstance(plugin, type) else type(plugin)
-        if not issubclass(kind, AgentPlugin):
+        if not issubclass(kind, AgentHooks):
             raise InvalidValueError(
                 f"plugins: expected a list of AgentPlugin classes or (class, config) pairs, got {entry!r}"
             )

@@ -28,16 +28,19 @@ class BaseGymEnv(gym.Env[Any, Any]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as the base class has it
-        "render_modes": ["human", "rgb_array", "rgb_and_depth"],
+        "render_modes": ["human", "rgb_array", "rgb_and_depth", "rgb_and_depth_arrays"],
         "render_fps": 10,
     }
     scene_modes = ("bin-scene",)
 
     def __init__(self, config_file: Config = None, render_mode: str | None = None) -> None:
-        """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError."""
+        """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError.
+
+        Without `render_mode` the settings' counts.
+        """
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.render_mode = render_mode
         self.config = self.configure(config_file)
+        self.render_mode = render_mode or self.config.simulation.render_mode
         if render_mode == "human":
             self.config.simulation.sim_mode = "gpu-gui"
         self.reward_range = (-float("inf"), float("inf"))
@@ -100,13 +103,17 @@ class BaseGymEnv(gym.Env[Any, Any]):
         self.loaded_scene().configure_renderer(disable_rendering)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of things in the bin."""
+        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of things in the bin.
+
+        The camera is put back to where its settings say.
+        """
         super().reset(seed=seed)
         scene = self.scene or self.load_scene(self.config.scene.mode)
         scene.reset(bool((options or {}).get("keep_object_type", False)), self.np_random)
         self.robots = scene.arms
         if self.camera is None:
             self.camera = Camera(self.config.camera, scene.sim, self.config.simulation.sim_mode)
+        self.camera.reset()
         return self.get_state(), {}
 
     # ---- the camera --------------------------------------------------------------------------------------------------
@@ -122,10 +129,16 @@ class BaseGymEnv(gym.Env[Any, Any]):
         render_width: int | None = None,
         render_height: int | None = None,
     ) -> None:
-        """Put the camera elsewhere; for environments whose observations have no picture of another size."""
-        self._camera().set_view(
-            eye_position, target_position, fov, near_plane, far_plane, up_vector, render_width, render_height
-        )
+        """Put the camera elsewhere until the next reset; what is not given stays.
+
+        Only for environments whose observations have no picture of another size.
+        """
+        camera = self._camera()
+        camera.eye, camera.target = np.array(eye_position, np.float64), np.array(target_position, np.float64)
+        camera.up = camera.up if up_vector is None else np.array(up_vector, np.float64)
+        camera.fov, camera.near, camera.far = fov, near_plane, far_plane
+        camera.width, camera.height = render_width or camera.width, render_height or camera.height
+        camera.compute_view_and_projection_matrix()
 
     def _camera(self) -> Camera:
         if self.camera is None:

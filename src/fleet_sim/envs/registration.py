@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from typing import Any
 
 from fleet_sim.errors import missing_extra
@@ -14,6 +15,8 @@ except ModuleNotFoundError as error:
     raise missing_extra("gymnasium", "gym", "fleet_sim.envs") from error
 
 NAMESPACE = "FleetSim"
+ENTRY_POINTS = "fleet_sim.environment"
+"""The entry-point group in which other distributions declare environments: `Theirs/Dock-v0 = theirs.dock:DockEnv`."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,13 @@ ENVIRONMENTS: dict[str, Entry] = {
 
 
 def register_all() -> None:
-    """Make the ids known to Gymnasium; may be called again."""
+    """Make the ids known to Gymnasium, also those of other distributions; may be called again."""
     for name, entry in ENVIRONMENTS.items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 id=name, entry_point=entry.single, vector_entry_point=entry.vector, kwargs=dict(entry.settings)
             )
+    # Gymnasium is a registry that imports a class when it is made, so these need none of ours.
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name not in gymnasium.registry:
+            gymnasium.register(id=point.name, entry_point=f"{point.module}:{point.attr}")

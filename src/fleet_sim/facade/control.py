@@ -130,7 +130,9 @@ class RunControl:
         """Sleep for `seconds` (None: until something happens), at most for `limit`, but hear other threads."""
         bounds = [bound for bound in (seconds, limit) if bound is not None]
         with self._wake:
-            if self._stopping or self._tasks or (seconds is None and (not self._paused or len(self._inbox))):
+            if self._stopping or self._tasks or self._inbox.is_due_between_steps:
+                return
+            if seconds is None and (not self._paused or len(self._inbox)):
                 return
             self._wake.wait(min(bounds, default=None))
 

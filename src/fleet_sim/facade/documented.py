@@ -15,7 +15,7 @@ from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.events import EventBus
-from fleet_sim.core.plugins import SimPlugin
+from fleet_sim.core.plugins import SimHooks
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
@@ -36,6 +36,7 @@ from fleet_sim.sensors.base import Sensor
 from fleet_sim.sensors.system import SensorSystem
 
 Sim = TypeVar("Sim", bound="DocumentedNames")
+Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
 class DocumentedNames:
@@ -346,17 +347,17 @@ class DocumentedNames:
         return self.extensions.remove_callback(callback)
 
     @property
-    def plugins(self) -> list[SimPlugin]:
+    def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins."""
         return self.extensions.plugins
 
     def register_plugin(
-        self, plugin: type[SimPlugin] | SimPlugin, config: dict[str, Any] | None = None, frequency: float | None = None
-    ) -> SimPlugin:
+        self, plugin: type[Plugin] | Plugin, config: dict[str, Any] | None = None, frequency: float | None = None
+    ) -> Plugin:
         """Add a plugin (a class is made into one with `config`) and return it; raises InvalidValueError."""
         return self.extensions.add_plugin(plugin, config, frequency)
 
-    def unregister_plugin(self, plugin: SimPlugin) -> bool:
+    def unregister_plugin(self, plugin: SimHooks[Any]) -> bool:
         """Shut `plugin` down and forget it; returns whether it was registered."""
         return self.extensions.remove_plugin(plugin)
 

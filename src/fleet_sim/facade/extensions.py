@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
-from fleet_sim.core.plugins import PluginRunner, SimPlugin, check_plugin
+from fleet_sim.core.plugins import PluginRunner, SimHooks, check_plugin
 from fleet_sim.errors import DuplicateNameError, unknown_name
+
+Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
 class Extensions:
@@ -35,20 +37,20 @@ class Extensions:
     # ---- plugins -----------------------------------------------------------------------------------------------------
 
     @property
-    def plugins(self) -> list[SimPlugin]:
+    def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins, in order."""
         return self._plugins.plugins
 
     def add_plugin(
-        self, plugin: type[SimPlugin] | SimPlugin, config: dict[str, Any] | None = None, frequency: float | None = None
-    ) -> SimPlugin:
+        self, plugin: type[Plugin] | Plugin, config: dict[str, Any] | None = None, frequency: float | None = None
+    ) -> Plugin:
         """Add a plugin (a class is made into one with `config`) and return it; raises InvalidValueError."""
-        check_plugin(plugin, SimPlugin)
+        check_plugin(plugin, SimHooks, "SimPlugin")
         made = plugin(self._owner, config) if isinstance(plugin, type) else plugin
         self._plugins.add(made, frequency)
         return made
 
-    def remove_plugin(self, plugin: SimPlugin) -> bool:
+    def remove_plugin(self, plugin: SimHooks[Any]) -> bool:
         """Shut `plugin` down and forget it; returns whether it was registered."""
         return self._plugins.remove(plugin)
 

@@ -112,6 +112,7 @@ class Runner:
         control, clock = self._control, self._clock
         while not control.is_stopping:
             control.run_tasks()
+            self._inbox.drain_between_steps(self._dispatcher)
             if last_tick is not None and clock.tick >= last_tick:
                 return "duration"
             if not self._frame():

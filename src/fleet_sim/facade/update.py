@@ -74,14 +74,14 @@ class Update:
             self._extensions
             or world.hooks
             or len(world.entity_events)
-            or self._commands_due
+            or self._inbox.runs_code(self._commands_due)
             or self._actions.user_defined
             or any(map(world.events.has_handlers, PHASE_1_EVENTS))
         )
 
     def take_commands(self) -> None:
-        """Apply the commands that were in the inbox when the step began."""
-        self._inbox.drain(self._dispatcher, self._commands_due)
+        """Apply the commands that were in the inbox when the step began, up to one that is for between steps."""
+        self._inbox.drain(self._dispatcher, self._commands_due, in_step=True)
 
     def move(self, dt: float) -> None:
         """Move the robots' bases: around each other, up to what stands in the way; wake actions that arrived."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from fleet_sim.manipulation.layouts import Layout, LayoutLibrary
 from fleet_sim.manipulation.objects import LARGEST, ObjectKind, object_kind, object_kinds
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
+
+log = logging.getLogger("fleet_sim.manipulation")
 
 GAP = 0.005
 """Metres between things that are let fall."""
@@ -121,6 +124,11 @@ class BaseBin:
         offsets = positions - np.array(self.pose.position)
         return quaternions.rotate(np.repeat(back, len(offsets), axis=0), offsets)
 
+    def to_world(self, positions: Floats) -> Floats:
+        """Return positions (N, 3) in the frame of the bin in that of the world."""
+        turn = np.array([self.pose.orientation])
+        return np.array(self.pose.position) + quaternions.rotate(np.repeat(turn, len(positions), axis=0), positions)
+
     def contains(self, obj_position: Sequence[float]) -> bool:
         """Return whether a position is in the bin or no more than its height above it: L x W x 2 H."""
         return bool(self.contains_mask(np.array([obj_position], np.float64))[0])
@@ -158,6 +166,8 @@ class PickBin(BaseBin):
         self.objects: list[SimObject] = []
         """What is in the bin, or was taken from it and not removed."""
         self._layouts = LayoutLibrary()
+        self._too_few: set[str] = set()
+        """Kinds of which fewer things fit into the bin than the settings ask for: each is told of once."""
 
     # ---- filling -----------------------------------------------------------------------------------------------------
 
@@ -180,8 +190,27 @@ class PickBin(BaseBin):
         heap, quarters = int(self.rng.integers(settings.heaps_per_kind)), int(self.rng.integers(4))
         layout = self._layout(self.kind, number, heap).turned(quarters)
         # Of a heap that was too high some things fell beside the bin.
-        number = min(number, len(layout.positions))
+        lying = min(number, len(layout.positions))
+        self._check_number(self.kind, number, lying)
+        number = lying
         self.objects = self._spawn(self.kind, layout.positions[:number], layout.orientations[:number])
+
+    def _check_number(self, kind: ObjectKind, number: int, lying: int) -> None:
+        """Say that fewer things lie in the bin than the settings ask for; raises InvalidValueError where none does."""
+        least = self.objects_config.min_number_of_objects
+        if not lying:
+            raise InvalidValueError(
+                f"none of {number} things of the kind {kind.name!r} stays in the bin; are they too large?"
+            )
+        if lying < least and kind.name not in self._too_few:
+            self._too_few.add(kind.name)
+            log.warning(
+                "of %d things of the kind %r only %d stay in the bin: fewer than min_number_of_objects, %d",
+                number,
+                kind.name,
+                lying,
+                least,
+            )
 
     def get_random_object_file(self, path: str = "") -> str:
         """Return the kind of thing to load: the configured one, or a random one of the set in use.
@@ -194,8 +223,10 @@ class PickBin(BaseBin):
         return names[int(self.rng.integers(len(names)))]
 
     def get_list_object_coords(self, number_of_objs: int) -> list[list[float]]:
-        """Return where things begin to fall: x at random, y in steps of 3.5 cm, then layer upon layer, bin frame."""
-        return fall_coordinates(self.rng, number_of_objs, self.dimensions)
+        """Return where things begin to fall, world frame: x at random, y in steps, then layer upon layer."""
+        places = np.array(fall_coordinates(self.rng, number_of_objs, self.dimensions)).reshape(-1, 3)
+        coordinates: list[list[float]] = self.to_world(places).tolist()
+        return coordinates
 
     def allow_objects_to_fall(self) -> None:
         """Step the simulation until things have come to rest, at most `steps_for_objects_to_fall` times."""
@@ -267,7 +298,7 @@ class PickBin(BaseBin):
     def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
         """Put things into the bin at poses in its frame, at rest."""
         frame = np.repeat(np.array([self.pose.orientation]), len(positions), axis=0)
-        places = np.array(self.pose.position) + quaternions.rotate(frame, positions)
+        places = self.to_world(positions)
         turns = quaternions.multiply(frame, orientations)
         names = [f"{self.name or 'bin'}/{kind.name}/{index}" for index in range(len(places))]
         world = self.sim.world

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +16,7 @@ from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettin
 from fleet_sim.sensors.base import Sensor
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import make_context
-from fleet_sim.sensors.render.optics import Intrinsics
+from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
@@ -47,44 +46,39 @@ class Camera:
         self.config = camera_config
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
-        view, projection = camera_config.view_matrix, camera_config.projection_matrix
+        self._moved = True
+        self.reset()
+
+    def reset(self) -> None:
+        """Put the camera where its settings say, with their lens and size of pictures."""
+        view, projection = self.config.view_matrix, self.config.projection_matrix
         self.fov, self.near, self.far = projection.fov, projection.near_plane, projection.far_plane
-        self.width, self.height = camera_config.width_resolution, camera_config.height_resolution
+        self.width, self.height = self.config.width_resolution, self.config.height_resolution
         self.eye = np.array(view.eye_position)
         self.target = np.array(view.target_position)
         self.up = np.array(view.up_vector)
-        self.compute_view_and_projection_matrix()
+        # A sensor that is made anew loses its readers: one that is in its place stays.
+        if self._moved:
+            self.compute_view_and_projection_matrix()
+            self._moved = False
 
     def compute_view_and_projection_matrix(self) -> None:
-        """Take the camera's place and lens anew from its attributes.
+        """Take the camera's place and lens anew from its attributes; it stands on its own then."""
+        eye, target = as_floats(self.eye, (3,), "eye position"), as_floats(self.target, (3,), "target position")
+        self._mount(None, -1, eye, look_at(eye, target, as_floats(self.up, (3,), "up vector")))
 
-        Sets `view_matrix` and `projection_matrix`, lists of 16 numbers as PyBullet has them.
-        """
-        bullet = self.sim.bullet
-        self.view_matrix = bullet.computeViewMatrix(self.eye.tolist(), self.target.tolist(), self.up.tolist())
-        self.projection_matrix = bullet.computeProjectionMatrixFOV(
-            self.fov, self.width / self.height, self.near, self.far
-        )
-        self._mount(None, -1, self.eye, look_at(self.eye, self.target, self.up))
+    @property
+    def view_matrix(self) -> list[float]:
+        """Where the camera is now, also on an arm, as PyBullet has it: 16 numbers, column by column."""
+        agent, link, pose = self._place
+        if agent is not None:
+            pose = agent.get_link_pose(link).compose(pose)
+        return engine_view(np.array(pose.position), np.array(pose.orientation))
 
-    def set_view(
-        self,
-        eye_position: Sequence[float],
-        target_position: Sequence[float],
-        fov: float,
-        near_plane: float,
-        far_plane: float,
-        up_vector: Sequence[float] | None = None,
-        render_width: int | None = None,
-        render_height: int | None = None,
-    ) -> None:
-        """Put the camera elsewhere; what is not given stays."""
-        self.eye = as_floats(eye_position, (3,), "eye_position")
-        self.target = as_floats(target_position, (3,), "target_position")
-        self.up = self.up if up_vector is None else as_floats(up_vector, (3,), "up_vector")
-        self.fov, self.near, self.far = fov, near_plane, far_plane
-        self.width, self.height = render_width or self.width, render_height or self.height
-        self.compute_view_and_projection_matrix()
+    @property
+    def projection_matrix(self) -> list[float]:
+        """What its lens does, as PyBullet has it: 16 numbers, column by column."""
+        return engine_projection(self._lens, self.near, self.far)
 
     def mount_on(
         self, agent: Agent, link: int | str, position: Floats, orientation: Floats, fov: float, near: float, far: float
@@ -94,9 +88,11 @@ class Camera:
         self._mount(agent, link, position, orientation)
 
     def _mount(self, agent: Agent | None, link: int | str, position: Floats, orientation: Floats) -> None:
+        lens = self._lens
         if self._sensor is not None:
             self.sim.remove_sensor(self._sensor)
-        lens = Intrinsics.from_vertical_fov(self.width, self.height, float(np.radians(self.fov)))
+        self._place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
+        self._moved = True
         params = CameraSensorParams(
             name="picking_camera",
             rate=None,
@@ -108,14 +104,18 @@ class Camera:
             frame="optical",
             renderer="tiny" if self.sim_mode == "cpu-headless" else "auto",
             link=link,
-            pose=Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist()),
+            pose=self._place[2],
         )
         self._sensor = self.sim.add_sensor(params, agent)
 
     @property
+    def _lens(self) -> Intrinsics:
+        return Intrinsics.from_vertical_fov(self.width, self.height, float(np.radians(self.fov)))
+
+    @property
     def intrinsics(self) -> Floats:
         """The matrix K (3, 3) of its pictures."""
-        return Intrinsics.from_vertical_fov(self.width, self.height, float(np.radians(self.fov))).matrix
+        return self._lens.matrix
 
     @property
     def sensor(self) -> Sensor:

@@ -31,7 +31,9 @@ class EngineSettings(Checked):
         "gpu-headless", doc="With a window; headless with OpenGL where it is there; headless with PyBullet's renderer."
     )
     ml_mode: Literal["training", "testing"] = setting("training", doc="Which set the things in the bin are taken from.")
-    render_mode: Literal["human", "rgb_array", "rgb_and_depth_arrays"] = setting("rgb_array", doc="What render() does.")
+    render_mode: Literal["human", "rgb_array", "rgb_and_depth_arrays"] | None = setting(
+        None, doc="What render() of an environment made without `render_mode` does; null: nothing."
+    )
     enable_windows: bool = setting(False, doc="Show the engine's own panels in the window.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="World frame.")
     timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time of one step.")

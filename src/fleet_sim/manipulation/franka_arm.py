@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,10 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
+from fleet_sim.kinematics.params import IKParams
+from fleet_sim.kinematics.reaching import solver_of
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import poses, quaternions
 
 Forces = dict[str, list[float]]
 """Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
@@ -25,6 +26,12 @@ TIP_OFFSET = 0.0075
 """Metres from the point between the fingers, which is steered, to their tips."""
 WALL_MARGIN = 0.02
 """Metres the gripper keeps from the sides of its workspace."""
+STIFFNESS = 0.5
+"""Position gain of the arm's motors. With the usual gain half of the steps of a move would go into its last millimetre.
+The fingers keep the usual one: stiffer ones push small things away."""
+ONE_DESCENT = IKParams(max_outer_iterations=1, seed_quartiles=(), residual_threshold=1e-4)
+"""How the arm solves: from one posture only. Others may lead to the same place too, but the way there would be a sweep
+of the whole arm through the bin."""
 
 
 class FrankaArm:
@@ -34,7 +41,8 @@ class FrankaArm:
     simulation until the joints are there, at most `max_steps` times. Positions are in the world frame, in m.
     """
 
-    acceptable_proximity_to_target = 0.01
+    acceptable_proximity_to_target = 0.0008
+    """How near, in rad, the arm's joints come to their targets: half a millimetre at the gripper."""
     acceptable_gripper_proximity_to_target = 0.0005
     end_effector_indices = (9, 10)
     gripper_index = 11
@@ -84,6 +92,9 @@ class FrankaArm:
         self._movable = model.movable
         self._lower, self._upper = model.lower[self._movable], model.upper[self._movable]
         self._velocities = model.max_velocities[self._movable]
+        self._solver = solver_of(model, self.gripper_index, ONE_DESCENT)
+        joints = sim.world.joints
+        joints.position_gain[joints.of(sim.world.robots, agent.row)][:7] = STIFFNESS
         self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.workspace = (
             None
@@ -137,7 +148,10 @@ class FrankaArm:
         return np.array(pose.position), quaternions.to_eulers(turn)[0]
 
     def enable_joint_force_torque_sensor_on_end_effectors(self) -> None:
-        """Let the engine measure forces in the fingers' joints."""
+        """Let the engine measure forces in the fingers' joints.
+
+        An engine that is rebuilt has forgotten it; `BinScene.reset` asks again.
+        """
         for joint in self.end_effector_indices:
             self.sim.bullet.enableJointForceTorqueSensor(self.arm_id, joint, True)
         self.reads_forces = True
@@ -209,7 +223,8 @@ class FrankaArm:
     def at_target(self, target: Sequence[float] | Floats, num_joints_to_check: int = 9) -> Forces:
         """Step until the first joints are near their targets, or have stopped, or `max_steps` are over.
 
-        Returns the forces in the fingers, where they are measured.
+        At least one step is made: time goes on with each action. Returns the forces in the fingers, where they are
+        measured.
         """
         wanted = np.asarray(target, np.float64)[:num_joints_to_check]
         near = np.full(9, self.acceptable_proximity_to_target)
@@ -217,13 +232,13 @@ class FrankaArm:
         near = near[:num_joints_to_check]
         forces: Forces = {"end_effector_a": [], "end_effector_b": []}
         for step in range(self.max_steps):
+            self._step(forces)
             now = self.agent.joint_positions[:num_joints_to_check]
             if (np.abs(now - wanted) <= near).all():
                 break
             # Fingers that hold something, or an arm that leans on something, get no nearer.
-            if step > 10 and (np.abs(self.agent.joint_velocities[:num_joints_to_check]) < 1e-3).all():
+            if step >= 10 and (np.abs(self.agent.joint_velocities[:num_joints_to_check]) < 1e-3).all():
                 break
-            self._step(forces)
         return forces
 
     def get_joint_poses_ik(
@@ -234,22 +249,27 @@ class FrankaArm:
     ) -> Floats:
         """Return positions of the nine joints that bring the point between the fingers to a position and orientation.
 
-        With `use_null_space` the arm keeps near its rest position and within its limits.
+        They are within the limits, those of the fingers are as they are. The search begins where the arm is, or, with
+        `use_null_space`, at its rest position: then the same target gives the same posture, wherever the arm comes
+        from. What is out of reach is approached.
         """
-        place = list(as_floats(target_ee_position, (3,), "target_ee_position").tolist())
-        options: dict[str, Any] = {"maxNumIterations": 100, "residualThreshold": 1e-5}
-        if target_ee_orientation is not None:
-            turn = as_floats(target_ee_orientation, (4,), "target_ee_orientation")
-            options["targetOrientation"] = turn.tolist()
+        start = self.agent.joint_positions.copy()
         if use_null_space:
-            options |= {
-                "lowerLimits": self.lower_limits,
-                "upperLimits": self.upper_limits,
-                "jointRanges": self.joint_ranges,
-                "restPoses": self.rest_poses,
-            }
-        found = self.sim.bullet.calculateInverseKinematics(self.arm_id, self.gripper_index, place, **options)
-        return np.array(found)
+            start[:7] = self.rest_poses[:7]
+        place = as_floats(target_ee_position, (3,), "target_ee_position")
+        turn = None
+        if target_ee_orientation is not None:
+            given = as_floats(target_ee_orientation, (4,), "target_ee_orientation")
+            turn = quaternions.normalized(given[None], "target_ee_orientation")
+        base = self.agent.get_pose()
+        places, turns = poses.relative(
+            np.array([base.position]),
+            np.array([base.orientation]),
+            place[None],
+            quaternions.IDENTITY[None] if turn is None else turn,
+        )
+        found: Floats = self._solver.solve(start[None], places, None if turn is None else turns).values[0]
+        return found
 
     def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
         """Return the position (3,) within the workspace that is nearest to the one given."""

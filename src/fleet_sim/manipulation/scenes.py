@@ -134,6 +134,9 @@ class BinScene(BaseScene):
             # Things may have fallen for a while.
             arm.reset()
         self.sim.rebuild_engine()
+        for arm in self.arms:
+            if arm.reads_forces:
+                arm.enable_joint_force_torque_sensor_on_end_effectors()
         if self.config.simulation.objects_sleep:
             self.pick_bin.put_to_sleep()
         self.remove_objects_not_in_bins()

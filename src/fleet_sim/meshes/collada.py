@@ -18,11 +18,11 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.meshes.materials import texture_file, textured
 from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
+from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.meshes.normals import units
 
 Element = ElementTree.Element
 
-BYTES_PER_TRIANGLE = 6
 _DEEPEST = 100
 _MOST_NODES = 20_000
 _MOST_CORNERS = 30_000_000
@@ -39,7 +39,7 @@ class _ColladaSource(NamedTuple):
     values: Floats
 
 
-def read_collada(data: bytes, file: Path) -> Mesh:
+def _read(data: bytes, file: Path) -> Mesh:
     """Return one part per geometry, material and node; raises ValueError or KeyError for a broken file."""
     try:
         root = ElementTree.fromstring(data)
@@ -50,12 +50,12 @@ def read_collada(data: bytes, file: Path) -> Mesh:
     return Mesh(parts, tuple(dict.fromkeys(document.notes)))
 
 
-def count_collada(data: bytes) -> int:
+def _count_triangles(data: bytes) -> int:
     """Return how many polygons there are, without reading any of them."""
     return sum(map(int, _COUNT.findall(data)))
 
 
-def collada_fault(_head: bytes, tail: bytes, _size: int) -> str:
+def _fault(_head: bytes, tail: bytes, _size: int) -> str:
     """Return why a file that ends with `tail` cannot be COLLADA, "" where it can."""
     return "" if _CLOSED.search(tail) else "it does not end with </COLLADA>; is it complete?"
 
@@ -242,3 +242,6 @@ def _corners(group: Element) -> Ints:
     if counts.sum() != len(given) or (counts < 0).any():
         raise ValueError(f"its polygons have {counts.sum()} corners, but {len(given)} are given")
     return given[fans(counts).reshape(-1)]
+
+
+COLLADA = MeshFormat(_read, _count_triangles, _fault, bytes_per_triangle=6)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleet_sim.meshes.formats import FORMATS, MeshFormat
+from fleet_sim.meshes.formats import FORMATS
+from fleet_sim.meshes.mesh_format import MeshFormat
 
 _END = 4096
 """How many bytes at either end of a file tell whether it is what it claims to be."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.meshes.formats import FORMATS, format_of
+from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.mesh import Mesh, Part
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -21,12 +21,11 @@ def load_mesh(path: str) -> Mesh:
 
     The file is read anew each time. Raises InvalidValueError for one that is missing, broken, empty or unknown.
     """
-    mesh_format = format_of(path)
-    if mesh_format is None:
-        raise InvalidValueError(f"mesh {path!r}: unknown format; use one of {', '.join(FORMATS)}")
     file = Path(path)
+    if file.suffix.lower() not in FORMATS:
+        raise InvalidValueError(f"mesh {path!r}: unknown format; use one of {', '.join(FORMATS)}")
     try:
-        mesh = mesh_format.read(file.read_bytes(), file)
+        mesh = FORMATS[file.suffix.lower()].read(file.read_bytes(), file)
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, IndexError, KeyError) as error:

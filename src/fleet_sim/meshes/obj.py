@@ -11,16 +11,16 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.meshes.materials import read_mtl
 from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
+from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.meshes.obj_lines import Lines, read_corners
 
-BYTES_PER_TRIANGLE = 8
 _FACE = re.compile(rb"^[ \t]*f[ \t][^\r\n]*", re.MULTILINE)
 _TABLES = {"v": 3, "vt": 2, "vn": 3}
 """Numbers per line that are used of positions, texture coordinates and normals."""
 _LARGEST_KEY = 2**62
 
 
-def read_obj(data: bytes, file: Path) -> Mesh:
+def _read(data: bytes, file: Path) -> Mesh:
     """Return one part per material; raises ValueError or IndexError for a broken file."""
     lines = Lines(data)
     tables = [lines.table(keyword, width) for keyword, width in _TABLES.items()]
@@ -41,12 +41,12 @@ def read_obj(data: bytes, file: Path) -> Mesh:
     return Mesh(tuple(parts), tuple(notes))
 
 
-def count_obj(data: bytes) -> int:
+def _count_triangles(data: bytes) -> int:
     """Return how many triangles there are, without reading any of them."""
     return sum(max(len(face.split()) - 3, 0) for face in _FACE.findall(data))
 
 
-def obj_fault(head: bytes, _tail: bytes, _size: int) -> str:
+def _fault(head: bytes, _tail: bytes, _size: int) -> str:
     """Return why a file that begins with `head` cannot be OBJ, "" where it can."""
     return "it has bytes that no text has" if b"\0" in head else ""
 
@@ -93,3 +93,6 @@ def _part(corners: Ints, tables: Sequence[Floats], material: Material) -> Part:
     coordinates = np.concatenate((coordinates, [[0.0, 0.0]]))[distinct[:, 1]]
     chosen = normals[distinct[:, 2]] if (distinct[:, 2] >= 0).all() else None
     return Part(positions[distinct[:, 0]], places.reshape(-1, 3), chosen, coordinates, material)
+
+
+OBJ = MeshFormat(_read, _count_triangles, _fault, bytes_per_triangle=8)

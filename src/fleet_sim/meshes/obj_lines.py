@@ -89,7 +89,8 @@ def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
     if any(end in text for end in (b"//", b"/ ", b"/\t", b"/\n")):
         text = _LEFT_OUT.sub(b"/0", text)
     strange = text.translate(None, b"f0123456789-/ \t\n")
-    if strange or text.count(b"f") != count or _STRAY_MINUS.search(text):
+    stray = b"-" in text and _STRAY_MINUS.search(text) is not None
+    if strange or stray or text.count(b"f") != count:
         raise ValueError(f"its faces have {(strange or text)[:20]!r}, where numbers of vertices are expected")
     text = text.replace(b"f", b" ") + b"\n"
     letters = np.frombuffer(text, np.uint8)

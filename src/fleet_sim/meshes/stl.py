@@ -9,14 +9,14 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.meshes.mesh import Mesh, Part
+from fleet_sim.meshes.mesh_format import MeshFormat
 
-BYTES_PER_TRIANGLE = 50
 _HEADER = 84
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _CORNER = re.compile(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)")
 
 
-def read_stl(data: bytes, _file: Path) -> Mesh:
+def _read(data: bytes, _file: Path) -> Mesh:
     """Return the triangles as one part; raises ValueError for a broken file.
 
     The normals in the file are not used: many programs write zeros, and one per face shows every facet of a ball.
@@ -25,16 +25,16 @@ def read_stl(data: bytes, _file: Path) -> Mesh:
     return Mesh((Part(corners, np.arange(len(corners)).reshape(-1, 3)),))
 
 
-def count_stl(data: bytes) -> int:
+def _count_triangles(data: bytes) -> int:
     """Return how many triangles there are."""
     return data.count(b"endfacet") if _is_text(data) else _count(data)
 
 
-def stl_fault(head: bytes, _tail: bytes, size: int) -> str:
+def _fault(head: bytes, _tail: bytes, size: int) -> str:
     """Return why a file of `size` bytes that begins with `head` cannot be STL, "" where it can."""
     if head.lstrip().startswith(b"solid"):
         return ""
-    needed = _HEADER + BYTES_PER_TRIANGLE * _count(head)
+    needed = _HEADER + _TRIANGLE.itemsize * _count(head)
     if size >= max(needed, _HEADER):
         return ""
     return f"it should have {needed} bytes but ends after {size}; is it complete?"
@@ -64,3 +64,6 @@ def _text(data: bytes) -> Floats:
     if len(corners) % 3:
         raise ValueError(f"it has {len(corners)} corners, which is not three for each triangle")
     return corners
+
+
+STL = MeshFormat(_read, _count_triangles, _fault, bytes_per_triangle=50)

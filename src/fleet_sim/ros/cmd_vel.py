@@ -27,8 +27,8 @@ class CmdVelTopic(Interface):
         self._stamped = bridge.params.cmd_vel_type == "twist_stamped"
         self._topic = PolledTopic(bridge, TwistStamped if self._stamped else Twist, "cmd_vel", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
         indices, linear, angular = self._take_stamped() if self._stamped else self._take()
@@ -41,9 +41,7 @@ class CmdVelTopic(Interface):
             timeout=self.bridge.params.cmd_vel_timeout,
             source="cmd_vel",
         )
-        ack = self.bridge.sim.dispatcher.dispatch(command)
-        for name, reason in ack.rejected.items():
-            self.bridge.refuse(f"{name}/cmd_vel", reason)
+        self.bridge.gateway.take("cmd_vel", lambda: command)
 
     def _take(self) -> tuple[list[int], Floats, Floats]:
         """Take plain twists; all of them are decoded at once."""
@@ -51,7 +49,7 @@ class CmdVelTopic(Interface):
         good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
         if len(good) < len(arrived):
             for index in dict(arrived).keys() - dict(good).keys():
-                self.bridge.refuse(
+                self.bridge.reject(
                     f"{self._topic.names[index]}/cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist"
                 )
         numbers = np.frombuffer(b"".join([data for _, data in good]), _TWIST)["numbers"]
@@ -64,7 +62,7 @@ class CmdVelTopic(Interface):
             frame = message.header.frame_id.removeprefix("/")
             if frame not in ("", "base_link", self.bridge.frames.base(name)):
                 reason = f"frame {frame!r}; a velocity is in the frame {self.bridge.frames.base(name)!r}, or in none"
-                self.bridge.refuse(f"{name}/cmd_vel", reason)
+                self.bridge.reject(f"{name}/cmd_vel", reason)
                 continue
             indices.append(index)
             twists.append(message.twist)

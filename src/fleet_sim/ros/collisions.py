@@ -26,7 +26,7 @@ class CollisionsTopic(Interface):
         events.on("collision_ended", self._on_ended)
         self._send(0)
 
-    def restarted(self) -> None:
+    def on_reset(self) -> None:
         pairs = [_pair(a, b) for a, b in self.bridge.sim.get_active_collision_pairs()]
         self._started = [pair for pair in pairs if pair not in self._active]
         self._ended = [pair for pair in self._active if pair not in pairs]

@@ -2,58 +2,102 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
 from rclpy.task import Future
 
-from fleet_sim.core.commands import Call, Command, CommandAck
+from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.mailbox import Mailbox
+from fleet_sim.ros.throttle import Throttle
+from fleet_sim.simulation import MultiRobotSimulationCore
 
+Result = TypeVar("Result")
 Answer = ConcurrentFuture[CommandAck]
 
 
 class CommandGateway:
-    """Puts work in the simulation's inbox, from any thread. It is done in phase 1 of the next step."""
+    """Puts commands in the simulation's inbox, and nothing else: whatever ROS does to the world can be recorded.
 
-    def __init__(self, sim: Any, mailbox: Mailbox) -> None:
+    `take` and `hand_in` are for topics of robots, in the simulation's thread; the rest is for any thread.
+    """
+
+    def __init__(self, sim: MultiRobotSimulationCore, mailbox: Mailbox, refusals: Throttle) -> None:
         self._sim = sim
         self._mailbox = mailbox
+        self._refusals = refusals
+        self._taken: list[tuple[str, Command]] = []
 
-    def call(self, function: Callable[[Any], object]) -> Answer:
-        """Have `function(sim)` called; the acknowledgement's `value` is what it returns."""
-        return self._sim.inbox.put(Call(function=function, source="ros"))
+    # ---- topics of robots --------------------------------------------------------------------------------------------
 
-    def dispatch(self, make: Callable[[], Command]) -> Answer:
-        """Apply the command `make()` returns; it is made where the state of the world may be read."""
-        return self.call(lambda sim: sim.dispatcher.dispatch(make()))
+    def take(self, what: str, make: Callable[[], Command]) -> None:
+        """Apply the command `make()` returns in this step. What is wrong with it is logged as about `what`."""
+        try:
+            self._taken.append((what, make()))
+        except FleetSimError as error:
+            self.reject(what, error)
 
-    async def wait(self, answer: Answer) -> Any:
+    def hand_in(self) -> None:
+        """Put what was taken in the inbox, before what came otherwise: it was sent before this step began."""
+        taken, self._taken = self._taken, []
+        for (what, _), answer in zip(taken, self._sim.inbox.put_ahead([one for _, one in taken]), strict=True):
+            answer.add_done_callback(partial(self._log, what))
+
+    def reject(self, what: str, reason: object) -> None:
+        """Log that something sent to the simulation was rejected; once in a while, however often it happens."""
+        self._refusals.tell(f"{what}: refused: {reason}")
+
+    def _log(self, what: str, answer: Answer) -> None:
+        error = answer.exception()
+        if isinstance(error, FleetSimError):
+            self.reject(what, error)
+        elif error is not None:
+            self._refusals.tell(f"{what}: fault\n{''.join(traceback.format_exception(error))}")
+        else:
+            ack = answer.result()
+            for name, reason in ack.rejected.items():
+                self.reject(f"{name}/{ack.source}", reason)
+
+    # ---- services and actions ----------------------------------------------------------------------------------------
+
+    def send(self, make: Callable[[], Command]) -> Answer:
+        """Apply the command `make()` returns. It is made between two steps, where the world may be read.
+
+        Commands are applied in the order in which they were sent. What `make` raises, the answer raises.
+        """
+        answer: Answer = ConcurrentFuture()
+        put = self.between_steps(lambda: self._sim.inbox.put(make()))
+        put.add_done_callback(partial(_pass_on, answer))
+        return answer
+
+    def between_steps(self, function: Callable[[], Result]) -> ConcurrentFuture[Result]:
+        """Call `function()` while no step is being made: for what reads the world, or makes steps."""
+        return self._sim.between_steps(function)
+
+    async def wait(self, answer: ConcurrentFuture[Result]) -> Result:
         """Return what came of `answer`, or raise what it raised; to be awaited in the executor."""
         done: Future = Future()
         answer.add_done_callback(lambda _: self._mailbox.post(lambda: done.set_result(None)))
         await done
-        return answer.result().value
-
-    async def between_steps(self, function: Callable[[Any], object]) -> Any:
-        """Return `function(sim)`, called while no step is being made; to be awaited in the executor.
-
-        A running simulation is held for that time.
-        """
-        sim = self._sim
-        running = not sim.is_paused
-        if running:
-            sim.pause()
-        try:
-            # The step that was running when we paused may be the one that takes the call.
-            while not (done := await self.wait(self.call(lambda sim: _outside_step(sim, function)))):
-                pass
-        finally:
-            if running:
-                sim.resume()
-        return done[0]
+        return answer.result()
 
 
-def _outside_step(sim: Any, function: Callable[[Any], object]) -> tuple[object] | None:
-    return None if sim.world.in_step else (function(sim),)
+def _pass_on(answer: Answer, put: ConcurrentFuture[Answer]) -> None:
+    """Let `answer` end as the command that was put in the inbox does, or as putting it there failed."""
+    error = put.exception()
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        put.result().add_done_callback(partial(_settle, answer))
+
+
+def _settle(answer: Answer, applied: Answer) -> None:
+    error = applied.exception()
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(applied.result())

@@ -33,9 +33,9 @@ class FleetCommandInterface(Interface):
         result = await self._apply(message)
         self._results.publish(result)
         for name, reason in zip(result.rejected, result.reasons, strict=True):
-            self.bridge.refuse(f"fleet/command {name}", reason)
+            self.bridge.reject(f"fleet/command {name}", reason)
         if result.error:
-            self.bridge.refuse("fleet/command", result.error)
+            self.bridge.reject("fleet/command", result.error)
 
     async def _on_request(self, request: Any, response: Any) -> Any:
         response.result = await self._apply(request.command)
@@ -44,7 +44,7 @@ class FleetCommandInterface(Interface):
     async def _apply(self, message: FleetCommand) -> CommandResult:
         gateway = self.bridge.gateway
         try:
-            ack: CommandAck = await gateway.wait(gateway.dispatch(lambda: self._command(message)))
+            ack = await gateway.wait(gateway.send(lambda: self._command(message)))
         except FleetSimError as error:
             return self._result(CommandAck(message.command_id, message.source), str(error))
         return self._result(ack)

@@ -78,7 +78,7 @@ class FleetStatesTopic(Interface):
         self._publisher = bridge.robots.create_publisher(FleetState, "fleet/states", qos.STATE)
         self._rows = NO_ROWS
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         self._rows = roster.rows
         self._template = states_template(self.bridge.frames.map, roster.names)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 
-from fleet_sim.core.commands import Command, CommandAck, FollowPath, Navigate
-from fleet_sim.errors import FleetSimError
+from fleet_sim.core.commands import Command, FollowPath, Navigate
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import poses_from_msgs
 from fleet_sim.ros.interface import Bridge, Interface
@@ -24,13 +22,13 @@ class GoalPoseTopic(Interface):
         super().__init__(bridge)
         self._topic = PolledTopic(bridge, PoseStamped, "goal_pose", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
         for index, message in self._topic.take():
             name = self._topic.names[index]
-            apply(self.bridge, f"{name}/goal_pose", partial(self._command, name, message))
+            self.bridge.gateway.take(f"{name}/goal_pose", partial(self._command, name, message))
 
     def _command(self, name: str, message: PoseStamped) -> Command:
         points, turns = poses_from_msgs([message.pose])
@@ -45,13 +43,13 @@ class PathTopic(Interface):
         super().__init__(bridge)
         self._topic = PolledTopic(bridge, Path, "path", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
         for index, message in self._topic.take():
             name = self._topic.names[index]
-            apply(self.bridge, f"{name}/path", partial(self._command, name, message))
+            self.bridge.gateway.take(f"{name}/path", partial(self._command, name, message))
 
     def _command(self, name: str, message: Path) -> Command:
         points, turns = poses_from_msgs([stamped.pose for stamped in message.poses])
@@ -60,15 +58,3 @@ class PathTopic(Interface):
             mask = [own == frame for own in frames]
             points[mask], turns[mask] = self.bridge.transforms.to_map(frame, points[mask], turns[mask])
         return FollowPath(name=name, positions=points, orientations=turns, source="path")
-
-
-def apply(bridge: Bridge, what: str, make: Callable[[], Command]) -> CommandAck | None:
-    """Dispatch the command `make` returns, in phase 1; what is wrong with it is logged."""
-    try:
-        ack: CommandAck = bridge.sim.dispatcher.dispatch(make())
-    except FleetSimError as error:
-        bridge.refuse(what, error)
-        return None
-    for reason in ack.rejected.values():
-        bridge.refuse(what, reason)
-    return ack

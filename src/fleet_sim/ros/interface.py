@@ -21,6 +21,7 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Bridge:
     robots, which the step polls.
     """
 
-    sim: Any
+    sim: MultiRobotSimulationCore
     node: Node
     robots: Node
     params: RosParams
@@ -67,7 +68,7 @@ class Bridge:
             try:
                 message = deserialize_message(data, kind)
             except RuntimeError as error:
-                self.refuse(name, error)
+                self.reject(name, error)
                 return
             try:
                 await callback(message)
@@ -77,9 +78,9 @@ class Bridge:
         # Taken as messages, bytes that are none could come out as defaults, or end the executor.
         self.node.create_subscription(kind, name, hear, profile, callback_group=self.group, raw=True)
 
-    def refuse(self, what: str, reason: object) -> None:
-        """Log that something sent to the simulation was refused; once in a while, however often it happens."""
-        self.refusals.tell(f"{what}: refused: {reason}")
+    def reject(self, what: str, reason: object) -> None:
+        """Log that something sent to the simulation was rejected; once in a while, however often it happens."""
+        self.gateway.reject(what, reason)
 
 
 class Interface:
@@ -93,11 +94,11 @@ class Interface:
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
 
-    def follow(self, roster: Roster) -> None:
-        """Robots came or went."""
+    def on_fleet_changed(self, roster: Roster) -> None:
+        """Robots were spawned, removed or renamed."""
 
     def receive(self) -> None:
-        """Apply what has arrived: called at the beginning of each step."""
+        """Make commands of what has arrived, for `gateway.take`: called at the beginning of each step."""
 
     def publish(self, now: int) -> None:
         """Publish the state at `now` ns: called at the end of steps in which it is due."""
@@ -105,5 +106,5 @@ class Interface:
     def end_step(self) -> None:
         """Called at the end of each step, after `publish`."""
 
-    def restarted(self) -> None:
-        """The simulation went back to its initial state; `follow` and `publish` come next."""
+    def on_reset(self) -> None:
+        """The simulation went back to an earlier moment; `on_fleet_changed` and `publish` come next."""

@@ -11,7 +11,6 @@ from trajectory_msgs.msg import JointTrajectory
 from fleet_sim.core.commands import Command, ExecuteAction, SetJoints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
-from fleet_sim.ros.goal_pose import apply
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.jointed import with_joints
 from fleet_sim.ros.polled import PolledTopic
@@ -30,8 +29,8 @@ class JointCommandsTopic(Interface):
         super().__init__(bridge)
         self._topic = PolledTopic(bridge, JointState, "joint_commands", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(with_joints(roster, self.bridge.sim.world))
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
         alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
@@ -44,13 +43,13 @@ class JointCommandsTopic(Interface):
                     f"expected one position, or one velocity, per name ({len(message.name)}), got "
                     f"{len(message.position)} positions and {len(message.velocity)} velocities"
                 )
-                self.bridge.refuse(f"{name}/joint_commands", reason)
+                self.bridge.reject(f"{name}/joint_commands", reason)
                 continue
             alike.setdefault((tuple(message.name), len(values), are_positions), []).append((name, values))
         for (joint_names, _, are_positions), entries in alike.items():
             names = tuple(name for name, _ in entries)
             make = partial(_command, names, joint_names, np.array([values for _, values in entries]), are_positions)
-            apply(self.bridge, f"joint_commands of {', '.join(names[:3])}", make)
+            self.bridge.gateway.take(f"joint_commands of {', '.join(names[:3])}", make)
 
 
 def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.ndarray, are_positions: bool) -> Command:
@@ -70,13 +69,13 @@ class JointTrajectoryTopic(Interface):
         super().__init__(bridge)
         self._topic = PolledTopic(bridge, JointTrajectory, "joint_trajectory", qos.COMMAND)
 
-    def follow(self, roster: Roster) -> None:
-        self._topic.follow(with_joints(roster, self.bridge.sim.world))
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
         for index, message in self._topic.take():
             name = self._topic.names[index]
-            apply(self.bridge, f"{name}/joint_trajectory", partial(self._command, name, message))
+            self.bridge.gateway.take(f"{name}/joint_trajectory", partial(self._command, name, message))
 
     def _command(self, name: str, message: JointTrajectory) -> Command:
         if not message.points:
@@ -85,6 +84,8 @@ class JointTrajectoryTopic(Interface):
             if model is None:
                 raise InvalidValueError("it has no joints")
             joints = tuple(message.joint_names) or model.movable_names
-            return SetJoints(names=(name,), joint_names=joints, velocities=np.zeros((1, len(joints))))
+            return SetJoints(
+                names=(name,), joint_names=joints, velocities=np.zeros((1, len(joints))), source="joint_trajectory"
+            )
         action = trajectory_from_msg(message, start_time_wanted=start_time(self.bridge, message.header.stamp))
         return ExecuteAction(names=(name,), actions=(action,), source="joint_trajectory")

@@ -53,10 +53,11 @@ class JointStatesTopic(Interface):
         super().__init__(bridge)
         self._publishers = publishers(bridge, "state", JointState, "joint_states", qos.STATE)
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
-        self._publishers.follow(with_joints(roster, world))
-        models = [world.model_of(row) for row in self._publishers.rows.tolist()]
+        self._publishers.on_fleet_changed(with_joints(roster, world))
+        # Robots with joints have a model: they come from it.
+        models = [world.models[number] for number in world.robots.model[self._publishers.rows].tolist()]
         self._template = joint_states_template([model.movable_names for model in models])
         self._publish = [publisher.publish for publisher in self._publishers.items]
 

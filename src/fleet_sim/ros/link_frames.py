@@ -36,7 +36,7 @@ class LinkFramesTopic(Interface):
         self._publisher = bridge.robots.create_publisher(TFMessage, "/tf", qos.TF)
         self._groups: list[_Group] = []
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         world, frames = self.bridge.sim.world, self.bridge.frames
         transforms: list[TransformStamped] = []
         members: dict[int, tuple[list[int], list[int]]] = {}

@@ -48,7 +48,7 @@ class MarkersTopic(Interface):
         self._rows = NO_ROWS
         self._behind = True
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         # The template is built when somebody looks.
         self._behind = True
 

@@ -1,8 +1,9 @@
 """FleetSimNode: a simulation and its interfaces. Read this file first.
 
 The simulation steps in a thread of its own. Two systems in its step belong to the node: `ros_receive` at the beginning
-of phase 1 and `ros_publish` at the end. Services, actions and parameters are served by an executor in another thread;
-they reach the simulation through its inbox, and it reaches them through a mailbox.
+of phase 1 puts what has arrived on topics of robots in the inbox, `ros_publish` at the end publishes. Services, actions
+and parameters are served by an executor in another thread; they reach the simulation through its inbox as well, and it
+reaches them through a mailbox.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class FleetSimNode(Node):
         params = self._settings.ros
         frames = Frames(params.map_frame, self.get_namespace())
         self._mailbox = Mailbox(self)
+        refusals = Throttle(self.get_logger().warning)
         self._rates = Rates(sim.clock, params.rates)
         self._bridge = Bridge(
             sim=sim,
@@ -115,16 +117,16 @@ class FleetSimNode(Node):
             time=RosTime(sim.clock),
             group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
-            gateway=CommandGateway(sim, self._mailbox),
-            refusals=Throttle(self.get_logger().warning),
+            gateway=CommandGateway(sim, self._mailbox, refusals),
+            refusals=refusals,
         )
         self._actions = ActionInterface(self._bridge)
         self._interfaces = [*(interface(self._bridge) for interface in INTERFACES), self._actions]
         self._version = -1
-        self._follow_fleet()
+        self._update_fleet()
         self._check_names()
         self._publish_everything()
-        sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="inbox")
+        sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="begin_step")
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
@@ -134,7 +136,7 @@ class FleetSimNode(Node):
             robot, part = frames.split(parent) or ("", "")
             return part == "odom" and self.simulation.world.has_name(robot)
 
-        return TfListener(robots, is_own, lambda what, reason: self._bridge.refuse(what, reason))
+        return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
     def _check_names(self) -> None:
         """Say which robots of `per_robot` there are none of; they may still be spawned."""
@@ -169,9 +171,10 @@ class FleetSimNode(Node):
     def _receive(self, dt: float) -> None:
         for interface in self._interfaces:
             interface.receive()
+        self._bridge.gateway.hand_in()
 
     def _publish(self, dt: float) -> None:
-        self._follow_fleet()
+        self._update_fleet()
         now = self._bridge.time.now(ticks_ahead=1)
         due = self._rates.due()
         for interface in self._interfaces:
@@ -184,18 +187,18 @@ class FleetSimNode(Node):
         for interface in self._interfaces:
             interface.publish(now)
 
-    def _follow_fleet(self) -> None:
+    def _update_fleet(self) -> None:
         world = self.simulation.world
         if world.version != self._version:
             self._version = world.version
             roster = take_roster(world)
             for interface in self._interfaces:
-                interface.follow(roster)
+                interface.on_fleet_changed(roster)
 
     def _on_reset(self) -> None:
-        self._bridge.time.restarted()
+        self._bridge.time.on_reset()
         for interface in self._interfaces:
-            interface.restarted()
+            interface.on_reset()
         self._version = -1
-        self._follow_fleet()
+        self._update_fleet()
         self._publish_everything()

@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario, open_sections
+from fleet_sim.config.scenario import as_scenario, is_scenario, open_sections, with_implied_settings
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
 from fleet_sim.entities.spawn_params import ControllerParams
@@ -53,7 +53,8 @@ class NodeParameters:
         sections, section = {}, self._scenario
         if is_scenario(self._scenario):
             sections, section = self._scenario, dict(self._scenario.get("simulation") or {})
-        settings = {**sections, "simulation": {"gui": False, **section}}
+        given = {**sections, "simulation": {"gui": False, **section}}
+        settings = with_implied_settings(given, source=self._source)
         self.simulation = SimulationParams.from_dict(settings, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
         self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
@@ -135,13 +136,13 @@ class NodeParameters:
                 return SetParametersResult(successful=False, reason=str(error))
             changes[parameter.name] = float(parameter.value)
         if changes:
-            self._gateway.call(lambda sim: self._apply(sim, changes))
+            self._gateway.between_steps(lambda: self._apply(changes))
         return SetParametersResult(successful=True)
 
-    def _apply(self, sim: MultiRobotSimulationCore, changes: Mapping[str, float]) -> None:
-        """Apply changes in the simulation's thread."""
+    def _apply(self, changes: Mapping[str, float]) -> None:
+        """Apply changes in the simulation's thread. They are settings of the run and do not change what it computes."""
         for name, value in changes.items():
             if name == "target_rtf":
-                sim.params.target_rtf = value
+                self.simulation.target_rtf = value
             else:
                 self._rates.change(name.removeprefix(RATE_PREFIX), value)

@@ -50,8 +50,8 @@ class OdomTopic(Interface):
         super().__init__(bridge)
         self._publishers = publishers(bridge, "state", Odometry, "odom", qos.STATE)
 
-    def follow(self, roster: Roster) -> None:
-        self._publishers.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._publishers.on_fleet_changed(roster)
         self._template = odom_template(self.bridge.frames, self._publishers.names)
         self._publish = [publisher.publish for publisher in self._publishers.items]
 

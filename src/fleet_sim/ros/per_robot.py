@@ -34,7 +34,7 @@ class Endpoints:
         self._by_name: dict[str, Any] = {}
         self._told: set[str] = set()
 
-    def follow(self, roster: Roster) -> list[str]:
+    def on_fleet_changed(self, roster: Roster) -> list[str]:
         """Make and destroy what has to be; returns the robots that are new here."""
         wanted = [name for name in roster.names if self._wants(name)]
         gone = self._by_name.keys() - set(wanted)

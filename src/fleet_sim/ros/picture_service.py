@@ -28,7 +28,7 @@ class PictureService(Interface):
                 pixels = getattr(request, name)
                 if not 1 <= pixels <= LARGEST:
                     raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
-            png = await self.bridge.gateway.between_steps(lambda sim: _render(sim, request))
+            png = await self._render(request)
             response.image.data = array("B", png)
             response.success = True
         except FleetSimError as error:
@@ -37,8 +37,12 @@ class PictureService(Interface):
         response.image.format = "png"
         return response
 
+    async def _render(self, request: Any) -> bytes:
+        sim, gateway = self.bridge.sim, self.bridge.gateway
+        config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
 
-def _render(sim: Any, request: Any) -> bytes:
-    config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
-    picture = sim.take_picture(request.width, request.height, config if request.view else None)
-    return png_bytes(picture.rgb)
+        def take() -> bytes:
+            picture = sim.take_picture(request.width, request.height, config if request.view else None)
+            return png_bytes(picture.rgb)
+
+        return await gateway.wait(gateway.between_steps(take))

@@ -23,8 +23,8 @@ class PlanTopic(Interface):
         self._publishers = publishers(bridge, "state", Path, "plan", qos.LATCHED)
         self._published: dict[str, bytes] = {}
 
-    def follow(self, roster: Roster) -> None:
-        self._publishers.follow(roster)
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._publishers.on_fleet_changed(roster)
         kept = set(self._publishers.names)
         self._published = {name: points for name, points in self._published.items() if name in kept}
 

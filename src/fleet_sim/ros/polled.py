@@ -32,9 +32,9 @@ class PolledTopic:
         self._endpoints = Endpoints(bridge, "commands", make, node.destroy_subscription)
         self._takes: list[Any] = []
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         """Follow the fleet."""
-        self._endpoints.follow(roster)
+        self._endpoints.on_fleet_changed(roster)
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
 
     @property
@@ -67,7 +67,7 @@ class PolledTopic:
         try:
             return [deserialize_message(data, self.kind)]
         except RuntimeError as error:
-            self._bridge.refuse(f"{self._endpoints.names[index]}/{self._name}", error)
+            self._bridge.reject(f"{self._endpoints.names[index]}/{self._name}", error)
             return []
 
 

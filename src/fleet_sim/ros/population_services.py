@@ -11,9 +11,6 @@ from shape_msgs.msg import SolidPrimitive
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import CommandAck
 from fleet_sim.core.schema import KIND_AGENT
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import spawn_entries
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
@@ -42,7 +39,7 @@ class PopulationServices(Interface):
     async def _on_spawn(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway
         try:
-            await gateway.wait(gateway.call(lambda sim: self._spawn(sim, request)))
+            await gateway.wait(gateway.send(lambda: self._spawn(request)))
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
@@ -78,37 +75,52 @@ class PopulationServices(Interface):
 
     async def _on_list(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway
-        names, robots, poses = await gateway.wait(gateway.call(lambda sim: _list(sim, request.kind)))
+        names, robots, poses = await gateway.wait(gateway.between_steps(lambda: self._list(request.kind)))
         response.names, response.robots, response.poses = names, robots, poses
         response.stamp = time_to_msg(self.bridge.time.last)
         return response
 
     async def _dispatch(self, command: c.Command) -> CommandAck:
         gateway = self.bridge.gateway
-        ack: CommandAck = await gateway.wait(gateway.dispatch(lambda: command))
-        return ack
+        return await gateway.wait(gateway.send(lambda: command))
 
-    def _spawn(self, sim: Any, request: Any) -> None:
-        """Spawn what is asked for, in the simulation's thread; raises FleetSimError."""
-        cls = {Spawn.Request.ROBOT: Agent, Spawn.Request.OBJECT: SimObject}.get(request.kind)
-        if cls is None:
+    def _spawn(self, request: Any) -> c.Spawn:
+        """Return the command that spawns what is asked for; raises FleetSimError."""
+        if request.kind not in (Spawn.Request.ROBOT, Spawn.Request.OBJECT):
             raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
         entry = _options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
         if request.model:
-            if cls is not Agent:
+            if request.kind != Spawn.Request.ROBOT:
                 raise InvalidValueError("model: only robots are made from description files; give a shape or a mesh")
             entry["urdf_path"] = request.model
         elif request.mesh:
             entry["shape"] = {"shape_type": "mesh", "mesh_path": request.mesh, **_colour(request.color)}
         elif "shape" not in entry:
             entry["shape"] = {**_shape(request.shape), **_colour(request.color)}
-        spawn_entries(sim.world, cls, [entry], path="spawn")
+        if request.kind == Spawn.Request.ROBOT:
+            return c.Spawn(robots=(entry,), source="sim/spawn")
+        return c.Spawn(objects=(entry,), source="sim/spawn")
 
-    def _pose(self, stamped: Any) -> Pose:
+    def _pose(self, stamped: Any) -> dict[str, Any]:
         p, q = stamped.pose.position, stamped.pose.orientation
         turn = (q.x, q.y, q.z, q.w)
         pose = Pose((p.x, p.y, p.z), turn if any(turn) else (0.0, 0.0, 0.0, 1.0))
-        return self.bridge.transforms.pose_to_map(stamped.header.frame_id, pose)
+        return pose_entry(self.bridge.transforms.pose_to_map(stamped.header.frame_id, pose))
+
+    def _list(self, kind: int) -> tuple[list[str], list[bool], Any]:
+        world = self.bridge.sim.world
+        rows = world.rows
+        robot_mask = world.kind[rows] == KIND_AGENT
+        if kind != List.Request.ALL:
+            rows = rows[robot_mask == (kind == List.Request.ROBOTS)]
+        names = [world.label(row) for row in rows.tolist()]
+        robots = (world.kind[rows] == KIND_AGENT).tolist()
+        return names, robots, poses_to_msgs(world.position[rows], world.orientation[rows])
+
+
+def pose_entry(pose: Pose) -> dict[str, Any]:
+    """Return a pose as an entry of a scenario has it."""
+    return {"position": list(pose.position), "orientation": list(pose.orientation)}
 
 
 def _options(text: str) -> dict[str, Any]:
@@ -138,14 +150,3 @@ def _shape(primitive: Any) -> dict[str, Any]:
 def _colour(colour: Any) -> dict[str, Any]:
     rgba = [colour.r, colour.g, colour.b, colour.a]
     return {"rgba_color": rgba} if any(rgba) else {}
-
-
-def _list(sim: Any, kind: int) -> tuple[list[str], list[bool], Any]:
-    world = sim.world
-    rows = world.rows
-    robot_mask = world.kind[rows] == KIND_AGENT
-    if kind != List.Request.ALL:
-        rows = rows[robot_mask == (kind == List.Request.ROBOTS)]
-    names = [world.label(row) for row in rows.tolist()]
-    robots = (world.kind[rows] == KIND_AGENT).tolist()
-    return names, robots, poses_to_msgs(world.position[rows], world.orientation[rows])

@@ -64,9 +64,9 @@ class RobotDescriptionTopic(Interface):
         super().__init__(bridge)
         self._publishers = publishers(bridge, "description", String, "robot_description", qos.LATCHED)
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
-        for name in self._publishers.follow(roster):
+        for name in self._publishers.on_fleet_changed(roster):
             shape_id = int(world.shape_id[world.row_named(name)])
             shape = world.shapes[shape_id] if shape_id >= 0 else BodyShape()
             self._publishers[name].publish(String(data=describe(name, shape)))

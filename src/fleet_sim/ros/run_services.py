@@ -6,6 +6,7 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
+from fleet_sim.core.commands import Reset
 from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
@@ -37,7 +38,7 @@ class RunServices(Interface):
         return response
 
     async def _reset(self, request: Any, response: Any) -> Any:
-        await self.bridge.gateway.between_steps(lambda sim: sim.reset())
+        await self.bridge.gateway.wait(self.bridge.gateway.send(lambda: Reset(source="sim/reset")))
         response.success, response.message = True, "back at the initial state"
         return response
 
@@ -57,4 +58,4 @@ async def make_steps(bridge: Bridge, count: int) -> None:
         raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
     if not bridge.sim.is_paused:
         raise StateError("the simulation runs; call /sim/pause first")
-    await bridge.gateway.between_steps(lambda sim: sim.single_step(count))
+    await bridge.gateway.wait(bridge.gateway.between_steps(lambda: bridge.sim.single_step(count)))

@@ -30,7 +30,7 @@ class RosTime:
         """The newest time given out, in ns."""
         return self._last
 
-    def restarted(self) -> None:
+    def on_reset(self) -> None:
         """Go on from the last time given out: the simulation's clock was set back."""
         self._offset = self._last - self._elapsed(0)
 

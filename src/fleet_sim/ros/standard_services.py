@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from geometry_msgs.msg import Twist
@@ -27,15 +27,17 @@ from simulation_interfaces.srv import (
 )
 
 from fleet_sim.core import commands as c
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.core.world import World
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, UnknownNameError
 from fleet_sim.ros.conversions import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import is_ros_name
 from fleet_sim.ros.odom import body_twists
+from fleet_sim.ros.population_services import pose_entry
 from fleet_sim.ros.run_services import make_steps
 from fleet_sim.spatial import quaternions
+
+Found = TypeVar("Found")
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,
@@ -99,58 +101,67 @@ class StandardServices(Interface):
         if request.entity_namespace:
             raise Refusal(codes.NAMESPACE_INVALID, "entity_namespace: a robot's name is its namespace; leave it empty")
 
-        def spawn(sim: Any) -> str:
-            name = _free_name(sim.world, request.name, rename=request.allow_renaming)
+        def spawn() -> c.Command:
+            _check_name(self.bridge.sim.world, request.name, rename=request.allow_renaming)
             try:
                 pose = self.bridge.transforms.pose_to_map(
                     request.initial_pose.header.frame_id, pose_from_msg(request.initial_pose.pose)
                 )
             except FleetSimError as error:
                 raise Refusal(codes.INVALID_POSE, str(error)) from error
-            try:
-                spawn_entries(sim.world, Agent, [{"name": name, "pose": pose, "urdf_path": path}], path="spawn")
-            except ConfigError as error:
-                raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from error
-            return name
+            entry = {"pose": pose_entry(pose), "urdf_path": path, **({"name": request.name} if request.name else {})}
+            return c.Spawn(robots=(entry,), rename=request.allow_renaming, source="spawn_entity")
 
-        response.entity_name = await self._in_simulation(spawn)
+        try:
+            ack = await self._send(spawn)
+        except ConfigError as error:
+            raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from error
+        response.entity_name = ack.accepted_names[0]
 
     async def _delete(self, request: Any, response: Any) -> None:
-        gateway = self.bridge.gateway
-        ack = await gateway.wait(gateway.dispatch(lambda: c.Remove(names=(request.entity,), source="delete_entity")))
+        ack = await self._send(lambda: c.Remove(names=(request.entity,), source="delete_entity"))
         if not ack.ok:
             raise UnknownNameError(f"unknown entity {request.entity!r}")
 
     async def _entities(self, request: Any, response: Any) -> None:
-        response.entities = await self._in_simulation(lambda sim: _matching(sim.world, request.filters))
+        response.entities = await self._read(lambda world: _matching(world, request.filters))
 
     async def _states(self, request: Any, response: Any) -> None:
-        def states(sim: Any) -> tuple[list[str], list[EntityState]]:
-            names = _matching(sim.world, request.filters)
-            return names, self._states_of(sim.world, names)
+        def states(world: World) -> tuple[list[str], list[EntityState]]:
+            names = _matching(world, request.filters)
+            return names, self._states_of(world, names)
 
-        response.entities, response.states = await self._in_simulation(states)
+        response.entities, response.states = await self._read(states)
 
     async def _state(self, request: Any, response: Any) -> None:
-        response.state = (await self._in_simulation(lambda sim: self._states_of(sim.world, [request.entity])))[0]
+        response.state = (await self._read(lambda world: self._states_of(world, [request.entity])))[0]
 
     async def _set_state(self, request: Any, response: Any) -> None:
         if getattr(request, "set_twist", request.state.twist != Twist()) and request.state.twist != Twist():
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "twist: robots are driven by cmd_vel; leave it zero")
 
-        def place(sim: Any) -> None:
-            row = sim.world.row_named(request.entity)
+        def place() -> c.Command:
+            # Known or not is answered first, whatever else is wrong with the request.
+            self.bridge.sim.world.row_named(request.entity)
             try:
                 frame, pose = request.state.header.frame_id, pose_from_msg(request.state.pose)
                 pose = self.bridge.transforms.pose_to_map(frame, pose)
             except FleetSimError as error:
                 raise Refusal(SetEntityState.Response.INVALID_POSE, str(error)) from error
-            sim.world.handles[row].set_pose(pose, preserve_velocity=False)
+            return c.SetPoses(
+                names=(request.entity,),
+                positions=np.array([pose.position]),
+                orientations=np.array([pose.orientation]),
+                preserve_velocity=False,
+                source="set_entity_state",
+            )
 
         if getattr(request, "set_pose", True):
-            await self._in_simulation(place)
+            ack = await self._send(place)
+            for reason in ack.rejected.values():
+                raise StateError(reason)
 
-    def _states_of(self, world: Any, names: list[str]) -> list[EntityState]:
+    def _states_of(self, world: World, names: list[str]) -> list[EntityState]:
         rows = np.array([world.row_named(name) for name in names], np.int64)
         twists = body_twists(world, rows) if len(rows) else np.empty((0, 6))
         # The state's twist is in the frame of its header, the map.
@@ -170,7 +181,7 @@ class StandardServices(Interface):
         if request.scope not in RESETS:
             reason = f"scope: {RESETS[0]} (default) or {RESETS[1]} (state and spawned) can be reset, time goes on"
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, f"{reason}; got {request.scope}")
-        await self.bridge.gateway.between_steps(lambda sim: sim.reset())
+        await self._send(lambda: c.Reset(source="reset_simulation"))
 
     async def _step(self, request: Any, response: Any) -> None:
         await make_steps(self.bridge, int(request.steps))
@@ -187,20 +198,13 @@ class StandardServices(Interface):
             raise Refusal(SetSimulationState.Response.ALREADY_IN_TARGET_STATE, "it is in that state already")
         (sim.pause if wanted == SimulationState.STATE_PAUSED else sim.resume)()
 
-    async def _in_simulation(self, function: Callable[[Any], Any]) -> Any:
-        """Return `function(sim)`, called in phase 1; what it raises is raised here."""
-        gateway = self.bridge.gateway
+    async def _send(self, make: Callable[[], c.Command]) -> c.CommandAck:
+        return await self.bridge.gateway.wait(self.bridge.gateway.send(make))
 
-        def call(sim: Any) -> tuple[Any, Exception | None]:
-            try:
-                return function(sim), None
-            except (Refusal, FleetSimError) as error:
-                return None, error
-
-        value, error = await gateway.wait(gateway.call(call))
-        if error is not None:
-            raise error
-        return value
+    async def _read(self, function: Callable[[World], Found]) -> Found:
+        """Return `function(world)`, called while no step is being made; what it raises is raised here."""
+        gateway, world = self.bridge.gateway, self.bridge.sim.world
+        return await gateway.wait(gateway.between_steps(lambda: function(world)))
 
 
 def _answering(work: Callable[[Any, Any], Awaitable[None]]) -> Callable[[Any, Any], Awaitable[Any]]:
@@ -225,7 +229,7 @@ def _answering(work: Callable[[Any, Any], Awaitable[None]]) -> Callable[[Any, An
     return answer
 
 
-def _matching(world: Any, filters: Any) -> list[str]:
+def _matching(world: World, filters: Any) -> list[str]:
     """Return the names that match; raises Refusal for filters that are not supported and a wrong expression."""
     if filters.categories or filters.tags.tags or filters.bounds.points:
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "filters: entities are filtered by name only")
@@ -237,16 +241,10 @@ def _matching(world: Any, filters: Any) -> list[str]:
     return [name for name in names if wanted.search(name)]
 
 
-def _free_name(world: Any, name: str, *, rename: bool) -> str:
-    """Return the name to spawn with; raises Refusal."""
+def _check_name(world: World, name: str, *, rename: bool) -> None:
+    """Raise Refusal where nothing can be spawned by that name."""
     codes = SpawnEntity.Response
     if not (is_ros_name(name) or (rename and not name)):
         raise Refusal(codes.NAME_INVALID, f"name: letters, digits and _ only, beginning with a letter; got {name!r}")
-    if name and not world.has_name(name):
-        return name
-    if not rename:
+    if not rename and world.has_name(name):
         raise Refusal(codes.NAME_NOT_UNIQUE, f"name: {name!r} is taken")
-    stem, number = name or "robot", 0
-    while world.has_name(f"{stem}_{number}"):
-        number += 1
-    return f"{stem}_{number}"

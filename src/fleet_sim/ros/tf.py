@@ -42,7 +42,7 @@ class TfTopic(Interface):
         self._static_publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
         self._rows = NO_ROWS
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         frames = self.bridge.frames
         self._rows = roster.rows
         world = self.bridge.sim.world

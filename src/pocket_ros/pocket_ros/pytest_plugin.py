@@ -13,6 +13,14 @@ from typing import Any
 
 import pytest
 
+from ._finder import stand_first
+
+_MARKS = ("launch_test", "rostest")  # the latter is that of launch_testing_ros
+
+# The hook by which pytest rewrites asserts is in front by now. It loads files that look like tests by
+# itself, and launch_testing.test_runner looks like one: it would be a second module, without its package.
+stand_first()
+
 
 def _is_ours() -> bool:
     import launch_testing  # type: ignore[import-not-found,unused-ignore]
@@ -21,9 +29,10 @@ def _is_ours() -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "launch_test: mark a generate_test_description function as a launch test"
-    )
+    for mark in _MARKS:
+        config.addinivalue_line(
+            "markers", f"{mark}: mark a generate_test_description function as a launch test"
+        )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,12 +47,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
     text = module_path.read_bytes()
-    if b"launch_test" not in text or b"generate_test_description" not in text or not _is_ours():
+    if b"generate_test_description" not in text or not any(mark.encode() in text for mark in _MARKS):
+        return None
+    if not _is_ours():
         return None
     module: LaunchTestModule = LaunchTestModule.from_parent(parent, path=module_path)
     function = getattr(module.obj, "generate_test_description", None)
     marks = getattr(function, "pytestmark", [])
-    return module if any(mark.name == "launch_test" for mark in marks) else None
+    return module if any(mark.name in _MARKS for mark in marks) else None
 
 
 class LaunchTestModule(pytest.Module):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import Place
+from fleet_sim.ros.actions.kind import GoalReader
 
 
-def arm_arguments(goal: Any, place: Place) -> dict[str, Any]:
+def arm_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
     """Return the arguments of PickAction and DropAction for the arm; raises FleetSimError for what is wrong."""
     arguments: dict[str, Any] = {
         "joint_targets": _joint_targets(goal),
@@ -18,7 +18,7 @@ def arm_arguments(goal: Any, place: Place) -> dict[str, Any]:
         "use_arm": goal.use_arm,
     }
     if goal.use_ee_target or goal.use_ee_orientation:
-        target = place(goal.ee_target)
+        target = reader.pose(goal.ee_target)
         if goal.use_ee_target:
             arguments["ee_target_position"] = target.position
         if goal.use_ee_orientation:

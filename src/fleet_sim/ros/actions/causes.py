@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet_sim.actions.base import Action
 from fleet_sim.config.modes import ActionCause
-from fleet_sim.errors import FleetSimError, UnknownNameError
+from fleet_sim.errors import UnknownNameError
 from fleet_sim_msgs.msg import Cause
 
 CANCEL_REASON = "cancelled by a client"
@@ -31,6 +31,6 @@ def cause_of_action(action: Action) -> tuple[int, str]:
     return CODES[action.cause], action.error_message or ""
 
 
-def cause_of_error(error: FleetSimError) -> int:
+def cause_of_error(error: BaseException) -> int:
     """Return the cause of an error raised while a goal was read."""
     return Cause.UNKNOWN_FRAME if isinstance(error, UnknownNameError) else Cause.INVALID_GOAL

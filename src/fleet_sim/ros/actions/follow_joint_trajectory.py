@@ -11,10 +11,10 @@ from control_msgs.action import FollowJointTrajectory
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import ActionKind, Outcome, Place, Progress
+from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Outcome, Progress
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.jointed import has_joints
-from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, start_time, trajectory_from_msg
+from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, trajectory_from_msg
 from fleet_sim_msgs.msg import Cause
 
 _Result = FollowJointTrajectory.Result
@@ -30,7 +30,7 @@ CODES = {
 def follow_joint_trajectory(bridge: Bridge) -> ActionKind:
     """Return the action, for the robots of a simulation that have joints."""
 
-    def build(goal: Any, place: Place) -> Action:
+    def build(goal: Any, reader: GoalReader) -> Action:
         if goal.multi_dof_trajectory.points:
             raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
         late = duration_from_msg(goal.goal_time_tolerance)
@@ -39,7 +39,7 @@ def follow_joint_trajectory(bridge: Bridge) -> ActionKind:
             path_tolerance=_tolerances(goal.path_tolerance),
             goal_tolerance=_tolerances(goal.goal_tolerance),
             goal_time_tolerance=late if late > 0.0 else None,
-            start_time_wanted=start_time(bridge, goal.trajectory.header.stamp),
+            start_time_wanted=reader.time(goal.trajectory.header.stamp),
         )
 
     def feedback(progress: Progress) -> Any:

@@ -11,26 +11,31 @@ from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
 from fleet_sim.config.modes import ActionStatus
-from fleet_sim.core.commands import ExecuteAction
-from fleet_sim.errors import FleetSimError
-from fleet_sim.geometry import Pose
+from fleet_sim.core.commands import CancelActions, ExecuteAction
 from fleet_sim.ros.actions import causes
-from fleet_sim.ros.actions.kind import Outcome, Progress
+from fleet_sim.ros.actions.kind import GoalReader, Outcome, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer
-from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
+from fleet_sim.ros.commands import Answer
+from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim_msgs.msg import Cause
 
 
 @dataclass
 class AcceptedGoal:
-    """One accepted goal. `action` is what does it, once it was handed to the robot."""
+    """One accepted goal."""
 
     server: SimulatedActionServer
     handle: Any
     robot: str
     action: Action | None = None
+    """What does it: from its arrival on, or, where frames have to be resolved, once it was handed to the robot."""
     farthest: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What its command is called, and by which it is cancelled."""
+        return _key(self.handle).hex()
 
 
 class Goals:
@@ -48,21 +53,22 @@ class Goals:
 
     # ---- in the executor's thread ------------------------------------------------------------------------------------
 
-    def accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
-        """Hand an accepted goal to its robot, in phase 1 of the next step."""
-        goal = AcceptedGoal(server, handle, robot)
+    def accept(self, robot: str, server: SimulatedActionServer, handle: Any, action: Action | None) -> None:
+        """Hand an accepted goal to its robot, in phase 1 of the next step; `action` does it, if it is known already."""
+        goal = AcceptedGoal(server, handle, robot, action)
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
             self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         else:
-            self._bridge.gateway.call(lambda sim: self._start(sim, goal))
+            self._bridge.gateway.send(partial(self._command, goal)).add_done_callback(partial(self._on_answer, goal))
 
     def cancel(self, handle: Any) -> None:
         """Have a goal cancelled in phase 1 of the next step; its robot stops then."""
         goal = self._open.get(_key(handle))
         if goal is not None:
-            self._bridge.gateway.call(lambda sim: self._cancel(goal))
+            command = CancelActions(names=(goal.robot,), goal=goal.name, reason=causes.CANCEL_REASON, source="action")
+            self._bridge.gateway.send(lambda: command).add_done_callback(lambda _: self.end_unannounced())
 
     def end_all(self, ended: Event) -> None:
         """End every goal because the simulation has stopped; `ended` is set when all results are out."""
@@ -118,24 +124,25 @@ class Goals:
             told = Progress(str(progress["phase"]), pose, left, share, action.get_duration(), progress)
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
-    def _start(self, sim: Any, goal: AcceptedGoal) -> None:
-        try:
-            action = goal.server.kind.build(goal.handle.request, self._place)
-        except FleetSimError as error:
+    def _command(self, goal: AcceptedGoal) -> ExecuteAction:
+        """Return the command that begins the goal; raises FleetSimError."""
+        if goal.action is None:
+            goal.action = goal.server.kind.build(goal.handle.request, GoalReader(self._bridge))
+        self._running[id(goal.action)] = goal
+        return ExecuteAction(names=(goal.robot,), actions=(goal.action,), command_id=goal.name, source="action")
+
+    def _on_answer(self, goal: AcceptedGoal, answer: Answer) -> None:
+        """End a goal that could not begin."""
+        error = answer.exception()
+        if error is None and answer.result().ok:
+            return
+        self._running.pop(id(goal.action), None)
+        if error is not None:
             self._post(goal, Outcome(causes.cause_of_error(error), str(error)))
             return
-        ack = sim.dispatcher.dispatch(ExecuteAction(names=(goal.robot,), actions=(action,), source="action"))
-        for reason in ack.rejected.values():
-            # A new action is refused for one reason only: there is no robot of that name by now.
+        for reason in answer.result().rejected.values():
+            # A new action is rejected for one reason only: there is no robot of that name by now.
             self._post(goal, Outcome(Cause.UNKNOWN_ROBOT, reason))
-            return
-        goal.action = action
-        self._running[id(action)] = goal
-
-    def _cancel(self, goal: AcceptedGoal) -> None:
-        if goal.action is not None and not goal.action.is_complete():
-            goal.action.cancel(causes.CANCEL_REASON)
-        self.end_unannounced()
 
     def _on_completed(self, action: Action, **details: object) -> None:
         goal = self._running.get(id(action))
@@ -150,9 +157,6 @@ class Goals:
 
     def _post(self, goal: AcceptedGoal, outcome: Outcome) -> None:
         self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
-
-    def _place(self, stamped: PoseStamped) -> Pose:
-        return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
 
 
 def _key(handle: Any) -> bytes:

@@ -8,12 +8,13 @@ from functools import partial
 from threading import Event
 from typing import Any
 
+from fleet_sim.actions.base import Action
 from fleet_sim.arrays import Rows
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.actions.drop import DROP
 from fleet_sim.ros.actions.execute import EXECUTE
 from fleet_sim.ros.actions.goals import Goals
-from fleet_sim.ros.actions.kind import ActionKind
+from fleet_sim.ros.actions.kind import ActionKind, ArrivalReader
 from fleet_sim.ros.actions.move_to import MOVE_TO
 from fleet_sim.ros.actions.pick import PICK
 from fleet_sim.ros.actions.server import SimulatedActionServer
@@ -51,6 +52,7 @@ class ActionInterface(Interface):
         self._known: frozenset[str] = frozenset()
         bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
+        self._read: tuple[Any, Action | None] = (None, None)
         self._kinds = (*KINDS, *(make(bridge) for make in MAKERS))
         for kind in (kind for kind in self._kinds if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
@@ -61,9 +63,9 @@ class ActionInterface(Interface):
         """How many action servers there are."""
         return sum(kind.per_fleet for kind in KINDS) + len(KINDS) * len(self._endpoints.items)
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         self._known = roster.known
-        follow = partial(self._endpoints.follow, roster)
+        follow = partial(self._endpoints.on_fleet_changed, roster)
         if self._spinning:
             # Servers belong to the executor. As a task it comes after the results of goals that have just ended.
             self.bridge.mailbox.post(lambda: self.bridge.node.executor.create_task(follow))
@@ -88,7 +90,7 @@ class ActionInterface(Interface):
     def end_step(self) -> None:
         self._goals.end_unannounced()
 
-    def restarted(self) -> None:
+    def on_reset(self) -> None:
         self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
@@ -105,18 +107,25 @@ class ActionInterface(Interface):
             kind,
             name,
             wants=lambda goal: self._wants(kind, name, robot or goal.robot, goal),
-            accepted=lambda server, handle: self._goals.accept(robot or handle.request.robot, server, handle),
+            accepted=lambda server, handle: self._accept(robot or handle.request.robot, server, handle),
             cancel=self._goals.cancel,
             group=self.bridge.group,
         )
 
     def _wants(self, kind: ActionKind, name: str, robot: str, goal: Any) -> bool:
+        reader = ArrivalReader(self.bridge)
         try:
-            kind.check(goal)
+            action = kind.build(goal, reader)
         except FleetSimError as error:
-            self.bridge.refuse(f"goal of {name}", error)
+            self.bridge.reject(f"goal of {name}", error)
             return False
         if robot not in self._known:
-            self.bridge.refuse(f"goal of {name}", f"unknown robot {robot!r}")
+            self.bridge.reject(f"goal of {name}", f"unknown robot {robot!r}")
             return False
+        self._read = (goal, action if reader.is_final else None)
         return True
+
+    def _accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
+        """Hand over the goal that was found good a moment ago, with the action that was made of it then."""
+        goal, action = self._read
+        self._goals.accept(robot, server, handle, action if goal is handle.request else None)

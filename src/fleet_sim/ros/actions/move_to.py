@@ -9,7 +9,7 @@ from fleet_sim.actions.move_to import MoveAction
 from fleet_sim.config.modes import MovementDirection
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path
-from fleet_sim.ros.actions.kind import Place, own_kind, timeout_of
+from fleet_sim.ros.actions.kind import GoalReader, own_kind, timeout_of
 from fleet_sim_msgs.action import MoveTo
 
 DIRECTIONS: dict[int, MovementDirection | None] = {
@@ -20,11 +20,11 @@ DIRECTIONS: dict[int, MovementDirection | None] = {
 }
 
 
-def _build(goal: Any, place: Place) -> Action:
+def _build(goal: Any, reader: GoalReader) -> Action:
     if goal.direction not in DIRECTIONS:
         raise InvalidValueError(f"direction: expected one of {sorted(DIRECTIONS)}, got {goal.direction}")
     return MoveAction(
-        Path([place(stamped) for stamped in (*goal.via, goal.pose)]),
+        Path([reader.pose(stamped) for stamped in (*goal.via, goal.pose)]),
         final_orientation_align=not goal.ignore_orientation,
         direction=DIRECTIONS[goal.direction],
         tolerance=goal.tolerance,

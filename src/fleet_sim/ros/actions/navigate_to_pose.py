@@ -10,14 +10,14 @@ from nav2_msgs.action import NavigateToPose
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import ActionKind, Outcome, Place, Progress
+from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Outcome, Progress
 from fleet_sim.ros.conversions import time_to_msg
 
 
-def _build(goal: Any, place: Place) -> Action:
+def _build(goal: Any, reader: GoalReader) -> Action:
     if goal.behavior_tree:
         raise InvalidValueError(f"behavior_tree: none can be run here; leave it empty, got {goal.behavior_tree!r}")
-    return MoveTo(place(goal.pose))
+    return MoveTo(reader.pose(goal.pose))
 
 
 def _result(outcome: Outcome) -> Any:

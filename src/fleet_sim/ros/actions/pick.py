@@ -8,22 +8,22 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
-from fleet_sim.actions.pick import PickAction
+from fleet_sim.actions.pick import Pick as PickAction
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.actions.arm import arm_arguments
-from fleet_sim.ros.actions.kind import Outcome, Place, own_kind, timeout_of
+from fleet_sim.ros.actions.kind import GoalReader, Outcome, own_kind, timeout_of
 from fleet_sim.ros.conversions import pose_from_msg
 from fleet_sim_msgs.action import Pick
 
 
-def _build(goal: Any, place: Place) -> Action:
+def _build(goal: Any, reader: GoalReader) -> Action:
     around = PoseStamped(header=goal.position.header)
     around.pose.position = goal.position.point
     offset = pose_from_msg(goal.attach_pose)
     return PickAction(
         target_object_id=goal.object or None,
-        target_position=place(around).position if goal.use_position else None,
+        target_position=reader.pose(around).position if goal.use_position else None,
         search_radius=goal.search_radius,
         use_approach=goal.use_approach,
         approach_offset=goal.approach_offset,
@@ -32,7 +32,7 @@ def _build(goal: Any, place: Place) -> Action:
         attach_relative_pose=None if goal.keep_pose or offset == Pose((0.0, 0.0, 0.0)) else offset,
         keep_world_pose=goal.keep_pose,
         timeout=timeout_of(goal),
-        **arm_arguments(goal, place),
+        **arm_arguments(goal, reader),
     )
 
 

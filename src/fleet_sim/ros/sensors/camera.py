@@ -39,7 +39,7 @@ class CameraTopics(SensorTopics):
     sensor_type = "camera"
     channel: ClassVar[str] = ""
 
-    def concerns(self, sensor: Sensor) -> bool:
+    def wants_sensor(self, sensor: Sensor) -> bool:
         return not self.channel or self.channel in sensor.params.channels
 
     def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
@@ -55,7 +55,7 @@ class CameraTopics(SensorTopics):
         self._messages = [self.message(c.sensor.params, optical_frame_of(frames, c.sensor)) for c in self.channels]
 
     def send(self, readings: Readings, now: int) -> None:
-        for index, channel in self.heard(readings):
+        for index, channel in self.with_channels(readings):
             if channel.publisher.get_subscription_count():
                 message = self._messages[channel.slot]
                 channel.publisher.publish(message.fill(now, **self.arrays(readings[index])))

@@ -20,7 +20,7 @@ class ContactsTopic(SensorTopics):
     def send(self, readings: Readings, now: int) -> None:
         world = self.bridge.sim.world
         stamp = time_to_msg(now)
-        for index, channel in self.heard(readings):
+        for index, channel in self.with_channels(readings):
             rows = world.rows_of(readings.values["others"][index]).tolist()
             message = Contacts(
                 others=[world.label(row) for row in rows],

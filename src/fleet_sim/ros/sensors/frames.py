@@ -33,7 +33,7 @@ class SensorFramesTopic(Interface):
         self._publisher = bridge.robots.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
         self._version = -1
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         self._version = -1
 
     def receive(self) -> None:

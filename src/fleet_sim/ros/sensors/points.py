@@ -43,6 +43,6 @@ class PointsTopic(SensorTopics):
 
     def send(self, readings: Readings, now: int) -> None:
         points = readings.values["points"].astype("<f4")
-        for index, channel in self.heard(readings):
+        for index, channel in self.with_channels(readings):
             data = points[index].reshape(-1).view(np.uint8)
             channel.publisher.publish(self._messages[channel.slot].fill(now, data=data))

@@ -34,7 +34,7 @@ class RangeTopic(SensorTopics):
 
     def send(self, readings: Readings, now: int) -> None:
         stamp = time_to_msg(now)
-        for index, channel in self.heard(readings):
+        for index, channel in self.with_channels(readings):
             message = self._messages[channel.slot]
             message.header.stamp = stamp
             message.range = float(readings.values["range"][index])

@@ -44,7 +44,7 @@ class ScanTopic(SensorTopics):
 
     def send(self, readings: Readings, now: int) -> None:
         ranges, intensities = readings.values["ranges"], readings.values["intensities"]
-        for index, channel in self.heard(readings):
+        for index, channel in self.with_channels(readings):
             arrays = {"ranges": ranges[index]}
             if intensities[index] is not None:
                 arrays["intensities"] = intensities[index]

@@ -36,15 +36,15 @@ class TemplatedTopics(SensorTopics):
         self._values = {name: np.zeros((len(messages), width)) for name, width in self.widths.items()}
 
     def send(self, readings: Readings, now: int) -> None:
-        heard = list(self.heard(readings))
-        if self._template is None or not heard:
+        wanted = list(self.with_channels(readings))
+        if self._template is None or not wanted:
             return
-        indices, slots = [index for index, _ in heard], [channel.slot for _, channel in heard]
+        indices, slots = [index for index, _ in wanted], [channel.slot for _, channel in wanted]
         found = self.values_of(readings)
         self._template.write_stamp(now)
         for name, values in self._values.items():
             values[slots] = found[name][indices]
             self._template.write(name, values)
         pieces = self._template.pieces()
-        for _, channel in heard:
+        for _, channel in wanted:
             channel.publisher.publish(pieces[channel.slot])

@@ -53,7 +53,7 @@ class SensorTopics(Interface):
         self._version = -1
         self._asked = 0
 
-    def follow(self, roster: Roster) -> None:
+    def on_fleet_changed(self, roster: Roster) -> None:
         self._refresh()
 
     def receive(self) -> None:
@@ -76,11 +76,11 @@ class SensorTopics(Interface):
     def prepare(self) -> None:
         """Hear that `channels` changed."""
 
-    def concerns(self, sensor: Sensor) -> bool:
+    def wants_sensor(self, sensor: Sensor) -> bool:
         """Return whether a sensor of the kind has this topic."""
         return True
 
-    def heard(self, readings: Readings) -> Iterator[tuple[int, Channel]]:
+    def with_channels(self, readings: Readings) -> Iterator[tuple[int, Channel]]:
         """Yield the place in `readings` and the channel of each sensor that has one."""
         for index, sensor in enumerate(readings.sensors):
             channel = self._by_sensor.get(sensor)
@@ -90,7 +90,7 @@ class SensorTopics(Interface):
     def _refresh(self) -> None:
         bridge = self.bridge
         self._version = bridge.sim.sensors.version
-        own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.concerns(one)]
+        own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.wants_sensor(one)]
         wanted = [sensor for sensor in own if is_published(bridge, sensor)]
         gone = self._by_sensor.keys() - set(wanted)
         if not gone and len(wanted) == len(self._by_sensor):

@@ -102,3 +102,31 @@ class Intrinsics:
 def optical_orientations(orientations: Floats) -> Floats:
     """Return the optical frames (N, 4) of cameras whose bodies, x forward and z up, are turned by (N, 4)."""
     return quaternions.multiply(orientations, np.broadcast_to(np.array(OPTICAL_TURN), orientations.shape))
+
+
+def engine_view(position: Floats, orientation: Floats) -> list[float]:
+    """Return the view matrix of an optical frame at (3,), (4,), as PyBullet has it: 16 numbers, column by column.
+
+    It leads into a frame with x right, y up and z back.
+    """
+    turn = quaternions.to_matrices(orientation[None])[0].T * np.array([[1.0], [-1.0], [-1.0]])
+    matrix = np.eye(4)
+    matrix[:3, :3] = turn
+    matrix[:3, 3] = -turn @ position
+    return _columns(matrix)
+
+
+def engine_projection(
+    lens: Intrinsics, near: float, far: float, sample: tuple[float, float] = (0.5, 0.5)
+) -> list[float]:
+    """Return the matrix from that frame into clip space, where the picture's first line is at the top, as PyBullet's.
+
+    `sample` is as in `Intrinsics.clip_matrix`.
+    """
+    clip = lens.clip_matrix(near, far, sample)
+    return _columns(np.diag([1.0, -1.0, 1.0, 1.0]) @ clip @ np.diag([1.0, -1.0, -1.0, 1.0]))
+
+
+def _columns(matrix: Floats) -> list[float]:
+    numbers: list[float] = matrix.T.reshape(-1).tolist()
+    return numbers

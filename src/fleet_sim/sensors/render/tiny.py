@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
 from fleet_sim.bullet.camera import capture, colours_of, metres_of
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.sensors.render.lighting import Lighting
+from fleet_sim.sensors.render.optics import engine_projection, engine_view
 from fleet_sim.sensors.render.shot import NOTHING, Frame, Int32s, Shot
-from fleet_sim.spatial import quaternions
 
 _SAMPLE = (0.0, 1.0)
 """TinyRenderer looks at the lower left corner of each pixel."""
@@ -42,8 +41,8 @@ class TinyRenderer:
             self._mirror,
             lens.width,
             lens.height,
-            _view_matrix(shot),
-            _projection_matrix(shot),
+            engine_view(shot.position, shot.orientation),
+            engine_projection(lens, shot.near, shot.far, _SAMPLE),
             links="links" in wanted,
             shadow=False,
             lit_from=self.lighting.sun,
@@ -75,23 +74,3 @@ class TinyRenderer:
 
 def _links(segments: Int32s, ids: Int32s) -> Int32s:
     return np.where(ids == NOTHING, np.int32(NOTHING), (segments >> np.int32(_LINK_SHIFT)) - np.int32(1))
-
-
-def _view_matrix(shot: Shot) -> list[float]:
-    """Return the matrix into a frame with x right, y up and z back, column by column."""
-    turn = quaternions.to_matrices(shot.orientation[None])[0].T * np.array([[1.0], [-1.0], [-1.0]])
-    matrix = np.eye(4)
-    matrix[:3, :3] = turn
-    matrix[:3, 3] = -turn @ shot.position
-    return _columns(matrix)
-
-
-def _projection_matrix(shot: Shot) -> list[float]:
-    """Return the matrix from that frame into clip space, where the picture's first line is at the top."""
-    clip = shot.intrinsics.clip_matrix(shot.near, shot.far, _SAMPLE)
-    return _columns(np.diag([1.0, -1.0, 1.0, 1.0]) @ clip @ np.diag([1.0, -1.0, -1.0, 1.0]))
-
-
-def _columns(matrix: Floats) -> list[float]:
-    numbers: list[float] = matrix.T.reshape(-1).tolist()
-    return numbers

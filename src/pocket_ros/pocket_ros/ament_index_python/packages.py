@@ -5,6 +5,7 @@ import pathlib
 import re
 import warnings
 
+from .bundled import find_bundled
 from .checkouts import find_checkouts
 from .resources import get_resources, has_resource
 from .search_paths import get_search_paths
@@ -13,15 +14,15 @@ _VALID_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]+", re.ASCII)
 
 
 class PackageNotFoundError(KeyError):
-    """No prefix and no source checkout has the package."""
+    """No prefix and no source checkout has the package, and pocket_ros does not bring it along."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 def get_packages_with_prefixes() -> dict[str, str]:
-    """Package name to prefix, for installed packages and then for source checkouts."""
-    return {**find_checkouts(), **get_resources("packages")}
+    """Package name to prefix: installed packages, then source checkouts, then those of pocket_ros."""
+    return {**find_bundled(), **find_checkouts(), **get_resources("packages")}
 
 
 def _locate(package_name: str) -> tuple[str, str]:
@@ -31,13 +32,17 @@ def _locate(package_name: str) -> tuple[str, str]:
     if prefix is not False:
         return prefix, os.path.join(prefix, "share", package_name)
     source = find_checkouts().get(package_name)
+    if source is None:
+        source = find_bundled().get(package_name)
     if source is not None:
         return source, source
     raise PackageNotFoundError(f"package '{package_name}' not found, searching: {get_search_paths()}")
 
 
 def get_package_prefix(package_name: str) -> str:
-    """The installation prefix of a package; for a source checkout, the folder of its `package.xml`.
+    """The installation prefix of a package.
+
+    For a source checkout the folder of its `package.xml`; for a package of pocket_ros, its folder there.
 
     Raises PackageNotFoundError when it is nowhere, ValueError for a name no package can have.
     """
@@ -45,7 +50,7 @@ def get_package_prefix(package_name: str) -> str:
 
 
 def get_package_share_directory(package_name: str, print_warning: bool = True) -> str:
-    """The share directory of a package; for a source checkout, the folder of its `package.xml`.
+    """The share directory of a package; for a source checkout and for packages of pocket_ros, their folder.
 
     Warns when the directory does not exist, unless `print_warning` is False. Raises as `get_package_prefix`
     does.

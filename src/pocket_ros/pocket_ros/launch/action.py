@@ -60,5 +60,5 @@ class Action(LaunchDescriptionEntity):
             done.add_done_callback(lambda _: context.emit_event_sync(event))
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        """Run the action, and answer with entities to visit next."""
-        raise NotImplementedError(f"{type(self).__name__} must implement execute(context)")
+        """Run the action, and answer with entities to visit next; an Action by itself does nothing."""
+        return None

@@ -49,6 +49,9 @@ class LaunchDescription(LaunchDescriptionEntity):
             warnings.warn(f"this launch description is deprecated: {self._deprecated_reason}", stacklevel=2)
         return self._entities
 
+    def describe(self) -> str:
+        return f"{type(self).__name__}()"
+
     def describe_sub_entities(self) -> list[LaunchDescriptionEntity]:
         return self._entities
 

@@ -45,7 +45,7 @@ class LaunchDescriptionEntity:
 
     def describe(self) -> str:
         """The entity as a person would write it."""
-        return f"{type(self).__name__}()"
+        raise NotImplementedError(f"{type(self).__name__} must implement describe()")
 
     def describe_sub_entities(self) -> list[LaunchDescriptionEntity]:
         """Entities this one may lead to, whatever happens."""

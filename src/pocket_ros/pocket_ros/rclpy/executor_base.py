@@ -309,8 +309,8 @@ class Executor(WithBlock):
             due, until_timer = self._timers.due()
             self._ready.extend(due)
             if due:
-                # Timers that are always due, for their callbacks take longer than their period, must keep neither
-                # messages nor tasks waiting.
+                # Timers that are always due, for their callbacks take longer than their period, must keep
+                # neither messages nor tasks waiting.
                 self._collect(wait_set.wait(0))
                 self._task_turns = len(self._tasks)
                 continue

@@ -15,6 +15,9 @@ def set_message_fields(
 ) -> list[Setter]:
     """Fill a message from nested dictionaries.
 
+    A message as value is taken as it is, other values are converted to the type of their field: 1 to true,
+    '3' to 3.
+
     With `expand_header_auto` or `expand_time_now` the words `auto` for a header and `now` for a time stand
     for the time of publishing: the functions answered set it. Raises AttributeError for a field that does not
     exist, TypeError and ValueError for a value that does not fit.
@@ -32,6 +35,8 @@ def set_message_fields(
             setters.append(lambda stamp, header=current: setattr(header, "stamp", stamp))  # type: ignore[misc]
         elif expand_time_now and value == "now" and kind == "builtin_interfaces/Time":
             setters.append(lambda stamp, owner=msg, field=name: setattr(owner, field, stamp))  # type: ignore[misc]
+        elif type(value) is type(current) and not isinstance(value, list):
+            setattr(msg, name, value)
         elif hasattr(current, "get_fields_and_field_types"):
             setters += set_message_fields(current, value or {}, expand_header_auto, expand_time_now)
         else:
@@ -52,16 +57,17 @@ def _field_value(kind: str, current: Any, value: Any) -> Any:
         if element in ("float", "double"):
             return [float(item) for item in value]
         return value
-    if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
     if isinstance(current, bytes) and isinstance(value, int):
         return bytes([value])
-    if isinstance(current, str) and not isinstance(value, str):
-        return str(value)
+    for scalar in (bool, int, float, str):
+        if isinstance(current, scalar):
+            return scalar(value)
     return value
 
 
-def _nested(kind: str, values: dict[str, Any]) -> Any:
+def _nested(kind: str, values: Any) -> Any:
+    if hasattr(values, "get_fields_and_field_types"):
+        return values
     package, _, name = kind.rpartition("/")
     message = message_class(f"{package.removesuffix('/msg')}/msg/{name}")()
     set_message_fields(message, values)

@@ -6,6 +6,10 @@ from typing import Any
 
 from ..interfaces.classes import action_class, message_class, service_class
 
+_PARTS = (
+    *("_Request", "_Response", "_Event"),
+    *("_Goal", "_Result", "_Feedback", "_FeedbackMessage"),
+)
 _MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
 
 
@@ -23,27 +27,31 @@ def get_interface(identifier: str) -> Any:
 
 
 def get_message(identifier: str) -> Any:
-    """The message class of `package/msg/Name`, or of a part of a service or action.
+    """The message class of `package/msg/Name`, `package/Name`, or of a part of a service or action.
 
-    Raises ValueError and LookupError.
+    Raises ValueError for what names no message, and LookupError.
     """
     parts = identifier.split("/")
     if len(parts) == 3 and parts[1] in ("srv", "action"):
+        if not parts[2].endswith(_PARTS):
+            raise ValueError(f"Expected the full name of a message, got '{identifier}'")
         return message_class(identifier)
     return _of_kind(identifier, "msg")
 
 
 def get_service(identifier: str) -> Any:
-    """The service class of `package/srv/Name`. Raises ValueError and LookupError."""
+    """The service class of `package/srv/Name`, or `package/Name`. Raises ValueError and LookupError."""
     return _of_kind(identifier, "srv")
 
 
 def get_action(identifier: str) -> Any:
-    """The action class of `package/action/Name`. Raises ValueError and LookupError."""
+    """The action class of `package/action/Name`, or `package/Name`. Raises ValueError and LookupError."""
     return _of_kind(identifier, "action")
 
 
 def _of_kind(identifier: str, kind: str) -> Any:
+    if identifier.count("/") == 1:
+        identifier = identifier.replace("/", f"/{kind}/")
     if identifier.split("/")[1:2] != [kind]:
         raise ValueError(f"Expected the full name of an interface, package/{kind}/Name, got '{identifier}'")
     return get_interface(identifier)

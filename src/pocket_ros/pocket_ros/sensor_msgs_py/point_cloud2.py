@@ -98,8 +98,9 @@ def read_points_numpy(
     uvs: Iterable[Any] | None = None,
     reshape_organized_cloud: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """The points as an array with an axis for the fields, all of one type; see `read_points`."""
-    assert len({field.datatype for field in cloud.fields}) <= 1, "fields differ in type; use read_points()"
+    """The points as an array with an axis for the fields chosen, all of one type; see `read_points`."""
+    chosen = [field for field in cloud.fields if field_names is None or field.name in field_names]
+    assert len({field.datatype for field in chosen}) <= 1, "fields differ in type; use read_points()"
     return structured_to_unstructured(
         read_points(cloud, field_names, skip_nans, uvs, reshape_organized_cloud)
     )

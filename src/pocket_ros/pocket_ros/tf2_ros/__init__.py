@@ -3,6 +3,7 @@
 from .buffer import Buffer
 from .buffer_interface import (
     BufferInterface,
+    ConvertRegistration,
     NotImplementedException,
     Stamped,
     TransformRegistration,
@@ -25,6 +26,7 @@ __all__ = [
     "Buffer",
     "BufferInterface",
     "ConnectivityException",
+    "ConvertRegistration",
     "ExtrapolationException",
     "InvalidArgumentException",
     "LookupException",

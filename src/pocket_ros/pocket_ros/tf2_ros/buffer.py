@@ -159,7 +159,7 @@ class Buffer(BufferInterface):
         Raises LookupException, ConnectivityException.
         """
         stamp = self._core.latest_common_time(target_frame, source_frame)
-        return Time(nanoseconds=stamp, clock_type=_ros_time())
+        return Time(nanoseconds=stamp)  # of the type that `Time(seconds=1)` has, as in ROS
 
     def all_frames_as_string(self) -> str:
         """A line per frame that has a parent."""
@@ -234,12 +234,6 @@ class Buffer(BufferInterface):
 
     def _now(self) -> int:
         return self._node.get_clock().now_ns() if self._node is not None else _time.monotonic_ns()
-
-
-def _ros_time() -> Any:
-    from ..rclpy.clock_type import ClockType
-
-    return ClockType.ROS_TIME
 
 
 def _nanoseconds(time: Any) -> int:

@@ -10,13 +10,22 @@ from .rigid import Rigid, compose, rotate
 
 
 def register(registration: Any) -> None:
-    """Let buffers transform PointStamped, Vector3Stamped and PoseStamped."""
+    """Let buffers transform the stamped messages that ROS lets them."""
     for name, function in {
-        "PointStamped": do_transform_point,
-        "Vector3Stamped": do_transform_vector3,
-        "PoseStamped": do_transform_pose_stamped,
+        "geometry_msgs/msg/PointStamped": do_transform_point,
+        "geometry_msgs/msg/Vector3Stamped": do_transform_vector3,
+        "geometry_msgs/msg/PoseStamped": do_transform_pose_stamped,
+        "geometry_msgs/msg/PoseWithCovarianceStamped": do_transform_pose_with_covariance_stamped,
+        "geometry_msgs/msg/PolygonStamped": do_transform_polygon_stamped,
+        "sensor_msgs/msg/PointCloud2": _do_transform_cloud,
     }.items():
-        registration.add(message_class(f"geometry_msgs/msg/{name}"), function)
+        registration.add(message_class(name), function)
+
+
+def _do_transform_cloud(cloud: Any, transform: Any) -> Any:
+    from ..tf2_sensor_msgs import do_transform_cloud  # NumPy is not needed for the others
+
+    return do_transform_cloud(cloud, transform)
 
 
 def do_transform_point(point: Any, transform: Any) -> Any:
@@ -49,6 +58,40 @@ def do_transform_pose_stamped(pose: Any, transform: Any) -> Any:
     """A PoseStamped in the transform's frame."""
     result = _moved(pose, transform)
     result.pose = do_transform_pose(pose.pose, transform)
+    return result
+
+
+def do_transform_pose_with_covariance_stamped(pose: Any, transform: Any) -> Any:
+    """A PoseWithCovarianceStamped in the transform's frame, its covariance turned with it."""
+    result = _moved(pose, transform)
+    result.pose.pose = do_transform_pose(pose.pose.pose, transform)
+    result.pose.covariance = transform_covariance(pose.pose.covariance, transform)
+    return result
+
+
+def transform_covariance(cov_in: Any, transform: Any) -> list[float]:
+    """A covariance (6 by 6, row by row: position, then rotation) about the axes of the transform's frame."""
+    rotation = _rigid(transform).rotation
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    columns = [rotate(rotation, axis) for axis in axes]
+    blocks = (0, 3)
+    turned = [0.0] * 36
+    for row_block in blocks:
+        for column_block in blocks:
+            block = [[cov_in[6 * (row_block + i) + column_block + j] for j in range(3)] for i in range(3)]
+            for i in range(3):
+                for j in range(3):
+                    turned[6 * (row_block + i) + column_block + j] = sum(
+                        columns[k][i] * block[k][m] * columns[m][j] for k in range(3) for m in range(3)
+                    )
+    return turned
+
+
+def do_transform_polygon_stamped(polygon: Any, transform: Any) -> Any:
+    """A PolygonStamped in the transform's frame."""
+    result = _moved(polygon, transform)
+    for p in result.polygon.points:
+        p.x, p.y, p.z = compose(_rigid(transform), Rigid((p.x, p.y, p.z), (0.0, 0.0, 0.0, 1.0))).translation
     return result
 
 

@@ -136,3 +136,12 @@ print(ExecutableInPackage('demo_node', 'demo_pkg').perform(LaunchContext()))
     share, executable = map(Path, output.split())
     assert (share / "launch" / "demo.launch.py").is_file()
     assert executable == environment / "bin" / "demo_node"
+
+
+def test_packages_of_pocket_ros_are_found_last() -> None:
+    from pocket_ros._finder import INTERFACE_PACKAGES, LIBRARIES
+    from pocket_ros.ament_index_python.bundled import find_bundled
+
+    assert set(find_bundled()) == LIBRARIES | INTERFACE_PACKAGES
+    for name in ("std_msgs", "launch_ros"):
+        assert get_package_share_directory(name) == find_bundled()[name]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from launch import LaunchContext
+from launch.frontend.entity import EmbeddedText
 from launch.substitutions import (
     AndSubstitution,
     AnonName,
@@ -16,6 +17,7 @@ from launch.substitutions import (
     FindExecutable,
     IfElseSubstitution,
     LaunchConfiguration,
+    LaunchLogDir,
     NotEqualsSubstitution,
     NotSubstitution,
     OrSubstitution,
@@ -67,7 +69,6 @@ def test_values(substitution: object, expected: str, context: LaunchContext) -> 
         (EnvironmentVariable("NO_SUCH_VARIABLE"), "'NO_SUCH_VARIABLE' does not exist"),
         (FindExecutable(name="no_such_program"), "'no_such_program' not found"),
         (FileContent("/no/such/file"), "Failed to open file '/no/such/file'"),
-        (PythonExpression("1 +"), "failed"),
         (NotSubstitution("perhaps"), "cannot read 'perhaps' as bool"),
         (Command([sys.executable, " -c 'raise SystemExit(2)'"]), "executed command failed"),
         (Command([sys.executable, " -c 'import sys; sys.stderr.write(\"x\")'"]), "showed stderr output"),
@@ -92,3 +93,50 @@ def test_file_content(tmp_path: Path, context: LaunchContext) -> None:
 def test_wrong_types_are_refused_early() -> None:
     with pytest.raises(TypeError, match="text or a launch substitution"):
         PathJoinSubstitution(["a", 3])  # type: ignore[list-item]
+
+
+def test_an_expression_raises_what_it_raises(context: LaunchContext) -> None:
+    with pytest.raises(NameError):
+        PythonExpression(["undefined"]).perform(context)
+    with pytest.raises(SyntaxError):
+        PythonExpression(["1 +"]).perform(context)
+
+
+def test_what_is_no_truth_value_is_found_behind_a_true_one(context: LaunchContext) -> None:
+    for substitution in (OrSubstitution("true", "nonsense"), AnySubstitution("true", "nonsense")):
+        with pytest.raises(SubstitutionFailure):
+            substitution.perform(context)
+
+
+def test_nothing_equals_the_empty_text(context: LaunchContext) -> None:
+    assert EqualsSubstitution(None, "").perform(context) == "true"
+    assert EqualsSubstitution(None, "x").perform(context) == "false"
+
+
+def test_a_choice_needs_one_of_its_values(context: LaunchContext) -> None:
+    assert IfElseSubstitution("false", "x").perform(context) == ""
+    with pytest.raises(RuntimeError, match="must be specified"):
+        IfElseSubstitution("true")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(if $(var gui) window none)", "window"),
+        ("$(equals $(var robots) 12)", "true"),
+        ("$(not-equals $(var robots) 12)", "false"),
+        ("$(any false $(var gui))", "true"),
+        ("$(all $(var gui) true false)", "false"),
+        ("$(param speed)", "1.5"),
+    ],
+)
+def test_in_text(text: str, expected: str, context: LaunchContext) -> None:
+    context.launch_configurations["global_params"] = [("speed", 1.5)]
+    assert EmbeddedText(text).perform(context) == expected
+
+
+def test_files_and_folders_in_text(tmp_path: Path, context: LaunchContext) -> None:
+    (tmp_path / "note").write_text("content")
+    assert EmbeddedText(f"<$(file-content {tmp_path}/note)>").perform(context) == "<content>"
+    folder = LaunchLogDir().perform(context)
+    assert EmbeddedText("$(launch_log_dir) $(log_dir)").perform(context) == f"{folder} {folder}"

@@ -10,7 +10,12 @@ import pytest
 import yaml
 from launch import LaunchContext, LaunchDescription, LaunchService
 from launch.actions import DeclareLaunchArgument, GroupAction
-from launch.substitutions import LaunchConfiguration, SubstitutionFailure
+from launch.substitutions import (
+    EnvironmentVariable,
+    LaunchConfiguration,
+    SubstitutionFailure,
+    TextSubstitution,
+)
 from launch_ros.actions import (
     LifecycleNode,
     Node,
@@ -20,8 +25,9 @@ from launch_ros.actions import (
     SetRemap,
     SetUseSimTime,
 )
-from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+from launch_ros.parameter_descriptions import Parameter, ParameterFile, ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix, FindPackageShare
+from launch_ros.utilities import evaluate_parameters, normalize_parameters
 
 NODE = """#!{python}
 import json, sys
@@ -166,3 +172,13 @@ def test_package_substitutions(prefix: Path) -> None:
 def test_what_is_not_covered_says_so() -> None:
     with pytest.raises(NotImplementedError, match=r"launch_ros\.actions\.LifecycleNode"):
         LifecycleNode(package="a", executable="b")
+
+
+def test_a_list_may_hold_texts_of_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PART", "env")
+    context = LaunchContext()
+    value = [[TextSubstitution(text="a"), "b"], "c", [EnvironmentVariable("PART")]]
+    (found,) = evaluate_parameters(context, normalize_parameters([{"names": value}]))
+    assert found == {"names": ["ab", "c", "env"]}
+    single = Parameter("names", [[EnvironmentVariable("PART")], "_v"], value_type=list[str])
+    assert single.evaluate(context) == ("names", ["env", "_v"])

@@ -225,3 +225,35 @@ def test_ordinary_modules_are_left_alone(tmp_path: Path) -> None:
         "def test_one(): pass\ndef test_two(): pass  # not a launch_test generate_test_description\n",
     )
     assert "2 passed" in run_pytest(path).stdout
+
+
+def test_the_modules_of_launch_testing_can_be_imported_by_tests(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("""
+import launch_testing.test_result, launch_testing.test_runner
+import pocket_ros.launch_testing.test_runner as inside
+from launch_testing.test_runner import LaunchTestRunner
+
+def test_one_object():
+    assert launch_testing.test_runner is inside and inside.LaunchTestRunner is LaunchTestRunner
+""")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+def test_the_mark_of_launch_testing_ros(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(GOOD.replace("pytest.mark.launch_test", "pytest.mark.rostest"))
+    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+def test_texts_are_found_one_behind_the_other() -> None:
+    from launch_testing.asserts import SequentialTextChecker
+
+    checker = SequentialTextChecker(["one two\nthr", "ee\nfour\n"])
+    for text in ("one", "two\n", "th", "r", "ee\nfo"):
+        checker.assertInText(text)
+    with pytest.raises(AssertionError, match=r"Did not find 'one' in line 3"):
+        checker.assertInText("one")

@@ -51,6 +51,7 @@ POINT = "geometry_msgs/msg/PointStamped"
         ),
         ("interface package std_srvs", "std_srvs/srv/Empty\nstd_srvs/srv/SetBool\nstd_srvs/srv/Trigger\n"),
         ("daemon status", "The daemon is not running\n"),
+        ("daemon start", "No daemon was started: the commands of pocket_ros need none\n"),
     ],
 )
 def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
@@ -63,6 +64,7 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
     ("words", "message"),
     [
         ("node info /nobody", "Unable to find node '/nobody'"),
+        ("node info /_hidden", "Unable to find node '/_hidden'"),
         ("topic info /nothing", "Unknown topic '/nothing'"),
         ("topic echo /nothing", "Could not determine the type for the passed topic"),
         ("topic echo --once --field nothing /fleet/point", "Invalid field 'nothing'"),
@@ -74,7 +76,6 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param get /fleet/robot nothing", "Parameter not set"),
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
         ("lifecycle nodes", "'ros2 lifecycle' is not covered by pocket_ros"),
-        ("daemon start", "'ros2 daemon start' is not covered"),
         ("run no_such_package node", "Package 'no_such_package' not found"),
         ("bag info /no/such/bag", "Could not open '/no/such/bag'"),
         ("bag record", "Need to specify at least one option"),

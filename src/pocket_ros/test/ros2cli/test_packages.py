@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,42 @@ def test_help_lists_the_commands(ros2: Any) -> None:
     for name in ("run", "launch", "topic", "node", "service", "action", "param", "interface", "pkg", "bag"):
         assert f"\n  {name} " in done.stdout
     assert "invalid choice: 'nothing'" in ros2("nothing").stderr
+
+
+def test_packages_of_pocket_ros_are_in_the_index(ros2: Any) -> None:
+    listed = ros2("pkg", "list").stdout.splitlines()
+    assert {"rclpy", "launch_ros", "std_msgs", "tf2_ros"} <= set(listed)
+    assert Path(ros2("pkg", "prefix", "std_msgs").stdout.strip(), "msg", "String.msg").is_file()
+    assert "tf2_ros tf2_echo" in ros2("pkg", "executables", "tf2_ros").stdout.splitlines()
+
+
+def test_a_program_that_another_package_has_too_is_the_packages_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both install `talker`, so `bin/talker` is that of the second."""
+    site, scripts = tmp_path / "site", tmp_path / "bin"
+    scripts.mkdir()
+    for name in ("first", "second"):
+        metadata = site / f"{name}_pkg-1.0.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}_pkg\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[console_scripts]\ntalker = {name}_pkg:main\n")
+        text = f"import sys\n\ndef main():\n    print('{name}', *sys.argv[1:])\n    return 3\n"
+        (site / f"{name}_pkg.py").write_text(text)
+        index = tmp_path / "prefix/share/ament_index/resource_index/packages"
+        (index / f"{name}_pkg").touch()
+    script = scripts / "talker"
+    script.write_text(f"#!{sys.executable}\nimport sys\nfrom second_pkg import main\nsys.exit(main())\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    code = f"""
+import sys, sysconfig
+sysconfig.get_path = lambda name: {str(scripts)!r}
+from pocket_ros.ros2cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+    for name in ("first", "second", "first"):
+        command = [sys.executable, "-c", code, "run", f"{name}_pkg", "talker", "hello"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.stdout, done.returncode) == (f"{name} hello\n", 3), done.stderr

@@ -73,3 +73,12 @@ def test_misuse_is_an_error() -> None:
         point_cloud2.read_points(3)
     with pytest.raises(ValueError):
         point_cloud2.create_cloud(Header(), cloud().fields, [[1, 2]])
+
+
+def test_the_fields_chosen_are_of_one_type_whatever_the_others_are() -> None:
+    dtype = point_cloud2.dtype_from_fields(MIXED)
+    made = point_cloud2.create_cloud(Header(), MIXED, np.ones(2, dtype))
+    found = point_cloud2.read_points_numpy(made, ["x"])
+    assert found.tolist() == [[1.0], [1.0]] and found.dtype == np.float32
+    with pytest.raises(AssertionError, match="differ in type"):
+        point_cloud2.read_points_numpy(made)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class DeclareLaunchArgument(Action):
     """Declares an argument: it becomes a launch configuration, with its default unless one was given.
 
-    Raises RuntimeError when it has neither a value nor a default, or a value that is not among `choices`.
+    Raises RuntimeError when it has neither a value nor a default, or a value or a default that is not among
+    `choices`, ValueError when there are no choices in them.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class DeclareLaunchArgument(Action):
         self._description = self._describe_argument(description)
         fixed = self._fixed_default()
         if self._choices is not None and fixed is not None and fixed not in self._choices:
-            raise ValueError(
+            raise RuntimeError(
                 f"Provided default_value '{fixed}' is not in provided choices {self._choices} of '{name}'"
             )
 

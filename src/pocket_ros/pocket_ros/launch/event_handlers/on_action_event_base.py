@@ -35,12 +35,12 @@ class OnActionEventBase(BaseEventHandler):
     ) -> None:
         if isinstance(action_matcher, Action):
             if not isinstance(action_matcher, target_action_cls):
-                raise ValueError(
+                raise TypeError(
                     f"{type(self).__name__} requires a target action of type {target_action_cls.__name__}, "
                     f"got {type(action_matcher).__name__}"
                 )
         elif action_matcher is not None and not callable(action_matcher):
-            raise ValueError(
+            raise TypeError(
                 f"{type(self).__name__} requires a target that is an action, a function of one or None, "
                 f"got {action_matcher!r}"
             )

@@ -44,19 +44,23 @@ class _OfMany(Substitution):
         parts = (" + ".join(part.describe() for part in value) for value in self._values)
         return f"{type(self).__name__}({', '.join(parts)})"
 
+    def _truths(self, context: LaunchContext) -> list[bool]:
+        """All of them, so that what is no truth value is found wherever it stands."""
+        return [_truth(context, value, self) for value in self._values]
+
 
 class AllSubstitution(_OfMany):
     """True when all are. Raises SubstitutionFailure for text that is no truth value."""
 
     def perform(self, context: LaunchContext) -> str:
-        return _text(all(_truth(context, value, self) for value in self._values))
+        return _text(all(self._truths(context)))
 
 
 class AnySubstitution(_OfMany):
     """True when one is. Raises SubstitutionFailure for text that is no truth value."""
 
     def perform(self, context: LaunchContext) -> str:
-        return _text(any(_truth(context, value, self) for value in self._values))
+        return _text(any(self._truths(context)))
 
 
 class AndSubstitution(AllSubstitution):
@@ -74,15 +78,22 @@ class OrSubstitution(AnySubstitution):
 
 
 class EqualsSubstitution(Substitution):
-    """True when both sides are the same text, the same truth value, or nearly the same number."""
+    """True when both sides are the same text, the same truth value, or nearly the same number.
+
+    None is the empty text.
+    """
 
     def __init__(
-        self, left: SomeSubstitutionsType | float | bool, right: SomeSubstitutionsType | float | bool
+        self,
+        left: SomeSubstitutionsType | float | bool | None,
+        right: SomeSubstitutionsType | float | bool | None,
     ) -> None:
         self._sides = [self._normalize(left), self._normalize(right)]
 
     @staticmethod
-    def _normalize(value: SomeSubstitutionsType | float | bool) -> list[Substitution]:
+    def _normalize(value: SomeSubstitutionsType | float | bool | None) -> list[Substitution]:
+        if value is None:
+            return []
         plain = str(value).lower() if isinstance(value, bool) else value
         return normalize_to_list_of_substitutions(str(plain) if isinstance(plain, int | float) else plain)
 
@@ -114,7 +125,10 @@ class NotEqualsSubstitution(EqualsSubstitution):
 
 
 class IfElseSubstitution(Substitution):
-    """One value where the condition is true, the other where it is not; nothing stands for no text."""
+    """One value where the condition is true, the other where it is not; one of the two may be left out.
+
+    Raises RuntimeError where both are.
+    """
 
     def __init__(
         self,
@@ -122,6 +136,8 @@ class IfElseSubstitution(Substitution):
         if_value: SomeSubstitutionsType = "",
         else_value: SomeSubstitutionsType = "",
     ) -> None:
+        if not if_value and not else_value:
+            raise RuntimeError("One of if_value and else_value must be specified")
         self._condition = normalize_to_list_of_substitutions(condition)
         self._if = normalize_to_list_of_substitutions(if_value)
         self._else = normalize_to_list_of_substitutions(else_value)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
-from .substitution_failure import SubstitutionFailure
 
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
@@ -18,7 +17,7 @@ class PythonExpression(Substitution):
     """The text of the value of a Python expression.
 
     The names of `python_modules` (`math` unless given) are known, and those of `math` also without the
-    module's name. Raises SubstitutionFailure for an expression that fails.
+    module's name. Raises whatever the expression raises.
     """
 
     def __init__(
@@ -39,20 +38,9 @@ class PythonExpression(Substitution):
     def perform(self, context: LaunchContext) -> str:
         names: dict[str, object] = {}
         expression = perform_substitutions(context, self._expression)
-        try:
-            for parts in self._modules:
-                module = importlib.import_module(perform_substitutions(context, parts))
-                names[module.__name__] = module
-                if module.__name__ == "math":
-                    names.update(vars(module))
-            return str(eval(expression, {**names}))
-        except (
-            SyntaxError,
-            NameError,
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-            ImportError,
-        ) as error:
-            raise SubstitutionFailure(f"the Python expression '{expression}' failed: {error}") from error
+        for parts in self._modules:
+            module = importlib.import_module(perform_substitutions(context, parts))
+            names[module.__name__] = module
+            if module.__name__ == "math":
+                names.update(vars(module))
+        return str(eval(expression, {**names}))

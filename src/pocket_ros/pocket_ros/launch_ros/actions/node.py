@@ -12,6 +12,7 @@ import yaml
 
 from ...launch.actions import ExecuteProcess
 from ...launch.some_substitutions_type import SomeSubstitutionsType
+from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..substitutions import ExecutableInPackage
 from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
@@ -56,10 +57,7 @@ class Node(ExecuteProcess):
         self._name_given = None if name is None else normalize_to_list_of_substitutions(name)
         self._namespace_given = None if namespace is None else normalize_to_list_of_substitutions(namespace)
         self._parameters = () if parameters is None else normalize_parameters(parameters)
-        self._remappings = [
-            (normalize_to_list_of_substitutions(source), normalize_to_list_of_substitutions(target))
-            for source, target in (remappings or ())
-        ]
+        self._remappings = [_normalize_remapping(rule) for rule in (remappings or ())]
         self._ros_arguments = [normalize_to_list_of_substitutions(part) for part in (ros_arguments or ())]
         self._node_name: str | None = None
         self._node_namespace: str | None = None
@@ -154,3 +152,11 @@ class Node(ExecuteProcess):
 def _parameter_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder for this process's parameter files, removed when the process ends."""
     return tempfile.TemporaryDirectory(prefix="launch_ros_")
+
+
+def _normalize_remapping(rule: Any) -> tuple[list[Substitution], list[Substitution]]:
+    """A pair of names. Raises TypeError for anything else."""
+    if isinstance(rule, str) or not isinstance(rule, Sequence) or len(rule) != 2:
+        raise TypeError(f"expected a remapping as a pair ('from', 'to'), got {rule!r}")
+    source, target = rule
+    return normalize_to_list_of_substitutions(source), normalize_to_list_of_substitutions(target)

@@ -110,8 +110,9 @@ def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
             ]
             return text_to_value("".join(parts))
         return items
-    if items and all(isinstance(item, list | tuple) for item in items):
-        return [perform_substitutions(context, list(item)) for item in items]
+    if items and all(isinstance(item, Substitution | str | list | tuple) for item in items):
+        # With a sequence among them each item is a text of its own: [["robot_", LaunchConfiguration("n")]].
+        return [perform_substitutions(context, normalize_to_list_of_substitutions(item)) for item in items]
     values = [item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items]
     kinds = {type(v) for v in values}
     if kinds == {int, float}:

@@ -26,13 +26,23 @@ def normalize_parameters(parameters: Any) -> tuple[Any, ...]:
         raise TypeError(f"Expecting 'parameters' to be a list of files and dictionaries, got {parameters!r}")
     normalized: list[Any] = []
     for item in parameters:
-        if isinstance(item, Mapping | Parameter | ParameterFile):
+        if isinstance(item, Mapping):
+            _check_names(item)
+            normalized.append(item)
+        elif isinstance(item, Parameter | ParameterFile):
             normalized.append(item)
         elif isinstance(item, str | Substitution | PathLike | Iterable):
             normalized.append(ParameterFile(item))
         else:
             raise TypeError(f"expected a parameter file or a dictionary of parameters, got {item!r}")
     return tuple(normalized)
+
+
+def _check_names(parameters: Mapping[Any, Any]) -> None:
+    for name, value in parameters.items():
+        normalize_to_list_of_substitutions(name)
+        if isinstance(value, Mapping):
+            _check_names(value)
 
 
 def _flatten(context: LaunchContext, parameters: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:

@@ -36,6 +36,12 @@ def _executable(name: str, package: str) -> Substitution:
     return ExecutableInPackage(name, package)
 
 
+def _parameter(name: str) -> Substitution:
+    from ..substitutions import Parameter
+
+    return Parameter(name)
+
+
 _KNOWN: dict[str, Callable[..., Substitution]] = {
     "var": lambda name, default=None: subs.LaunchConfiguration(name, default=default),
     "env": lambda name, default=None: subs.EnvironmentVariable(name, default_value=default),
@@ -48,6 +54,15 @@ _KNOWN: dict[str, Callable[..., Substitution]] = {
     "find-pkg-share": _package_share,
     "find-pkg-prefix": _package_prefix,
     "exec-in-pkg": _executable,
+    "file-content": lambda path: subs.FileContent(path),
+    "launch_log_dir": lambda: subs.LaunchLogDir(),
+    "log_dir": lambda: subs.LaunchLogDir(),
+    "param": _parameter,
+    "if": lambda condition, *values: subs.IfElseSubstitution(condition, *values),
+    "equals": lambda left, right: subs.EqualsSubstitution(left, right),
+    "not-equals": lambda left, right: subs.NotEqualsSubstitution(left, right),
+    "all": lambda *values: subs.AllSubstitution(*values),
+    "any": lambda *values: subs.AnySubstitution(*values),
     "not": lambda value: subs.NotSubstitution(value),
     "and": lambda left, right: subs.AndSubstitution(left, right),
     "or": lambda left, right: subs.OrSubstitution(left, right),

@@ -13,22 +13,25 @@ from ..util.proc_lookup import resolveProcesses
 
 
 class SequentialTextChecker:
-    """Finds texts one after the other: each is looked for behind the one before."""
+    """Finds texts one after the other: each is looked for behind the end of the one before.
+
+    The output is one text: several may be in one line, and one may go over the end of a line.
+    """
 
     def __init__(self, output: list[str]) -> None:
-        self._lines = "".join(output).splitlines()
+        self._text = "".join(output)
         self._next = 0
 
     def assertInText(self, msg: str) -> None:
-        """Fail unless a line from here on has the text."""
-        for number in range(self._next, len(self._lines)):
-            if msg in self._lines[number]:
-                self._next = number + 1
-                return
-        near = "\n".join(self._lines[max(0, self._next - 2) : self._next + 5])
-        raise AssertionError(
-            f"Did not find '{msg}' behind line {self._next} of the output; there was:\n{near}"
-        )
+        """Fail unless the text comes from here on."""
+        found = self._text.find(msg, self._next)
+        if found < 0:
+            passed = self._text.count("\n", 0, self._next)
+            near = "\n".join(self._text.splitlines()[max(0, passed - 2) : passed + 5])
+            raise AssertionError(
+                f"Did not find {msg!r} in line {passed + 1} or behind it; the output there is:\n{near}"
+            )
+        self._next = found + len(msg)
 
     def assertInStdout(self, msg: str) -> None:
         """`assertInText`."""

@@ -56,7 +56,9 @@ def _list(args: argparse.Namespace) -> None:
 def _info(args: argparse.Namespace) -> str | None:
     wanted = args.node_name
     with cli_node(args) as node:
-        if not wait_until(node, lambda: wanted in node.get_fully_qualified_node_names()):
+        if (is_hidden(wanted) and not args.include_hidden) or not wait_until(
+            node, lambda: wanted in node.get_fully_qualified_node_names()
+        ):
             return f"Unable to find node '{wanted}'"
         look_around(node, args)
         count = node.get_fully_qualified_node_names().count(wanted)

@@ -1,0 +1,181 @@
+"""A log of commands: what was done to a simulation from outside, to be done again.
+
+A run is what its scenario, its seed and its commands make of it, so that the same commands, at the same ticks, make the
+same run. Calls of handles and managers in Python are no commands: they are in no log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.inbox import Inbox
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+
+FORMAT = "fleet_sim commands 1"
+
+
+class Describer(Protocol):
+    """Carries commands out, and tells them as values."""
+
+    def dispatch(self, command: Command) -> CommandAck:
+        """Apply `command`."""
+
+    def described(self, command: Command) -> Command:
+        """Return `command` with values in place of objects, as far as there are some."""
+
+
+class Recordable(Protocol):
+    """What of a simulation recording and replaying need."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def inbox(self) -> Inbox: ...
+
+    @property
+    def dispatcher(self) -> Describer: ...
+
+    @property
+    def is_paused(self) -> bool: ...
+
+    @property
+    def world(self) -> Any: ...
+
+    def step_once(self) -> object: ...
+
+
+@dataclass(frozen=True)
+class LoggedCommand:
+    """A command and when it was applied: in the step that began at `tick`, or before that step began."""
+
+    tick: int
+    in_step: bool
+    command: Command
+
+
+class CommandLog:
+    """The commands that were taken from the inbox of one simulation, in the order of application.
+
+    Commands that were rejected are among them: they will be again. `timestep` in s is that of the simulation.
+    """
+
+    def __init__(self, timestep: float, entries: Iterable[LoggedCommand] = ()) -> None:
+        self.timestep = timestep
+        self.entries: list[LoggedCommand] = list(entries)
+        self._inbox: Inbox | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def record(self, sim: Recordable) -> None:
+        """Add what `sim` applies from now on."""
+
+        def add(command: Command) -> None:
+            # Told as values at once: an action changes while it runs.
+            self.entries.append(LoggedCommand(sim.clock.tick, sim.world.in_step, sim.dispatcher.described(command)))
+
+        self.stop()
+        self._inbox, self._listener = sim.inbox, add
+        sim.inbox.on_apply.append(add)
+
+    def stop(self) -> None:
+        """Record no more."""
+        if self._inbox is not None:
+            self._inbox.on_apply.remove(self._listener)
+            self._inbox = None
+
+    def save(self, path: str | Path) -> None:
+        """Write the log as JSON, a line for each command; raises InvalidValueError for one that cannot be written.
+
+        The file is written beside and renamed: it is there as a whole or not at all.
+        """
+        lines = [json.dumps({"format": FORMAT, "timestep": self.timestep})]
+        for number, entry in enumerate(self.entries):
+            try:
+                command = entry.command.to_dict()
+            except FleetSimError as error:
+                raise InvalidValueError(f"command {number}, applied at tick {entry.tick}: {error}") from error
+            lines.append(json.dumps({"tick": entry.tick, "in_step": entry.in_step, "command": command}))
+        beside = Path(f"{path}.{os.getpid()}.part")
+        try:
+            beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> CommandLog:
+        """Return the log in a file; raises ConfigError naming file and line."""
+        try:
+            first, *lines = Path(path).read_text(encoding="utf-8").splitlines() or [""]
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+        head = _mapping(first, ("format", "timestep"), path, 1)
+        if head["format"] != FORMAT:
+            raise ConfigError(f"expected the format {FORMAT!r}, got {head['format']!r}", source=str(path))
+        log = cls(float(head["timestep"]))
+        for number, line in enumerate(lines, 2):
+            data = _mapping(line, ("tick", "in_step", "command"), path, number)
+            try:
+                command = Command.from_dict(data["command"])
+            except FleetSimError as error:
+                raise ConfigError(str(error), source=str(path), path=f"line {number}") from error
+            log.entries.append(LoggedCommand(int(data["tick"]), bool(data["in_step"]), command))
+        return log
+
+
+def record_commands(sim: Recordable) -> CommandLog:
+    """Return a log of what is taken from the inbox of `sim` from now on, until its `stop` is called."""
+    log = CommandLog(sim.clock.dt)
+    log.record(sim)
+    return log
+
+
+def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]]:
+    """Step `sim` through `log`: every command is applied at its tick, as it was; returns their answers, all done.
+
+    `sim` is as the recorded one was when recording began: of the same scenario and seed, at the same tick. Ends with
+    the step of the last command. Raises InvalidValueError for a log of other steps, and StateError where `sim` is
+    paused.
+    """
+    if log.timestep != sim.clock.dt:
+        raise InvalidValueError(f"the log has steps of {log.timestep:g} s, this simulation of {sim.clock.dt:g} s")
+    if sim.is_paused:
+        raise StateError("the simulation is paused and would not step; call resume() first")
+    answers = []
+    for entry in log.entries:
+        while sim.clock.tick < entry.tick:
+            sim.step_once()
+        if sim.clock.tick != entry.tick:
+            raise InvalidValueError(
+                f"a command was applied at tick {entry.tick}, but this simulation is at {sim.clock.tick}; begin with "
+                "one that is as the recorded one was when recording began"
+            )
+        answers.append(sim.inbox.put(entry.command))
+        if not entry.in_step:
+            sim.inbox.drain(sim.dispatcher)
+    if len(sim.inbox):
+        sim.step_once()
+    return answers
+
+
+def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        raise ConfigError(f"not JSON: {error}", source=str(path), path=f"line {number}") from error
+    if not isinstance(data, dict) or set(data) != set(keys):
+        raise ConfigError(f"expected {', '.join(keys)}, got {data!r}", source=str(path), path=f"line {number}")
+    numbers = [data[key] for key in ("tick", "timestep") if key in data]
+    if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers):
+        raise ConfigError(f"expected a number, got {numbers[0]!r}", source=str(path), path=f"line {number}")
+    return data

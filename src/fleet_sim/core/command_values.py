@@ -1,0 +1,104 @@
+"""Fields of commands as values: frozen, compared, written as plain data, and read back strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import numpy as np
+
+from fleet_sim.errors import InvalidValueError
+
+
+def frozen(value: Any, hint: Any) -> Any:
+    """Return `value` as a command holds it: numbers in a read-only array of its own, lists as tuples.
+
+    What cannot be read as `hint` says stays as it is: whoever carries the command out refuses it, in words.
+    """
+    kinds = _alternatives(hint)
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if any(get_origin(kind) is np.ndarray for kind in kinds):
+        try:
+            array = np.array(value, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return value
+        array.flags.writeable = False
+        return array
+    return tuple(value) if isinstance(value, list) else value
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Return whether two fields say the same; numbers that are not numbers equal each other."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return False
+    return bool(one == other)
+
+
+def plain(value: Any, where: str) -> Any:
+    """Return `value` as JSON has it; raises InvalidValueError naming `where` for what cannot be written."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        # An enumeration that is a text is written as that text.
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    raise InvalidValueError(
+        f"{where}: {value!r} cannot be written as plain data; use numbers, texts, lists and mappings of them"
+    )
+
+
+def read(value: Any, hint: Any, where: str) -> Any:
+    """Return the plain `value` as `hint` says; raises InvalidValueError naming `where`."""
+    kinds = _alternatives(hint)
+    if value is None and NoneType in kinds:
+        return None
+    for kind in kinds:
+        if get_origin(kind) is np.ndarray:
+            # Whether numbers have the right shape is known only with the rest of the command, where it is applied.
+            if isinstance(value, list):
+                return value
+        elif get_origin(kind) is tuple:
+            if isinstance(value, list):
+                return tuple(read(item, get_args(kind)[0], f"{where}[{index}]") for index, item in enumerate(value))
+        elif kind is Any:
+            return value
+        elif kind is float:
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return float(value)
+        elif isinstance(value, get_origin(kind) or kind):
+            return value
+    wanted = " or ".join(_WORDS.get(get_origin(kind) or kind, str(kind)) for kind in kinds)
+    raise InvalidValueError(f"{where}: expected {wanted}, got {value!r}")
+
+
+_WORDS: dict[Any, str] = {
+    NoneType: "nothing",
+    bool: "true or false",
+    float: "a number",
+    int: "a whole number",
+    str: "a text",
+    tuple: "a list",
+    np.ndarray: "a list of numbers",
+    Mapping: "a mapping",
+}
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _key(key: Any, where: str) -> str:
+    if not isinstance(key, str):
+        raise InvalidValueError(f"{where}: the key {key!r} cannot be written; JSON has texts as keys only")
+    return key

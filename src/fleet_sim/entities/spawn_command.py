@@ -1,0 +1,44 @@
+"""Spawning by command: entries as in a scenario file, with names that may be made free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.core import commands as c
+from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.spawning import remove
+
+
+def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
+    """Spawn what `command` lists and return the names; raises ConfigError naming the entry, and then spawns none."""
+    robots = spawn_entries(world, Agent, _entries(world, command, command.robots), path="robots")
+    try:
+        objects = spawn_entries(world, SimObject, _entries(world, command, command.objects), path="objects")
+    except BaseException:
+        remove(world, np.array([robot.row for robot in robots], np.int64))
+        raise
+    return tuple(world.label(handle.row) for handle in (*robots, *objects))
+
+
+def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return `entries`, those whose names are taken with other ones where the command lets them be renamed."""
+    if not command.rename:
+        return list(entries)
+    taken: set[str] = set()
+    renamed = []
+    for entry in entries:
+        stem = entry.get("name") or "robot"
+        candidates = (f"{stem}_{number}" for number in count())
+        name = entry.get("name") or next(candidates)
+        while world.has_name(name) or name in taken:
+            name = next(candidates)
+        taken.add(name)
+        renamed.append({**entry, "name": name})
+    return renamed
