@@ -143,4 +143,9 @@ def test_drawing() -> None:
     assert path.visualize(sim=pen) == [0, 1, 2, 3]
     assert pen.lines[0][:2] == ([-0.5, -0.5, 0.0], [0.5, -0.5, 0.0])
     assert len(path.visualize_waypoints(sim=pen)) == 5 * 6
+    path.visualize(line_color=(1, 0, 0), line_width=5.0, lifetime=2.0, sim=pen)
+    assert pen.lines[-1][2:] == ([1, 0, 0], 5.0, 2.0)
+    assert len(path.visualize(show_axes=True, axis_length=0.7, sim=pen)) == 4 + 5 * 3
+    assert pen.lines[-1][1] == pytest.approx([-0.5, -0.5, 0.7])
+    assert len(path.visualize(show_points=True, point_size=0.4, show_lines=False, sim=pen)) == 5 * 3
     assert len(path.visualize(show_waypoints=True, show_lines=False, sim=pen)) == 5 * 6

@@ -92,6 +92,8 @@ sim.register_callback(each_step)
 sim.register_callback(lambda sim, dt: sim.pausee())
 sim.agents[0].register_callback(of_agent)
 sim.agents[0].register_callback(each_step)
+reveal_type(sim.spawn(fs.AgentSpawnParams()))
+reveal_type(sim.spawn(fs.SimObjectSpawnParams()))
 """
 
 
@@ -107,6 +109,8 @@ def test_what_users_write_is_typed(tmp_path: Path) -> None:
         'error: "MultiRobotSimulationCore" has no attribute "pausee"  [attr-defined]',
         'error: Argument 1 to "register_callback" of "SimObject" has incompatible type '
         '"Callable[[MultiRobotSimulationCore, float], None]"; expected "Callable[[Agent, float], object]"  [arg-type]',
+        'note: Revealed type is "fleet_sim.entities.agent.Agent"',
+        'note: Revealed type is "fleet_sim.entities.sim_object.SimObject"',
     ]
 
 

@@ -56,7 +56,7 @@ from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.system import MotionSystem
-from fleet_sim.sensors.base import SensorContext
+from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
 

@@ -86,6 +86,15 @@ def test_a_path_may_be_given_as_a_list(robot: Agent, finish: Finish) -> None:
     assert robot.get_pose().distance_to(Pose((1, 1, 0))) < 1e-9
 
 
+@pytest.mark.parametrize("given", [False, None, "no"])
+def test_a_path_without_the_way_to_it_is_refused_with_the_reason(robot: Agent, given: object) -> None:
+    path = [Pose.from_xyz(1.0, 0.0, 0.0)]
+    for follow in (MoveAction, robot.set_path):
+        with pytest.raises(InvalidValueError, match=r"auto_approach: must be True, got .* wherever it is"):
+            follow(path, auto_approach=given)  # type: ignore[operator]
+    assert robot.goal_pose is None
+
+
 def test_impossible_moves_fail_at_once_with_the_cause(sim: MultiRobotSimulationCore, robot: Agent) -> None:
     fixed = sim.spawn(AgentSpawnParams(BOX, BOX, use_fixed_base=True))
     carried = sim.spawn(AgentSpawnParams(BOX, BOX))

@@ -11,8 +11,8 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
+from fleet_sim.core.random import normal_rows
 from fleet_sim.sensors import Batch, Reading, Sensor, SensorKind, SensorParams, list_sensors, register_sensor
-from fleet_sim.sensors.noise import normals
 from fleet_sim.settings import setting
 
 Sim = fs.MultiRobotSimulationCore
@@ -54,7 +54,7 @@ class Probe(SensorKind):
         batch.state["count"] += 1
         return {
             "place": batch.positions * batch.params.gain,
-            "noise": normals(batch.keys, batch.tick, 5),
+            "noise": normal_rows(batch.keys, batch.tick, 5),
             "count": batch.state["count"].copy(),
         }
 
@@ -215,15 +215,6 @@ def test_noise_depends_on_seed_name_and_time_alone(make_sim: MakeSim) -> None:
     assert len({number for reading in expected for number in reading}) == 15
 
 
-def test_noise_is_normal() -> None:
-    drawn = normals(np.arange(2000, dtype=np.uint64), 7, 51)
-    assert abs(drawn.mean()) < 0.01
-    assert abs(drawn.std() - 1.0) < 0.01
-    assert abs((drawn**4).mean() - 3.0) < 0.1
-    assert abs(np.corrcoef(drawn[:-1].ravel(), drawn[1:].ravel())[0, 1]) < 0.01
-    assert abs(np.corrcoef(drawn.ravel(), normals(np.arange(2000, dtype=np.uint64), 8, 51).ravel())[0, 1]) < 0.01
-
-
 # ---- spreading -------------------------------------------------------------------------------------------------------
 
 
@@ -253,6 +244,13 @@ def test_sensors_go_with_their_robot(sim: Sim) -> None:
     with pytest.raises(fs.StateError, match="was removed"):
         probes[1].read()
     probes[1].unsubscribe()
+
+
+def test_a_sensor_of_another_simulation_is_not_read(sim: Sim) -> None:
+    with fs.MultiRobotSimulationCore() as other:
+        probe = other.add_sensor("probe")
+        with pytest.raises(fs.StateError, match="belongs to another simulation"):
+            sim.sensors.read([probe])
 
 
 def test_one_sensor_can_be_removed(sim: Sim) -> None:

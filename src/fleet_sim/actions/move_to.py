@@ -9,7 +9,7 @@ from typing import Any
 from fleet_sim.actions.base import Failure, Until
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.config.modes import ActionCause, MovementDirection
-from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.settings import setting
@@ -36,7 +36,11 @@ class MoveAction(DeclaredAction):
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="The waypoints, world frame.")
     _: KW_ONLY
-    auto_approach: bool = setting(True, doc="Drive to the first waypoint from wherever the robot is.")
+    auto_approach: bool = setting(
+        True,
+        reader=checked_approach,
+        doc="Drive to the first waypoint first: always true.",
+    )
     final_orientation_align: bool = setting(True, doc="Turn at the end as the last waypoint is turned.")
     direction: MovementDirection | str | None = setting(
         None, reader=_read_direction, doc="Which end of a differential base leads; None: as the robot is configured."

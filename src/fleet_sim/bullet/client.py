@@ -139,12 +139,6 @@ class BulletClient:
         self._unlisted = False
         self._prepare()
 
-    def set_gravity(self, gravity: Sequence[float]) -> None:
-        """Set gravity (3,) in m/s2, world frame, now and for later epochs."""
-        self.gravity = tuple(as_floats(gravity, (3,), "gravity").tolist())
-        if self._id >= 0:
-            self.module.setGravity(*self.gravity, physicsClientId=self._id)
-
     def set_timestep(self, seconds: float) -> None:
         """Set how long one `stepSimulation` is."""
         seconds = as_float(seconds, "timestep", low=1e-9)

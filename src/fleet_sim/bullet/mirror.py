@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
+from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
-
-POLICIES = ("step", "demand")
 
 
 class BulletMirror:
@@ -28,10 +29,12 @@ class BulletMirror:
     "step" from then on, and poses written outside a step go to PyBullet at once.
     """
 
-    def __init__(self, world: World, client: BulletClient, policy: str = "demand", *, visuals: bool = True) -> None:
+    def __init__(
+        self, world: World, client: BulletClient, policy: PoseFlush = "demand", *, visuals: bool = True
+    ) -> None:
         """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
-        if policy not in POLICIES:
-            raise InvalidValueError(f"pose_flush: expected one of {', '.join(POLICIES)}, got {policy!r}")
+        if policy not in get_args(PoseFlush):
+            raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals)

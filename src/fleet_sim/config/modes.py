@@ -6,11 +6,14 @@ Columns store the small integer `code` of a choice, files and messages its strin
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
 
 ModeT = TypeVar("ModeT", bound="Mode")
+
+PoseFlush: TypeAlias = Literal["step", "demand"]
+"""When moved poses are written to the engine: in each step, or when something asks the engine."""
 
 
 class Mode(str, Enum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fleet_sim.config.modes import CollisionDetectionMethod, SpatialHashCellSizeMode
+from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
 from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Checked, load_mapping, read, setting
@@ -58,7 +58,7 @@ class SimulationParams(Checked):
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."
     )
-    pose_flush: Literal["step", "demand"] = setting(
+    pose_flush: PoseFlush = setting(
         "demand", doc="Write moved poses to the engine in each step, or when something asks the engine."
     )
     keep_initial_state: bool = setting(True, doc="Remember the start of the run so that it can be restored.")

@@ -70,12 +70,16 @@ class CollisionRules:
 
     def may_collide(self, pairs: Ints, *, ignore_static: bool = False) -> Bools:
         """Return which of `pairs` (M, 2) of rows may collide; with `ignore_static` none with a static row."""
-        modes = self._bodies.collision_mode[pairs]
-        static_mask = modes == _STATIC
-        mask: Bools = (self._bodies.alive[pairs] & (modes != _DISABLED)).all(axis=1)
-        mask &= ~(static_mask.any(axis=1) if ignore_static else static_mask.all(axis=1))
-        mask &= pairs[:, 0] != pairs[:, 1]
-        allowed_mask = self._allowed_mask(pairs[:, 0], pairs[:, 1])
+        bodies, first, second = self._bodies, pairs[:, 0], pairs[:, 1]
+        mode_a, mode_b = bodies.collision_mode.take(first), bodies.collision_mode.take(second)
+        # Side by side: numpy is several times slower along an axis of two.
+        mask: Bools = bodies.alive.take(first) & bodies.alive.take(second) & (first != second)
+        mask &= (mode_a != _DISABLED) & (mode_b != _DISABLED)
+        if ignore_static:
+            mask &= (mode_a != _STATIC) & (mode_b != _STATIC)
+        else:
+            mask &= (mode_a != _STATIC) | (mode_b != _STATIC)
+        allowed_mask = self._allowed_mask(first, second)
         return mask if allowed_mask is None else mask & allowed_mask
 
     def permitted(self, pairs: Ints) -> Ints:
@@ -115,7 +119,12 @@ class Carrying(CollisionRule):
         """Return which pairs do not carry one another."""
         if not np.count_nonzero(self._bodies.parent != NO_ROW):
             return None
-        return ~(self._carries(first, second) | self._carries(second, first))
+        held_mask = self._bodies.parent != NO_ROW
+        held = np.flatnonzero(held_mask.take(first) | held_mask.take(second))
+        allowed_mask = np.ones(len(first), np.bool_)
+        first, second = first.take(held), second.take(held)
+        allowed_mask[held] = ~(self._carries(first, second) | self._carries(second, first))
+        return allowed_mask
 
     def exempt_pairs(self) -> Ints:
         """Return each thing carried with all that carries it."""

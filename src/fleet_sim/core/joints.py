@@ -75,8 +75,8 @@ class JointPool(JointColumns):
     Places of removed robots are used again by robots with as many joints. Growing replaces the arrays.
     """
 
-    def __init__(self, capacity: int = 64) -> None:
-        super().__init__(capacity)
+    def __init__(self) -> None:
+        super().__init__()
         self.used = 0
         self.given_tolerances: dict[int, Any] = {}
         """The tolerances robots were given, by row, as they were given."""

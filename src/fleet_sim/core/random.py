@@ -1,30 +1,57 @@
-"""Random streams: one seed, one independent generator per purpose."""
+"""Randomness from one seed: a key per purpose, generators by purpose, and numbers that are functions of their place.
+
+Whatever needs random numbers names its purpose and gets `purpose_key(seed, purpose)`, or a stream made from it. So
+adding a consumer of randomness never changes what another one draws.
+"""
 
 from __future__ import annotations
 
-import zlib
+import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Floats, Ints
+
+Keys = npt.NDArray[np.uint64]
+
+# SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_LOW_BITS = 0xFFFFFFFFFFFFFFFF
+_TO_UNIT = 2.0**-53
+_TURN = 2.0 * np.pi
+
+
+@lru_cache(maxsize=1 << 14)
+def purpose_key(seed: int, purpose: str) -> int:
+    """Return the 64-bit key of what is drawn for `purpose` in a simulation with `seed`."""
+    digest = hashlib.blake2b(f"{seed}\n{purpose}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 class RandomStreams:
     """Named generators derived from one seed.
 
     `stream("spawn")` is the same sequence in every run with the same seed, whatever other streams were used before
-    it, so adding a consumer of randomness never changes what another one draws.
+    it.
     """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generators: dict[str, np.random.Generator] = {}
 
+    def key(self, purpose: str) -> int:
+        """Return the 64-bit key of `purpose`, for numbers that are functions."""
+        return purpose_key(self.seed, purpose)
+
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the generator of `purpose`, made at its first use."""
         generator = self._generators.get(purpose)
         if generator is None:
-            sequence = np.random.SeedSequence(self.seed, spawn_key=(zlib.crc32(purpose.encode()),))
-            generator = self._generators[purpose] = np.random.Generator(np.random.PCG64(sequence))
+            generator = self._generators[purpose] = np.random.Generator(np.random.PCG64(self.key(purpose)))
         return generator
 
     def save(self) -> dict[str, Any]:
@@ -36,3 +63,83 @@ class RandomStreams:
         self._generators.clear()
         for purpose, state in states.items():
             self.stream(purpose).bit_generator.state = state
+
+
+# ---- numbers as functions of (key, id, count) ------------------------------------------------------------------------
+# Nothing is drawn from a stream here: a number does not depend on who else draws, nor in which order, nor on how often
+# it is asked for, and there is no state to save. `key` says what for (`purpose_key`), `id` for whom or when, `count`
+# which number of that sequence; `lane` tells sequences of one purpose apart. All broadcast against each other.
+
+
+def uniforms(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0) -> Floats:
+    """Return the `counts`-th numbers in [0, 1) of the sequences `ids`, of the shape to which all broadcast."""
+    words = _mixed(_stem(keys, lane) ^ _words(ids))
+    words = _mixed(words ^ _words(counts))
+    words >>= np.uint64(11)
+    out: Floats = words.astype(np.float64)
+    out *= _TO_UNIT
+    return out
+
+
+def normals(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0) -> Floats:
+    """Return the `counts`-th standard normal numbers of the sequences `ids`, of the shape to which all broadcast.
+
+    By Box and Muller: the numbers 2k and 2k + 1 come from the uniform numbers 2k and 2k + 1 of the same lane.
+    """
+    counts = np.asarray(counts)
+    odd = counts & 1
+    even = counts - odd
+    radii = _radii(uniforms(keys, ids, even, lane))
+    angles = _TURN * uniforms(keys, ids, even + 1, lane)
+    return np.asarray(radii * np.where(odd, np.sin(angles), np.cos(angles)))
+
+
+def normal_rows(keys: Keys, ids: int, count: int, lane: int = 0) -> Floats:
+    """Return the first `count` normal numbers of sequence `ids` of each of `keys` (N,): (N, count).
+
+    They are those of `normals(keys[:, None], ids, arange(count), lane)`, in half the time.
+    """
+    half = (count + 1) // 2
+    evens, odds = uniforms(keys[:, None], ids, _evens_then_odds(half), lane)
+    radii, angles = _radii(evens), _TURN * odds
+    out = np.empty((len(keys), half, 2))
+    np.multiply(radii, np.cos(angles), out=out[:, :, 0])
+    np.multiply(radii, np.sin(angles), out=out[:, :, 1])
+    return out.reshape(len(keys), 2 * half)[:, :count]
+
+
+@lru_cache(maxsize=64)
+def _evens_then_odds(half: int) -> Ints:
+    """Return 0, 2, ... and 1, 3, ... (2, 1, half): in two pieces, on which logarithms, sines and cosines are fast."""
+    return np.ascontiguousarray(np.arange(2 * half).reshape(half, 2).T).reshape(2, 1, half)
+
+
+def _radii(drawn: Floats) -> Floats:
+    return np.asarray(np.sqrt(-2.0 * np.log1p(-drawn)))
+
+
+def _stem(keys: Keys | int, lane: int) -> Keys:
+    """Return the number `lane` that SplitMix64 gives for each key; nobody writes to it."""
+    if isinstance(keys, int):
+        return _known_stem(keys, lane)
+    return _mixed(keys + np.uint64(lane * int(_GOLDEN) & _LOW_BITS))
+
+
+@lru_cache(maxsize=1 << 12)
+def _known_stem(key: int, lane: int) -> Keys:
+    return _stem(np.array([key & _LOW_BITS], np.uint64), lane)
+
+
+def _words(values: Ints | int) -> Keys | np.uint64:
+    return np.uint64(values) if isinstance(values, int) else values.astype(np.uint64)
+
+
+def _mixed(words: Keys) -> Keys:
+    """Scatter the bits of `words`, in place: one step of SplitMix64."""
+    words += _GOLDEN
+    words ^= words >> np.uint64(30)
+    words *= _MIX_1
+    words ^= words >> np.uint64(27)
+    words *= _MIX_2
+    words ^= words >> np.uint64(31)
+    return words

@@ -87,8 +87,9 @@ class Agent(EndEffectorHandle):
         """Follow the waypoints of `path`, from wherever the robot is.
 
         `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
-        waypoint first, which is what `auto_approach` asks for.
+        waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
         """
+        checked_approach(auto_approach, "auto_approach: ")
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
@@ -382,3 +383,13 @@ def checked_path(path: Path | Sequence[Pose]) -> Path:
     if not len(waypoints):
         raise InvalidValueError("a path needs at least one waypoint, got none")
     return waypoints
+
+
+def checked_approach(value: object, what: str = "") -> bool:
+    """Return True; raises InvalidValueError for anything else: each path begins with the way to its first waypoint."""
+    if value is not True:
+        raise InvalidValueError(
+            f"{what}must be True, got {value!r}: a robot follows a path from wherever it is, so it drives to the first "
+            "waypoint first. To skip waypoints, pass a path without them"
+        )
+    return True

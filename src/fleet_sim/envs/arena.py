@@ -31,6 +31,7 @@ GAP = 4.0
 PARKING_HEIGHT = -50.0
 """Height of robots that take no part: far below everything else."""
 ROBOT_HEIGHT = 0.3
+OBSTACLE_RADIUS = 0.3
 ROBOT_COLOUR, OBSTACLE_COLOUR, GOAL_COLOUR = (0.16, 0.42, 0.75, 1.0), (0.45, 0.45, 0.47, 1.0), (0.18, 0.62, 0.32, 1.0)
 
 
@@ -57,7 +58,6 @@ class Arena:
         size: float,
         timestep: float,
         kind: RobotKind | None = None,
-        obstacle_radius: float = 0.3,
     ) -> None:
         if worlds < 1 or robots < 1 or obstacles < 0:
             raise InvalidValueError(
@@ -66,7 +66,6 @@ class Arena:
             )
         self.kind = kind or RobotKind()
         self.size = size
-        self.obstacle_radius = obstacle_radius
         self.sim = MultiRobotSimulationCore(
             SimulationParams(
                 gui=False,
@@ -103,7 +102,7 @@ class Arena:
 
     def _spawn_obstacles(self, worlds: int, obstacles: int) -> Rows:
         shape = ShapeParams(
-            shape_type="cylinder", radius=self.obstacle_radius, height=ROBOT_HEIGHT, rgba_color=OBSTACLE_COLOUR
+            shape_type="cylinder", radius=OBSTACLE_RADIUS, height=ROBOT_HEIGHT, rgba_color=OBSTACLE_COLOUR
         )
         params = SimObjectSpawnParams(visual_shape=shape, collision_shape=shape, pickable=False)
         return self._spawn(SimObject, params, worlds, obstacles, [None] * (worlds * obstacles))

@@ -15,6 +15,9 @@ from fleet_sim.manipulation.camera import look_at
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.spatial import quaternions
 
+STIFFNESS = 0.5
+"""Position gain of the arms' motors."""
+
 COLLISION_REWARD, GRAB_REWARD, STEP_REWARD = -1.0, 1.0, -0.1
 
 
@@ -47,6 +50,9 @@ class FrankaBaseEnv(BaseGymEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; never more grabs are asked for than there are things."""
         observation, _ = super().reset(seed=seed, options=options)
+        for arm in self.robots:
+            # With the usual gain half of the steps of a small move would go into its last millimetre.
+            arm.stiffen(STIFFNESS)
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
-from fleet_sim.envs.arena import Arena, RobotKind
+from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
@@ -73,7 +73,7 @@ class ArenaTask(Generic[ParamsT]):
         """Where the robots are to go at present, (W, R, 2)."""
         self.distances: Floats = np.zeros(self.shape)
         """How far they are from there, (W, R)."""
-        self.spacing = 2.0 * max(kind.radius, self.arena.obstacle_radius) + 0.25
+        self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
         """Least distance of what is placed at random."""
 
     @classmethod
@@ -137,7 +137,7 @@ class ArenaTask(Generic[ParamsT]):
         obstacles, velocities = arena.obstacles, arena.velocities
         others = np.concatenate([positions, obstacles], axis=1)
         other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
-        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], arena.obstacle_radius)])
+        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], OBSTACLE_RADIUS)])
         present = np.ones((worlds, robots, others.shape[1]), np.bool_)
         present[:, :, :robots] = arena.active[:, None, :]
         own = np.arange(robots)
@@ -163,7 +163,7 @@ class ArenaTask(Generic[ParamsT]):
         canvas = ArenaCanvas(pixels, 1.15 * self.params.arena_size)
         self.draw_ground(canvas, world)
         for obstacle in arena.obstacles[world]:
-            canvas.disc(obstacle, arena.obstacle_radius, OBSTACLE)
+            canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
         positions, headings = arena.positions[world], arena.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
             colour = ROBOTS[robot % len(ROBOTS)]

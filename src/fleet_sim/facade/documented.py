@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.bullet.camera import CameraView, Picture
@@ -21,7 +21,7 @@ from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import SimObjectSpawnParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.facade.collisions import CollisionQueries, Pair, scene_bounds
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.extensions import Extensions
@@ -32,10 +32,11 @@ from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
 from fleet_sim.facade.view import View
 from fleet_sim.monitor import MonitorFigures, MonitorOutput
-from fleet_sim.sensors.base import Sensor
+from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.sensors.system import SensorSystem
 
 Sim = TypeVar("Sim", bound="DocumentedNames")
+Handle = TypeVar("Handle", bound=SimObject)
 Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
@@ -164,7 +165,16 @@ class DocumentedNames:
         """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
         return self.population.get(name_or_id)
 
-    def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> Any:
+    @overload
+    def spawn(self, params: AgentSpawnParams) -> Agent: ...
+
+    @overload
+    def spawn(self, params: SimObjectSpawnParams) -> SimObject: ...
+
+    @overload
+    def spawn(self, params: SimObjectSpawnParams, cls: type[Handle]) -> Handle: ...
+
+    def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> SimObject:
         """Spawn one entity (an Agent from AgentSpawnParams, else a SimObject) and return its handle."""
         return self.population.spawn(params, cls)
 

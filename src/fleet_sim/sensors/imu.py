@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
+from fleet_sim.core.random import normal_rows
+from fleet_sim.sensors.kind import Batch, SensorKind, State
 from fleet_sim.sensors.motion import frame_motion
-from fleet_sim.sensors.noise import normals
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 
@@ -94,7 +95,7 @@ class Imu(SensorKind):
             ("accel_bias", params.accel_bias_walk, _ACCEL_BIAS),
         ):
             if walk:
-                steps = normals(batch.keys, batch.tick, 3, channel)
+                steps = normal_rows(batch.keys, batch.tick, 3, channel)
                 state[name] += walk * np.sqrt(np.where(passed_mask, elapsed, 0.0))[:, None] * steps
         back = quaternions.conjugate(batch.orientations)
         felt = mean - np.asarray(self.context.gravity)
@@ -147,4 +148,4 @@ def _noise(batch: Batch, deviation: float, channel: int) -> Floats:
     """Return noise (N, 3) of a standard deviation."""
     if not deviation:
         return np.zeros((len(batch), 3))
-    return deviation * normals(batch.keys, batch.tick, 3, channel)
+    return deviation * normal_rows(batch.keys, batch.tick, 3, channel)

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
-from fleet_sim.sensors.noise import normals
+from fleet_sim.core.random import normal_rows
+from fleet_sim.sensors.kind import Batch, SensorKind, State
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 
@@ -106,7 +107,7 @@ class Odometry(SensorKind):
 def _as_measured(batch: Batch, later: Ints, way: Floats, turn: Floats) -> tuple[Floats, Floats]:
     """Return a way (N, 3) and a turn (N, 3), as a rotation vector, with the errors of measuring them."""
     params: OdometryParams = batch.params
-    drawn = normals(batch.keys[later], batch.tick, 3)
+    drawn = normal_rows(batch.keys[later], batch.tick, 3)
     distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2 + way[:, 2] ** 2)
     angles = np.sqrt(turn[:, 0] ** 2 + turn[:, 1] ** 2 + turn[:, 2] ** 2)
     roots = np.sqrt(distances)

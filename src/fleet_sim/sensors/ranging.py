@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.random import normal_rows
 from fleet_sim.errors import ConfigError
-from fleet_sim.sensors.base import Batch
-from fleet_sim.sensors.noise import normals
+from fleet_sim.sensors.kind import Batch
 
 FULL_TURN = 2.0 * math.pi
 
@@ -61,7 +61,7 @@ def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
     """Return what the sensors of `batch` report of true `distances` (N, M), infinite for nothing."""
     ranges = distances
     if params.noise or params.relative_noise:
-        drawn = normals(batch.keys, batch.tick, distances.shape[1])
+        drawn = normal_rows(batch.keys, batch.tick, distances.shape[1])
         hit_mask = np.isfinite(distances)
         true = np.where(hit_mask, distances, 0.0)
         spread = np.hypot(params.noise, params.relative_noise * true)

@@ -38,6 +38,13 @@ def test_they_take_positions_and_velocities_of_the_population_after_the_step() -
     )
 
 
+def test_the_last_value_and_the_mean_are_told_by_name() -> None:
+    metric = AverageSpeed(name="pace")
+    for value in (1.0, 2.0, 6.0):
+        metric.set_value(value)
+    assert metric.out_current() == ("pace", 6.0) and metric.out_average() == ("pace", 3.0)
+
+
 def test_they_can_look_at_one_team() -> None:
     world = make_world(driver(0.2), positions=[[1.0, 1.0], [2.0, 2.0]])
     world.spawn({"type": "MazeAgent", "controller": driver(0.6), "team": "fast"}, [3.0, 3.0], 0.0)

@@ -13,7 +13,7 @@ from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.draws import AgentDraws
 from fleet_sim.swarm.parameters import Configured, documented, seed_setting
 
-_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 4
+_HEADING, _INDEX, _NUMERATOR, _DENOMINATOR = 0, 1, 2, 3
 
 
 @documented

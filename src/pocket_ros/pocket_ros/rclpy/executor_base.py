@@ -7,19 +7,19 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .context import Context
 from .entity import Entity
 from .exceptions import RCLError
+from .executable_node import ExecutableNode
 from .executor_exceptions import (
     ConditionReachedException,
     ExternalShutdownException,
     ShutdownException,
     TimeoutException,
 )
-from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
 from .task import Future, Task
 from .timer import Timer
@@ -43,28 +43,7 @@ class Job(NamedTuple):
     entity: Entity | None
 
 
-class ExecutableNode(Protocol):
-    """What an executor asks of a node, and programs of the nodes of an executor. `Node` has it; it knows its
-    executor, so it is above it.
-    """
-
-    @property
-    def executor(self) -> Executor | None: ...
-
-    @executor.setter
-    def executor(self, new_executor: Executor | None) -> None: ...
-
-    def get_name(self) -> str: ...
-
-    def get_namespace(self) -> str: ...
-
-    def get_fully_qualified_name(self) -> str: ...
-
-    def get_logger(self) -> RcutilsLogger: ...
-
-    def _ros_entities(self) -> Iterable[Entity]: ...
-
-    def _ros_leave_executor(self, executor: Executor) -> None: ...
+_Node = ExecutableNode["Executor"]
 
 
 class Executor(WithBlock):
@@ -73,7 +52,7 @@ class Executor(WithBlock):
     def __init__(self, *, context: Context | None = None) -> None:
         self._context = get_default_context() if context is None else context
         self._lock = threading.RLock()
-        self._nodes: set[ExecutableNode] = set()
+        self._nodes: set[_Node] = set()
         self._entities: dict[int, Entity] = {}
         self._keys = itertools.count(_GUARD_KEY + 1)
         self._ready: deque[Entity] = deque()
@@ -99,7 +78,7 @@ class Executor(WithBlock):
         self._schedule_task(task)
         return task
 
-    def add_node(self, node: ExecutableNode) -> bool:
+    def add_node(self, node: _Node) -> bool:
         """Run this node's callbacks; False where that is so already."""
         with self._lock:
             if node in self._nodes:
@@ -112,7 +91,7 @@ class Executor(WithBlock):
         self.wake()
         return True
 
-    def remove_node(self, node: ExecutableNode) -> None:
+    def remove_node(self, node: _Node) -> None:
         """No longer run this node's callbacks."""
         with self._lock:
             if node not in self._nodes:
@@ -123,7 +102,7 @@ class Executor(WithBlock):
             node._ros_leave_executor(self)
         self.wake()
 
-    def get_nodes(self) -> list[ExecutableNode]:
+    def get_nodes(self) -> list[_Node]:
         """The nodes whose callbacks run here."""
         with self._lock:
             return list(self._nodes)
@@ -194,9 +173,9 @@ class Executor(WithBlock):
     def wait_for_ready_callbacks(
         self,
         timeout_sec: float | None = None,
-        nodes: list[ExecutableNode] | None = None,
+        nodes: list[_Node] | None = None,
         condition: Callable[[], bool] | None = None,
-    ) -> tuple[Callable[[], None], Entity | None, ExecutableNode | None]:
+    ) -> tuple[Callable[[], None], Entity | None, _Node | None]:
         """A callback that is ready, as something to call, with its entity and node: for own executors.
 
         Raises TimeoutException, ShutdownException, ExternalShutdownException, ConditionReachedException.
