@@ -382,6 +382,10 @@ class SimObject:
         nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
         return world.handles[int(nearest)]
 
+    def feature(self, name: str) -> Any:
+        """Return what this entity has of a feature it was given, such as "battery"; raises StateError without it."""
+        return self._world.features.handle(name, self)
+
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 
     def register_callback(
