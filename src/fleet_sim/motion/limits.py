@@ -67,10 +67,9 @@ def linear(world: World, rows: Rows, directions: Floats) -> tuple[Floats, Floats
     if not len(at):
         return speed, accel
     some = rows[at]
-    body = to_body(gather_quaternions(world.orientation, some), directions[:, at])
-    index = vector_index(some)
-    straight_speed = along(speed[at], gather(motion.linear_limits, index), body)
-    straight_accel = along(accel[at], gather(motion.linear_accels, index), body)
+    straight_speed, straight_accel = _per_axis(
+        world, some, directions[:, at], (speed[at], motion.linear_limits), (accel[at], motion.linear_accels)
+    )
     turning_mask = motion.turning[some]
     any_speed, any_accel = linear_any_way(motion, some)
     speed[at] = np.where(turning_mask, np.minimum(any_speed, straight_speed), straight_speed)
@@ -85,12 +84,17 @@ def angular(world: World, rows: Rows, axes: Floats) -> tuple[Floats, Floats]:
     at = axis_limited(motion, rows)
     if not len(at):
         return speed, accel
-    some = rows[at]
-    body = to_body(gather_quaternions(world.orientation, some), axes[:, at])
-    index = vector_index(some)
-    speed[at] = along(speed[at], gather(motion.angular_limits, index), body)
-    accel[at] = along(accel[at], gather(motion.angular_accels, index), body)
+    speed[at], accel[at] = _per_axis(
+        world, rows[at], axes[:, at], (speed[at], motion.angular_limits), (accel[at], motion.angular_accels)
+    )
     return speed, accel
+
+
+def _per_axis(world: World, rows: Rows, directions: Floats, *limits: tuple[Floats, Floats]) -> list[Floats]:
+    """Return limits (N,) along world `directions` (3, N): each from one on the norm (N,) and the column per axis."""
+    body = to_body(gather_quaternions(world.orientation, rows), directions)
+    index = vector_index(rows)
+    return [along(norm, gather(per_axis, index), body) for norm, per_axis in limits]
 
 
 def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats:
