@@ -135,7 +135,7 @@ class PickAction(TransferAction):
             centre = None if self.target_position is None else np.asarray(self.target_position).tolist()
             return agent.find_nearest_pickable(self.search_radius, centre, self.use_2d_search)
         try:
-            row = world.row_named(wanted) if isinstance(wanted, str) else world.row_of(wanted)
+            row = world.index.row_named(wanted) if isinstance(wanted, str) else world.index.row_of(wanted)
         except UnknownNameError:
             return None
         target: SimObject = world.handles[row]

@@ -289,9 +289,9 @@ class FleetCommandDispatcher:
                 agent.detach_object(obj)
             return "" if carried else "nothing to detach"
         if command.object_name:
-            if not self._world.has_name(command.object_name):
+            if not self._world.index.has_name(command.object_name):
                 return f"unknown object {command.object_name!r}"
-            obj = self._world.handles[self._world.row_named(command.object_name)]
+            obj = self._world.handles[self._world.index.row_named(command.object_name)]
             if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
                 return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
         else:
