@@ -133,7 +133,7 @@ class SimObject:
     @property
     def name(self) -> str | None:
         """The entity's name, unique in its simulation, or None."""
-        return self._world.names[self.row]
+        return self._world.index.names[self.row]
 
     def set_name(self, name: str | None) -> None:
         """Rename the entity; raises DuplicateNameError."""

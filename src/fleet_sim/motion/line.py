@@ -38,7 +38,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     else:
         exits = 0.0
     step = approach(directions, distances, velocity, exits, speed_limits, accels, dt, braking)
-    _respect_axes(world, rows, velocity, step, dt)
+    limits.respect_axes(world, rows, velocity, step, motion.linear_accel, motion.linear_accels, dt)
     position += step.displacements
     stopped = _stop(world, rows, headed, delta, velocity, position, step, exits, speed_limits, accels, dt)
     if passing:
@@ -51,20 +51,6 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
         rows = rows[dot(step.displacements, step.displacements) > 0.0]
     world.touch(rows)
     return stopped
-
-
-def _respect_axes(world: World, rows: Rows, velocity: Floats, step: Approach, dt: float) -> None:
-    motion = world.motion
-    limited_mask = motion.axis_limited.take(rows)
-    if not np.count_nonzero(limited_mask):
-        return
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    norm_accels, axis_accels = motion.linear_accel[some], gather(motion.linear_accels, vector_index(some))
-    before = velocity[:, at]
-    after = limits.within_axis_accels(world, some, before, step.velocities[:, at], norm_accels, axis_accels, dt)
-    step.velocities[:, at] = after
-    step.displacements[:, at] = (before + after) * (0.5 * dt)
 
 
 def _stop(
