@@ -64,10 +64,6 @@ RESERVED = {
 }
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}
-# Modules that import each other, each circle with the reason why it is still there.
-CIRCLES: dict[str, str] = {
-    "fleet_sim.sensors": "a sensor knows its group and the system that reads it",
-}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -181,13 +177,7 @@ def test_circles_are_found() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    left = [sorted(circle) for circle in circles(import_graph()) if not exempt(circle)]
-    assert left == []
-
-
-def exempt(circle: set[str]) -> bool:
-    """Whether all of a circle lies in a part that CIRCLES names."""
-    return any(all(name == part or name.startswith(f"{part}.") for name in circle) for part in CIRCLES)
+    assert [sorted(circle) for circle in circles(import_graph())] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
