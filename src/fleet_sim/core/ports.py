@@ -56,6 +56,9 @@ class BodyBook(Protocol):
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of the entity, made now if it has none yet."""
 
+    def row_of_body(self, body: int) -> int:
+        """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
+
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
         """Return centre (3,) and half extents (3,) of a shape in its body frame."""
 

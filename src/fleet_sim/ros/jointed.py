@@ -15,6 +15,6 @@ def with_joints(roster: Roster, world: World) -> Roster:
 def has_joints(world: World, robot: str) -> bool:
     """Return whether there is a robot of that name, with joints. May be asked from any thread."""
     try:
-        return bool(world.robots.joint_count[world.row_named(robot)])
+        return bool(world.robots.joint_count[world.index.row_named(robot)])
     except UnknownNameError:
         return False

@@ -85,7 +85,7 @@ class FleetSimNode(Node):
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:
             robot, part = frames.split(parent) or ("", "")
-            return part == "odom" and self.simulation.world.has_name(robot)
+            return part == "odom" and self.simulation.world.index.has_name(robot)
 
         return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
@@ -93,7 +93,7 @@ class FleetSimNode(Node):
         """Say which robots of `per_robot` there are none of; they may still be spawned."""
         wanted = self._bridge.params.per_robot
         for name in wanted if isinstance(wanted, list) else ():
-            if not self.simulation.world.has_name(name):
+            if not self.simulation.world.index.has_name(name):
                 self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
     @property
