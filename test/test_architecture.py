@@ -29,6 +29,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "exports",
             "errors",
             "arrays",
+            "gate",
             "registry",
             "images",
             "settings",
