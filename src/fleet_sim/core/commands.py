@@ -26,6 +26,9 @@ class Command:
     between_steps: ClassVar[bool] = False
     """Whether it is applied between two steps, and never inside one."""
 
+    feature: ClassVar[str] = ""
+    """The feature that carries it out, for commands of features; a simulation begins to use it then."""
+
     command_id: str = ""
     source: str = ""
 

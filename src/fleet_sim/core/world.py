@@ -11,12 +11,22 @@ from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
+from fleet_sim.core.drive_rules import DriveRules
 from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
-from fleet_sim.core.ports import ActionBook, BodyBook, ControllerBook, LawBook, LinkBook, Parts, SensorBook
+from fleet_sim.core.ports import (
+    ActionBook,
+    BodyBook,
+    ControllerBook,
+    FeatureBook,
+    LawBook,
+    LinkBook,
+    Parts,
+    SensorBook,
+)
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
@@ -46,6 +56,7 @@ class World(BodyColumns):
         self.hooks = EntityHooks(clock, self.guard)
         self.random = RandomStreams(seed)
         self.collision_rules = CollisionRules(self)
+        self.drive_rules = DriveRules()
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
@@ -119,6 +130,11 @@ class World(BodyColumns):
     def controllers(self) -> ControllerBook:
         """The registry of controllers."""
         return _connected(self._parts.controllers, "registry of controllers")
+
+    @property
+    def features(self) -> FeatureBook:
+        """The features in use."""
+        return _connected(self._parts.features, "features")
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -300,8 +316,12 @@ class World(BodyColumns):
         count = len(body["alive"])
         back = np.flatnonzero(body["alive"] & ~self.alive[:count])
         generations = self.generation.copy()
-        for name, arrays in saved["tables"].items():
-            self.tables[name].restore_arrays(arrays)
+        for table_name, table in self.tables.items():
+            if table_name in saved["tables"]:
+                table.restore_arrays(saved["tables"][table_name])
+            elif not table.transient:
+                # Added since then: at that moment nobody had anything in it.
+                table.clear_rows(np.arange(self.capacity))
         dead_mask = ~self.alive
         self.generation[dead_mask] = generations[dead_mask]
         rows = np.flatnonzero(self.alive)

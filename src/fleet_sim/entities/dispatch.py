@@ -66,6 +66,10 @@ class FleetCommandDispatcher:
         """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
         self._sim.world.events.emit("fleet_command", command=command)
         handler = self._handlers.get(type(command))
+        if handler is None and isinstance(command, Command) and command.feature:
+            # A feature brings the handlers of its commands when it is first used.
+            self._world.features.use(command.feature)
+            handler = self._handlers.get(type(command))
         return self._apply(command) if handler is None else handler(command)
 
     def described(self, command: Command) -> Command:

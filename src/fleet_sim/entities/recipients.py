@@ -85,6 +85,8 @@ class Recipients:
         self.reject_others_than_robots()
         self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
         self.reject_carried()
+        for rule in self._world.drive_rules:
+            self.reject(rule.refuses(self.rows), rule.reason)
 
     def reject_carried(self) -> None:
         """Reject who goes where its carrier goes."""

@@ -1,6 +1,6 @@
-"""Links and joints as a file lists them, put in PyBullet's order and made into a RobotModel.
+"""Assembles links and joints from a file into a RobotModel, in PyBullet's order.
 
-The order is depth first from the root link; the children of a link come in the order of their joints in the file.
+The order is depth first from the root link; children of a link are in the order of their joints in the file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from fleet_sim.models.markup import Element
 from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
 
 NO_LIMITS = (0.0, -1.0)
-"""Lower and upper limit of a joint without limits, as PyBullet has them."""
+"""Lower and upper limit of a joint without limits, as in PyBullet."""
 
 
 @dataclass
 class LinkParts:
-    """What a file says about one link; `element` is where."""
+    """The data of one link in a file; `element` is its place there."""
 
     name: str
     element: Element
@@ -33,7 +33,7 @@ class LinkParts:
 
 @dataclass
 class JointParts:
-    """What a file says about one joint; `element` is where."""
+    """The data of one joint in a file; `element` is its place there."""
 
     name: str
     element: Element
@@ -74,7 +74,7 @@ def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
 
 
 def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints: list[JointParts]) -> RobotModel:
-    """Return the model of `links` and `joints`, which make up one tree.
+    """Return the model of `links` and `joints`, which must form one tree.
 
     Raises InvalidValueError naming the element for a name used twice, a joint between unknown links, a link with two
     parents, a loop, more than one root, or no links.
@@ -132,6 +132,7 @@ def _root_link(root: Element, links: list[LinkParts], joints: list[JointParts]) 
 
 def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[JointParts]:
     order: list[JointParts] = []
+    # A stack: reversed, so that the first child is taken first.
     waiting = children[base][::-1]
     while waiting:
         joint = waiting.pop()
@@ -185,5 +186,5 @@ def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector
     length = float(np.sqrt(x * x + y * y + z * z))
     if length < 1e-9:
         raise element.error("the axis of a joint must not be zero")
-    # A unit axis keeps its bits.
+    # An axis that already has length 1 is returned bit for bit.
     return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)

@@ -1,4 +1,4 @@
-"""What the readers of all formats share: making and checking geometries."""
+"""Functions that make and check geometries, shared by the readers of all formats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shape_in(element: Element) -> Element:
 
 
 def checked_size(shape: Element, size: float) -> float:
-    """Return `size`; raises InvalidValueError where it is negative."""
+    """Return `size`; raises InvalidValueError if it is negative."""
     if size < 0.0:
         raise shape.error(f"sizes must not be negative, got {size:g}")
     return size
@@ -50,7 +50,7 @@ def turn_of(eulers: tuple[float, ...]) -> Quaternion:
 
 
 def from_z(shape: Element, direction: tuple[float, ...], orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)) -> Quaternion:
-    """Return `orientation` times the shortest turn of the z axis to `direction`, which must not be zero."""
+    """Return `orientation` times the shortest rotation of the z axis to `direction`, which must not be zero."""
     x, y, z = checked_axis(shape, direction, PLANAR)
     turn = np.array([[1.0, 0.0, 0.0, 0.0]]) if z < -1.0 + 1e-9 else np.array([[-y, x, 0.0, 1.0 + z]])
     turned = quaternions.multiply(np.array([orientation]), quaternions.normalized(turn))

@@ -1,7 +1,7 @@
-"""SDF files as robot models: one model, of its own or by <include>, with links and joints.
+"""Reads SDF files as robot models: one model with links and joints, given directly or by <include>.
 
-A joint's frame is that of its child link. Link poses may be relative to other links. A joint to the world hangs on a
-base link called "world".
+A joint's frame is that of its child link. Link poses may be relative to other links. For a joint to the world, a base
+link called "world" is added.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _UNLIMITED = 1e15
 _WORLD = "world"
 
 Include = Callable[[Element, str], tuple[Element, MeshFinder]]
-"""Given the <include> and its URI: the root of that file, and what finds its meshes."""
+"""Returns the root of an included file and the finder of its meshes, given the <include> and its URI."""
 
 
 def read_sdf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
-    """Return the one model that an <sdf> element holds; raises InvalidValueError naming the element at fault."""
+    """Return the one model in an <sdf> element; raises InvalidValueError naming the element at fault."""
     if root.tag != "sdf":
         raise root.error("an SDF file has an <sdf> element at its top")
     place = root.child("world") or root
@@ -47,7 +47,7 @@ def read_sdf(root: Element, path: str, meshes: MeshFinder, include: Include) -> 
     if len(models) + len(includes) != 1:
         names = [str(found) for found in (*models, *includes)]
         raise place.error(
-            f"holds {len(names)} models ({', '.join(names) or 'none'}); a robot is exactly one, split the file"
+            f"has {len(names)} models ({', '.join(names) or 'none'}); a robot must be exactly one, split the file"
         )
     if includes:
         inner, inner_meshes = include(includes[0], _text(includes[0], "uri"))
@@ -83,7 +83,8 @@ class _Model:
             if above and above != "__model__":
                 if above not in self._links or above in (*asked, name):
                     raise link.error(
-                        f"its pose is relative to {above!r}, which is no other link.{did_you_mean(above, self._links)}"
+                        f"its pose is relative to {above!r}, which is not another link."
+                        f"{did_you_mean(above, self._links)}"
                     )
                 found = poses.compose(*self._frame(above, (*asked, name)), *found)
             self._frames[name] = found
@@ -153,7 +154,7 @@ class _Model:
 
 
 def pose_of(element: Element) -> tuple[Vector, Quaternion]:
-    """Return the <pose> of an element, the identity where it has none."""
+    """Return the <pose> of an element, the identity if it has none."""
     pose = element.child("pose")
     if pose is None or not pose.text.strip():
         return ORIGIN, UNTURNED
@@ -194,7 +195,7 @@ def _bound(element: Element | None, sign: float) -> float:
 
 
 def _amount(element: Element | None, tag: str) -> float:
-    """Return a number that is not negative; SDF writes -1 for none."""
+    """Return a number >= 0; -1, which means "none" in SDF, becomes 0."""
     part = element.child(tag) if element else None
     if part is None or "inf" in part.text.lower():
         return 0.0

@@ -1,4 +1,4 @@
-"""URDF files as robot models. What belongs to simulators and controllers (<gazebo>, <transmission>) is passed over."""
+"""Reads URDF files as robot models. Elements for simulators and controllers (<gazebo>, <transmission>) are ignored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial.shapes import ShapeKind
 
-# A floating joint has no motor and no value of its own; PyBullet makes it a fixed one.
+# A floating joint has no motor and no single value; PyBullet treats it as fixed.
 _JOINT_KINDS = {
     "revolute": REVOLUTE,
     "continuous": REVOLUTE,
@@ -81,7 +81,7 @@ class _Reader:
         return geometry_of(shape_in(element), position, orientation, colour, self._meshes)
 
     def _colour(self, element: Element) -> Colour:
-        """Return the colour of a <material>; one with a colour of its own is known by its name from then on."""
+        """Return the colour of a <material>; if it defines one, later materials can refer to it by name."""
         name, colour = element.attributes.get("name", ""), element.child("color")
         if colour is None:
             return self._colours.get(name, DEFAULT_COLOUR)
@@ -112,7 +112,7 @@ def geometry_of(
 
 
 def origin_of(element: Element) -> tuple[Vector, Quaternion]:
-    """Return the pose that the <origin> of `element` gives, the identity where it has none."""
+    """Return the pose in the <origin> of `element`, the identity if it has none."""
     origin = element.child("origin")
     if origin is None:
         return ORIGIN, UNTURNED
@@ -128,7 +128,7 @@ def _inertial(element: Element) -> Inertial:
 
 
 def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, float]:
-    """Return lower and upper limit. Without both the joint turns freely, as in PyBullet; one alone is beside 0."""
+    """Return the lower and upper limit. With neither, the joint is unlimited, as in PyBullet; one alone: the other is 0."""
     if limit is None and kind in ("revolute", "prismatic"):
         raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
     if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():

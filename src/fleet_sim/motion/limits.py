@@ -1,7 +1,7 @@
 """Speed and acceleration limits along directions.
 
-A limit is on the norm, on each body axis, or both. Components below `NEGLIGIBLE` of a direction are not held
-against a robot, so that one which cannot move sideways is not stopped by rounding.
+A limit applies to the norm, to each body axis, or to both. Components of a direction below `NEGLIGIBLE` are ignored, so
+that a robot that cannot move sideways is not stopped by rounding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def along(norm_limits: Floats, axis_limits: Floats, directions: Floats) -> Float
 
 
 def any_way(norm_limits: Floats, axis_limits: Floats) -> Floats:
-    """Return limits (N,) that hold whichever way the body is turned; axes that cannot move (limit 0) do not count."""
+    """Return limits (N,) that hold in every direction; axes that cannot move (limit 0) are ignored."""
     usable = np.where(axis_limits > 0.0, axis_limits, np.inf)
     return np.minimum(np.minimum(usable[0], usable[1]), np.minimum(usable[2], norm_limits))
 
@@ -59,7 +59,7 @@ def angular_any_way(motion: MotionColumns, rows: Rows) -> tuple[Floats, Floats]:
 def linear(world: World, rows: Rows, directions: Floats) -> tuple[Floats, Floats]:
     """Return linear speed and acceleration limits (N,) of `rows` along unit world `directions` (3, N).
 
-    While a robot turns as it drives, the limit is the one of its weakest axis.
+    While a robot turns as it drives, the limit of its weakest axis applies too, as its body axes rotate in the step.
     """
     motion = world.motion
     speed, accel = motion.linear_limit.take(rows), motion.linear_accel.take(rows)
@@ -98,7 +98,7 @@ def _per_axis(world: World, rows: Rows, directions: Floats, *limits: tuple[Float
 
 
 def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats:
-    """Return body `vectors` (3, N) brought within limits: first each axis for itself, then the norm."""
+    """Return body `vectors` (3, N) clipped to the limits: first each axis, then the norm."""
     out = np.minimum(np.maximum(vectors, -axis_limits), axis_limits)
     squares = out * out
     sizes = np.sqrt(squares[0] + squares[1] + squares[2])
@@ -136,6 +136,7 @@ def _within_axis_accels(
 ) -> Floats:
     """Return world velocities `after` (3, N) of `rows`, moved back towards `before` where an axis changes too fast."""
     frames = gather_quaternions(world.orientation, rows)
+    # The tiny excess accepts changes at the limit despite the rounding of the rotation.
     change = to_body(frames, after - before)
     allowed = clipped(change, norm_accels * (dt * (1.0 + 1e-9)), axis_accels * (dt * (1.0 + 1e-9)))
     cut_mask = (allowed[0] != change[0]) | (allowed[1] != change[1]) | (allowed[2] != change[2])

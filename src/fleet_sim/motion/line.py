@@ -1,4 +1,4 @@
-"""Driving along straight lines from waypoint to waypoint: the part every pose law shares."""
+"""Driving along straight lines from waypoint to waypoint: shared by all laws that follow poses exactly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fleet_sim.spatial.components import dot, gather, gather_quaternions, scatte
 
 
 def drive(world: World, rows: Rows, dt: float) -> Rows:
-    """Move `rows` one step towards the waypoints they head for; return those that came to rest on theirs.
+    """Move `rows` one step towards their current waypoints; return those that stopped at theirs.
 
-    A robot at rest has exactly the waypoint's position. Waypoints with a pass speed are driven through, the rest of
-    the step on the next segment. Writes position, velocity, body_linear and waypoint; the orientations are those of
-    the step's end.
+    A stopped robot has exactly the waypoint's position. A waypoint with a pass speed is driven through, and the rest of
+    the step is on the next segment. Writes position, velocity, body_linear and waypoint; orientations must already be
+    those at the end of the step.
     """
     motion, pool = world.motion, world.waypoints
     headed = motion.path_start.take(rows)
@@ -66,7 +66,7 @@ def _stop(
     accels: Floats,
     dt: float,
 ) -> Rows:
-    """Bring to rest the rows that can be at their waypoint by the end of the step; return them."""
+    """Stop the rows that can reach their waypoint by the end of the step; return them."""
     motion = world.motion
     tolerances = motion.tolerance.take(rows)
     near_mask = step.distances <= np.maximum(stopping_reach(speed_limits, accels, dt), tolerances)
@@ -97,7 +97,7 @@ def _stop(
 
 
 def _close_enough(world: World, rows: Rows, deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
-    """Return where even braking ends within the tolerance of the last waypoint in this step."""
+    """Return which rows stop in this step within the tolerance of the last waypoint if they brake evenly."""
     motion = world.motion
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
     most = accels * dt
@@ -109,7 +109,7 @@ def _close_enough(world: World, rows: Rows, deltas: Floats, velocities: Floats, 
 
 
 def _stopping_accels(world: World, rows: Rows, velocities: Floats, along: Floats, accels: Floats) -> Floats:
-    """Return the accelerations to stop with: of the weakest axis where a robot with axis limits drifts sideways."""
+    """Return the accelerations for stopping: of the weakest axis where a robot with axis limits drifts sideways."""
     motion = world.motion
     if not motion.axis_limited[rows].any():
         return accels

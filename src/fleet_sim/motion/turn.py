@@ -1,4 +1,4 @@
-"""Turning on the spot or while driving: towards an orientation, or until at rest."""
+"""Rotation on the spot or while driving: towards an orientation, or until at rest."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fleet_sim.spatial.components import gather, gather_quaternions, scatter, to
 
 
 def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
-    """Turn `rows` one step the shorter way towards `orientations` (N, 4); return where they are reached and at rest.
+    """Turn `rows` one step the shorter way towards `orientations` (N, 4); return which have arrived and are at rest.
 
-    A row that is there has exactly the bits of its goal. Writes orientation, angular_velocity and body_angular.
+    An arrived row has its goal bit for bit. Writes orientation, angular_velocity and body_angular.
     """
     present = world.orientation[rows]
     turns = quaternions.to_rotation_vectors(quaternions.multiply(orientations, quaternions.conjugate(present)))
@@ -36,7 +36,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
 
 
 def turn_to_rest(world: World, rows: Rows, dt: float) -> Bools:
-    """Slow down the turning of `rows` for one step; return where it has ended."""
+    """Brake the rotation of `rows` for one step; return which rows stopped rotating."""
     index = vector_index(rows)
     velocities = gather(world.angular_velocity, index)
     axes, speeds = units(velocities)
