@@ -15,7 +15,6 @@ PUBLIC_METHODS = 25
 EXEMPT: dict[str, str] = {}
 # Classes of fleet_sim that may have more public methods of their own, each with the reason.
 WIDE: dict[str, str] = {
-    "World": "what handles and systems ask of it; one object per subject is behind it",
     "Agent": "its methods are documented; each hands over to the part that does the work",
     "JointHandle": "its methods are documented",
     "SimObject": "its methods are documented; each hands over to the part that does the work",
