@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import look_at
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.scenes import BinScene
 from fleet_sim.spatial import quaternions
 
 STIFFNESS = 0.5
@@ -47,12 +48,17 @@ class FrankaBaseEnv(BaseGymEnv):
         """Count the arms of the settings. The scene creates them."""
         self.number_of_arms = len(self.config.arms)
 
+    def load_scene(self, mode: str = "bin-scene") -> BinScene:
+        """Load the scene, with arms whose motors are stiffer than by default."""
+        scene = super().load_scene(mode)
+        # With the default gain, half of the steps of a small move would be spent on its last millimetre. The gain is set
+        # before the arms are created, so that they stand the same way in every episode while the bin is filled.
+        scene.arm_gain = STIFFNESS
+        return scene
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the number of required grabs is at most the number of objects."""
         observation, _ = super().reset(seed=seed, options=options)
-        for arm in self.robots:
-            # With the default gain, half of the steps of a small move would be spent on its last millimetre.
-            arm.stiffen(STIFFNESS)
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))

@@ -160,6 +160,7 @@ class FrankaArm:
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 
@@ -314,7 +315,7 @@ class FrankaArm:
     def check_grab(self, obj_id: int | SimObject) -> bool:
         """Return whether one of the fingers touches an object, given as a handle or by its object id."""
         world = self.sim.world
-        row = obj_id.row if isinstance(obj_id, SimObject) else world.row_of(obj_id)
+        row = obj_id.row if isinstance(obj_id, SimObject) else world.index.row_of(obj_id)
         body = world.bodies.body_id(row)
         contacts = self.sim.bullet.getContactPoints
         return any(contacts(self.arm_id, body, joint, -1) for joint in self.end_effector_indices)
