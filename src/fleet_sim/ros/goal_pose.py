@@ -1,4 +1,4 @@
-"""<robot>/goal_pose and <robot>/path: where to drive, in any frame the simulation knows."""
+"""<robot>/goal_pose and <robot>/path: goals in any known frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fleet_sim.ros.roster import Roster
 
 
 class GoalPoseTopic(Interface):
-    """Drives a robot to the pose it was sent."""
+    """Drives a robot to a received pose."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -37,7 +37,7 @@ class GoalPoseTopic(Interface):
 
 
 class PathTopic(Interface):
-    """Lets a robot follow the path it was sent. Poses without a frame of their own are in the path's."""
+    """Makes a robot follow a received path. Poses without a frame are in the frame of the path."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -1,4 +1,4 @@
-"""<robot>/points: what lidars with layers see."""
+"""<robot>/points: point clouds of multi-layer lidars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POINT = 12
 
 
 def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
-    """Return the message of a lidar with layers, with the array data: x, y, z of each point."""
+    """Return the message of a multi-layer lidar, with the array data: x, y, z of each point."""
     message = PointCloud2(
         height=params.layers,
         width=params.rays,
@@ -32,7 +32,7 @@ def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
 
 
 class PointsTopic(SensorTopics):
-    """Publishes organised clouds, a row for each layer; rays without a range have points that are not numbers."""
+    """Publishes organised clouds, one row per layer; rays without a hit have NaN points."""
 
     sensor_type = "lidar_3d"
     message_type = PointCloud2
