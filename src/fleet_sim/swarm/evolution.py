@@ -38,9 +38,9 @@ WORST = 1e12
 class Parameter(Checked):
     """One number that is searched for."""
 
-    low: float = setting(doc="The least value.")
+    low: float = setting(doc="The smallest value.")
     high: float = setting(doc="The largest value.")
-    start: float | None = setting(None, doc="Where the search begins; null: in the middle.")
+    start: float | None = setting(None, doc="Initial value of the search; null: the middle of the range.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,17 +65,23 @@ class EvolveConfig(Checked):
 
     world: Any = setting(doc="The world: a mapping, or the name of a file.")
     parameters: dict[str, Any] = setting(
-        doc="What is varied: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
+        doc="Parameters to vary: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
     )
     metric: str = setting(doc="The name of one of the world's metrics.")
-    value: Literal["average", "last"] = setting("average", doc="Its average over its history at the end, or its last.")
-    goal: Literal["maximize", "minimize"] = setting("maximize", doc="What is better.")
-    steps: int = setting(1000, low=1, doc="Length of each trial.")
-    seeds: list[int] = setting(factory=lambda: [0], doc="Worlds are run with each of these; their mean counts.")
-    generations: int = setting(20, low=1, doc="How long to search.")
+    value: Literal["average", "last"] = setting(
+        "average", doc="Use the average over its history at the end, or its last value."
+    )
+    goal: Literal["maximize", "minimize"] = setting("maximize", doc="Whether larger or smaller values are better.")
+    steps: int = setting(1000, low=1, doc="Number of steps of each trial.")
+    seeds: list[int] = setting(
+        factory=lambda: [0], doc="Each candidate is run with all of these seeds; the mean is used."
+    )
+    generations: int = setting(20, low=1, doc="Number of generations to search.")
     population: int | None = setting(None, low=2, doc="Candidates per generation; null: as CMA-ES advises.")
-    sigma: float = setting(0.25, above=0, high=1, doc="How far the first candidates are spread, as a share of a range.")
-    seed: int = setting(0, low=0, doc="Seeds the search.")
+    sigma: float = setting(
+        0.25, above=0, high=1, doc="Initial standard deviation of candidates, as a fraction of each range."
+    )
+    seed: int = setting(0, low=0, doc="Seed of the search.")
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ class CyclicPursuitController(Configured, Controller):
     Francis, "Formations of Vehicles in Cyclic Pursuit", 2004); the first where they begin about a circle.
     """
 
-    speed: float = setting(0.3, low=0, unit="m/s", doc="Constant.")
-    gain: float = setting(1.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    speed: float = setting(0.3, low=0, unit="m/s", doc="Constant linear velocity.")
+    gain: float = setting(1.0, low=0, unit="1/s", doc="Angular velocity per rad of bearing.")
     max_turn: float = unbounded_setting(np.inf, "Limit of the turning speed.", unit="rad/s")
     order: str = choice_setting("around", ORDERS, "Who follows whom.")
 

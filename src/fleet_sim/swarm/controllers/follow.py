@@ -23,13 +23,13 @@ class FollowController(Configured, Controller):
     `gap`.
     """
 
-    gap: float = setting(0.4, low=0, unit="m", doc="Distance kept to the one ahead.")
-    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per distance that is missing to the gap.")
+    gap: float = setting(0.4, low=0, unit="m", doc="Distance to keep to the agent in front.")
+    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per metre of deviation from the gap.")
     max_speed: float = setting(1.0, low=0, unit="m/s", doc="Limit of the speed.")
-    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
-    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
-    leader: str | None = setting(None, doc="Name of whom the first one follows; null: it leads.")
-    lead: Vector = setting((0.3, 0.3), doc="Action of the first one where there is no `leader`.")
+    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Angular velocity per rad of bearing.")
+    leader: str | None = setting(None, doc="Name of the agent that the first one follows; null: the first one leads.")
+    lead: Vector = setting((0.3, 0.3), doc="Action of the first agent if there is no `leader`.")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""

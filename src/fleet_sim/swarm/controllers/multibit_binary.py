@@ -54,10 +54,10 @@ class MultibitBinaryController(Configured, Controller):
         doc='Actions by number, as a list or a mapping; keys may be binary digits in quotes, such as "101".',
     )
     default_output: Vector | None = setting(
-        None, doc="The action where `outputs` has none; null: meeting such a state is an error."
+        None, doc="The action for states not in `outputs`; null: such a state is an error."
     )
     sensor_ids: list[int] | None = setting(
-        None, low=0, doc="Which sensors, first the one for the last digit; null: all of the agent's, in order."
+        None, low=0, doc="Indices of the sensors, lowest bit first; null: all sensors of the agent, in order."
     )
 
     def __post_init__(self) -> None:

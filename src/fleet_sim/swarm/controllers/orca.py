@@ -26,17 +26,17 @@ class OrcaController(Configured, Controller):
     a point `lead` m ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
     """
 
-    speed: float = setting(0.5, low=0, unit="m/s", doc="Where nobody is in the way.")
-    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    speed: float = setting(0.5, low=0, unit="m/s", doc="Speed with a free path.")
+    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
     static_waypoint: Vector | None = setting(None, unit="m", doc="The goal, the same for all.")
     waypoints: list[Vector] | None = setting(None, unit="m", doc="Goals, one for each agent in order of spawning.")
-    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions: the goal is there.")
-    horizon: float = setting(2.0, low=1e-6, unit="s", doc="How far ahead touches of others are avoided.")
-    wall_horizon: float = setting(0.5, low=1e-6, unit="s", doc="How far ahead touches of walls are avoided.")
-    reach: float = setting(2.0, low=0, unit="m", doc="Others farther away are not seen.")
-    max_neighbours: int = setting(10, low=0, doc="Heed so many of the nearest.")
-    lead: float = setting(0.05, low=1e-6, unit="m", doc="How far ahead of its middle the point is that it steers.")
-    slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal from which its speed falls.")
+    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, which are the goals.")
+    horizon: float = setting(2.0, low=1e-6, unit="s", doc="Look-ahead time for collisions with other agents.")
+    wall_horizon: float = setting(0.5, low=1e-6, unit="s", doc="Look-ahead time for collisions with walls.")
+    reach: float = setting(2.0, low=0, unit="m", doc="Distance up to which other agents are considered.")
+    max_neighbours: int = setting(10, low=0, doc="Number of nearest agents to consider.")
+    lead: float = setting(0.05, low=1e-6, unit="m", doc="Distance of the controlled point ahead of the centre.")
+    slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal at which it begins to slow down.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""
