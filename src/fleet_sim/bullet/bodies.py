@@ -42,6 +42,7 @@ class BulletColumns(ColumnTable):
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
     made: Ints = column(np.int64, writer="bodies", doc="BulletBodies.version when it was made", hashed=False)
     mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
+    told: Bools = column(bool, writer="mirror", doc="its id was given to the user", hashed=False)
     model: Bools = column(bool, writer="bodies", doc="loaded from a model file", hashed=False)
     offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
     com_position: Floats = column(float, (3,), unit="m", frame="base", writer="bodies", hashed=False)
@@ -223,11 +224,13 @@ class BulletBodies:
         """Tell PyBullet which of `rows` became dynamic or kinematic since their bodies were made."""
         table, world = self.table, self.world
         masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
-        changed_mask = (table.mass[rows] != masses) & (table.body[rows] != NO_BODY) & ~table.adopted[rows]
+        # Without physics the masses of the user's own bodies are the user's.
+        ours_mask = ~table.adopted[rows] | world.physics
+        changed_mask = (table.mass[rows] != masses) & (table.body[rows] != NO_BODY) & ours_mask
         if not changed_mask.any():
             return
         changed = rows[changed_mask]
-        models = changed[table.model[changed]]
+        models = changed[table.model[changed] & ~table.adopted[changed]]
         # A model's base is fixed or free for good, so the model is loaded anew.
         self.remove(models)
         self.create(models, world.position[models], world.orientation[models])

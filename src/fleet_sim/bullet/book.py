@@ -19,6 +19,10 @@ class BulletBook:
         """Return the PyBullet body of the entity, made now if it has none yet."""
         return self._mirror.body_id(row)
 
+    def tell_body(self, row: int) -> int:
+        """As `body_id`, for users: PyBullet keeps up with that body from now on."""
+        return self._mirror.tell_body(row)
+
     def row_of_body(self, body: int) -> int:
         """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
         return self._mirror.row_of_body(body)

@@ -56,6 +56,9 @@ class BodyBook(Protocol):
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of the entity, made now if it has none yet."""
 
+    def tell_body(self, row: int) -> int:
+        """As `body_id`, for users: PyBullet keeps up with that body from now on."""
+
     def row_of_body(self, body: int) -> int:
         """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
 

@@ -56,7 +56,10 @@ class SimObject:
         name: str | None = None,
         user_data: dict[str, Any] | None = None,
     ) -> None:
-        """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation."""
+        """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation.
+
+        `mass` None is the one it has in PyBullet, of its base.
+        """
         world, row = sim_core.adopt_body(self, body_id, mass, name)
         self._world, self._row, self._generation = world, row, int(world.generation[row])
         self.pickable = pickable
@@ -126,9 +129,9 @@ class SimObject:
 
     @property
     def body_id(self) -> int:
-        """The entity's PyBullet body, made at the first request: a BodyId, which is an int."""
+        """The entity's PyBullet body, made at the first request and kept up to date from then on: a BodyId, an int."""
         row, world = self.row, self._world
-        return BodyId(world.bodies.body_id(row), int(world.object_id[row]))
+        return BodyId(world.bodies.tell_body(row), int(world.object_id[row]))
 
     @property
     def name(self) -> str | None:

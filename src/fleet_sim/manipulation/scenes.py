@@ -86,7 +86,8 @@ class BinScene(BaseScene):
 
     def load_ground(self) -> None:
         """Note the ground, which the simulation brings along (`plane_urdf`): its PyBullet body."""
-        self.sim.setup_pybullet()
+        # Any call connects; `setup_pybullet` would make every step write to PyBullet.
+        self.sim.bullet.getNumBodies()
         self.ground = self.sim.floor_id
 
     def load_bins(self) -> None:
