@@ -1,9 +1,9 @@
-"""How far bodies may move before they touch something: swept, so that nothing is jumped over.
+"""Swept blocking: how far bodies may move before they touch something. Fast bodies do not tunnel through thin ones.
 
-Each mover goes from its present pose to its next one in a straight line, turning evenly. Everything else,
-other movers included, stands at its present pose, so the answer does not depend on any order; two movers that
-approach each other may therefore end up closer than the skin by what both moved in one step, and are then
-held by the next one.
+Each mover goes from its present pose to its next one in a straight line, at a constant rotation rate. Everything
+else, other movers included, stays at its present pose, so the result does not depend on the order of rows. Two
+movers that approach each other may therefore end a step closer than the skin, by at most what both moved in it;
+the next step then stops them.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ PosedDistanceSolver: TypeAlias = Callable[[Ints, Floats, Floats, float], Floats]
 PairMask: TypeAlias = Callable[[Ints], Bools]
 
 DEFAULT_SKIN = 1e-3
-# How exactly the moment of contact is found, as a distance.
+# Tolerance of the contact time, as a distance in metres.
 _EXACT = 1e-7
-# How much closer a body already in contact may get over a whole step: rounding, not motion.
+# In metres. A body already in contact may get closer by this much in a step, so that rounding does not hold it.
 _CREEP = 1e-9
 _MAX_ROUNDS = 200
-# Long against rounding, short against anything that could be jumped over; in metres.
+# First probe of the secant search, in metres: long compared with rounding errors, shorter than any obstacle.
 _FIRST_STEP = 1e-4
-# A turning body near another is looked at again after this part of its smallest half extent, or of its whole
-# way if that is longer, which bounds the work.
+# A rotating body near another is measured again after it moved this share of its smallest half extent, or
+# `_LEAST_STRIDE` of its whole motion if that is longer, which bounds the number of measurements.
 _STRIDE = 0.25
 _LEAST_STRIDE = 1e-5
 
@@ -54,15 +54,15 @@ def allowed_fractions(
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
 ) -> tuple[Floats, Rows]:
-    """Return (fractions, blockers), (M,) each: the part of its motion each mover may make, and what stops it.
+    """Return (fractions, blockers), (M,) each: the fraction of its motion each mover may make, and what stops it.
 
     `shapes` are all N rows at their present poses; `movers` (M,) rows, each once, go to `end_positions` (M,
-    3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block where `may_collide`
-    says so of the pair; a mover never blocks itself. A mover stops `skin` metres short of contact; one that is
-    nearer already may move along or away but not closer. The blocker is the row that stops the mover first (the
+    3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block if `may_collide`
+    allows the pair; a mover never blocks itself. A mover stops `skin` metres short of contact; one that is
+    already nearer may move along or away but not closer. The blocker is the row that stops the mover first (the
     lowest row if several do), or -1 with fraction 1.
 
-    Motions without turning, and of shapes round about z turning about z, are exact. A turning box is followed
+    Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that. Pairs without
     a closed form (tilted boxes, meshes) are measured by `solve`; without it they do not block.
     Raises InvalidValueError when `skin` is not a finite number >= 0.
@@ -103,7 +103,7 @@ def _first_of_each(places: Rows, times: Floats) -> Rows:
 
 @dataclass(frozen=True)
 class _Sweep:
-    """K pairs of a mover on its way and an obstacle that stands."""
+    """K pairs of a moving body and a standing obstacle."""
 
     start: ShapeArrays
     end_positions: Floats
@@ -146,12 +146,15 @@ class _Sweep:
         shift = self.end_positions - start.positions
         length = np.sqrt(shift[:, 0] ** 2 + shift[:, 1] ** 2 + shift[:, 2] ** 2)
         radius = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)
+        # No point moves farther than the centre does plus the rotation angle times the radius of the bounding ball.
         products = start.orientations * self.end_orientations
         same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
         return np.asarray(length + 2.0 * np.arccos(np.minimum(same, 1.0)) * radius)
 
     def convex_mask(self) -> Bools:
-        """Return where (K,) the distance is convex in time: convex shapes, and no turn that shows."""
+        """Return which pairs (K,) have a distance that is convex in time."""
+        # The signed distance of two convex shapes is a convex function of their relative translation. Rotation does
+        # not change a sphere, nor an upright cylinder or capsule that turns about its axis.
         start, obstacle = self.start, self.obstacles
         convex = (start.kinds <= ShapeKind.PLANE) & (obstacle.kinds <= ShapeKind.PLANE)
         still = (start.orientations == self.end_orientations).all(axis=1)
@@ -168,7 +171,7 @@ def _swept_pairs(
     obstacles: Rows,
     skin: float,
 ) -> Ints:
-    """Return pairs (place in movers, place in obstacles) whose boxes meet on the way, sorted."""
+    """Return pairs (index into movers, index into obstacles) whose swept boxes overlap, sorted."""
     if not len(movers) or not len(obstacles):
         return np.empty((0, 2), np.int64)
     lower, upper = world_aabbs(*shapes)
@@ -177,7 +180,7 @@ def _swept_pairs(
     swept_lower, swept_upper = np.minimum(lower[movers], end_lower), np.maximum(upper[movers], end_upper)
     turning = np.flatnonzero((start.orientations != end_orientations).any(axis=1))
     if len(turning):
-        # On its way round a turning shape stays within the ball around it.
+        # Between its end poses a rotating shape may leave both end boxes, but not the ball around its centre.
         half = start.half_extents[turning]
         ball = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)[:, None]
         ends = start.positions[turning], end_positions[turning]
@@ -193,26 +196,30 @@ def _contact_times(sweep: _Sweep, skin: float) -> Floats:
     times = np.ones(len(travels))
     reach = skin + 2.0 * float(travels.max())
     gaps = sweep.distances(np.zeros(len(travels)), reach)
-    # Contact begins at the skin, or, for a pair that is nearer already, when it gets any nearer.
+    # Contact begins at the skin, or, for a pair that is already nearer, when it gets any closer.
     limits = np.minimum(skin, gaps - _CREEP)
+    # Pairs whose gap is larger than the farthest travel cannot meet in this step.
     near = np.flatnonzero((gaps - limits <= travels) & (travels > 0.0))
     convex_mask = sweep.convex_mask()[near]
     for rows, search in ((near[convex_mask], _convex_times), (near[~convex_mask], _turning_times)):
         if len(rows):
             times[rows] = search(sweep.take(rows), travels[rows], gaps[rows], limits[rows], reach)
-    # In contact from the start and not moving away: not even the creep.
+    # A pair in contact that may move less than `_EXACT` does not move at all: it would creep closer step by step.
     times[(gaps <= skin) & (times * travels < _EXACT)] = 0.0
     return times
 
 
 def _convex_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
-    """Walk the secants of a convex function from the left: they never pass its first zero."""
+    """Return the first zeros of gaps that are convex in time, by the secant method from the left."""
+    # Right of two points a convex function lies above their secant. So the secant's zero never passes the function's
+    # first zero, and a secant that does not fall proves that there is no contact.
     times = np.ones(len(travels))
     live = np.arange(len(travels))
     before, before_gap = np.zeros(len(live)), gaps - limits
+    # No point travels faster than `travels` per step, so the gap cannot close before this time.
     sure = np.minimum(before_gap / travels, 1.0)
-    # A first step that is long against rounding; who touches within it is held where nothing can have
-    # happened yet.
+    # The first step is long enough that rounding does not spoil the slope. A pair that touches within it is stopped
+    # at `sure`.
     now = np.maximum(sure, np.minimum(_FIRST_STEP / travels, 1.0))
     for round_number in range(_MAX_ROUNDS):
         gap = sweep.take(live).distances(now, reach) - limits[live]
@@ -233,7 +240,9 @@ def _convex_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, 
 
 
 def _turning_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
-    """Advance by the gap or a stride, whichever is longer; from too close, halve back to the contact."""
+    """Return contact times by conservative advancement, then bisection."""
+    # Advancing by the gap can never pass the contact, but slows down near it; a stride of at least `strides` keeps
+    # the number of rounds bounded. The first time that is too close brackets the contact for the bisection.
     times = np.ones(len(travels))
     strides = np.maximum(_STRIDE * sweep.start.half_extents.min(axis=1) / travels, _LEAST_STRIDE)
     safe, ahead = np.zeros(len(travels)), np.ones(len(travels))

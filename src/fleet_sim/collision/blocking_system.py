@@ -1,4 +1,4 @@
-"""Robots that stop in front of what they would hit: what motion did in a step is cut short where something stands."""
+"""Stops robots in front of obstacles: the motion of a step is shortened where a body would hit something."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeArrays
 
+# Columns of path progress. A row that is held back gets its old values again, so that its law retries the same step.
 _PROGRESS = ("waypoint", "phase", "turning", "reverse")
 
 
 class _Start(NamedTuple):
-    """What rows were like before they moved."""
+    """The state of rows before they moved."""
 
     rows: Rows
     shapes: ShapeArrays
@@ -28,10 +29,10 @@ class _Start(NamedTuple):
 
 
 class BlockingSystem:
-    """Holds rows with `block_on_collision` back where they would touch something, however fast they are.
+    """Stops rows with `block_on_collision` before they touch something, at any speed.
 
-    A blocked robot stands still and keeps its goal: it goes on when the way is free. Carried objects neither block nor
-    are blocked.
+    A blocked robot stands still and keeps its goal; it continues when the way is free. Carried objects neither block
+    nor are blocked.
     """
 
     def __init__(self, world: World, solve: PosedDistanceSolver) -> None:
@@ -41,7 +42,7 @@ class BlockingSystem:
         self._start: _Start | None = None
 
     def before(self) -> None:
-        """Note where the robots that may be blocked are."""
+        """Store the poses and path progress of the robots that may be blocked."""
         world, motion = self._world, self._world.motion
         self._start = None
         if not np.count_nonzero(world.block_on_collision):
@@ -59,7 +60,7 @@ class BlockingSystem:
             )
 
     def after(self, arrived: Rows) -> tuple[Rows, Rows]:
-        """Take back what would go through something; returns (rows that still arrived, rows newly blocked)."""
+        """Undo motion that would penetrate an obstacle; return (rows that still arrived, rows newly blocked)."""
         start, world = self._start, self._world
         if start is None:
             return arrived, NO_ROWS
@@ -88,7 +89,7 @@ class BlockingSystem:
         return np.setdiff1d(arrived, held, assume_unique=True), newly
 
     def _hold(self, start: _Start, places: Rows, fractions: Floats) -> None:
-        """Let the rows at `places` of `start` make only part of their way, and stand."""
+        """Move the rows at `places` of `start` by `fractions` of their motion only, and stop them."""
         world, motion = self._world, self._world.motion
         rows = start.rows[places]
         way = world.position[rows] - start.positions[places]
@@ -96,5 +97,6 @@ class BlockingSystem:
         world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)
         for name, values in zip(_PROGRESS, start.progress, strict=True):
             getattr(motion, name)[rows] = values[places]
+        # The robot is not where its law left it: pass speeds and directions are computed again.
         motion.path_fresh[rows] = True
         world.rest(rows)

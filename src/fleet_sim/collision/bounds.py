@@ -12,12 +12,12 @@ from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 # Comparing a column with a plain number is several times faster than with an enum member.
 _NO_SHAPE = int(ShapeKind.NONE)
-# A whole span of rows costs a third of picking all of its rows one by one.
+# Computing a contiguous span of rows costs about a third of indexing its rows.
 _SPAN_GAIN = 3
 
 
 def active_mask(world: World) -> Bools:
-    """Return which rows may collide with anything, and have a shape to do it with."""
+    """Return the mask (N,) of rows that take part in collisions and have a collision shape."""
     mask: Bools = world.collision_rules.active_mask() & (world.shape_kind != _NO_SHAPE)
     return mask
 
@@ -47,16 +47,16 @@ def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
 
 
 def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:
-    """Compute the AABBs of every row whose pose or shape changed; returns those rows.
+    """Recompute the AABBs of all rows whose pose or shape changed; return those rows.
 
-    The boxes of robots whose joints moved are brought up to date first, unless `boxes` is False.
+    The boxes of robots whose joints moved are updated first, unless `boxes` is False.
     """
     if boxes:
         world.bounds_behind[world.links.refresh_boxes()] = True
     rows = np.flatnonzero(world.bounds_behind)
     if not len(rows):
         return rows
-    # Where many changed, computing the rows between them as well is faster than picking rows; those come out the same.
+    # If many rows changed, recomputing the whole span is faster than indexing; unchanged rows get the same values.
     span = slice(int(rows[0]), int(rows[-1]) + 1)
     chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows
     world.aabb_lower[chosen], world.aabb_upper[chosen] = world_aabbs(*shape_arrays(world, chosen))

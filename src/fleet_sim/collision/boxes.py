@@ -1,4 +1,4 @@
-"""Axis-aligned boxes with the margin in them, laid out for being compared pair by pair."""
+"""Axis-aligned boxes inflated by the margin, in a memory layout for fast comparison of pairs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fleet_sim.arrays import Bools, Floats, Rows
 
 RowPairs = tuple[Rows, Rows]
 
-# What reaches beyond this is compared with everything; a cell index could not tell its place any more.
+# In metres. A box that reaches farther is compared with all others: a cell index would no longer locate it.
 FAR = 1e12
 
 
 class Boxes:
-    """N boxes; the upper corners already hold the margin.
+    """N boxes; the upper corners already include the margin.
 
     Two boxes pair when, on every axis, the lower corner of each is <= the (inflated) upper corner of the
     other. `plane` (N, 4) is lower x, lower y, upper x, upper y: gathering a row of four numbers costs no more
-    than gathering one number. `lower_z` and `upper_z` (N,) decide only what x and y leave over.
+    than gathering one number. `lower_z` and `upper_z` (N,) are compared only for pairs that overlap in x and y.
     """
 
     def __init__(self, plane: Floats, lower_z: Floats, upper_z: Floats) -> None:
@@ -73,18 +73,18 @@ class Boxes:
 
     @cached_property
     def one_floor(self) -> bool:
-        """Whether all boxes overlap in height, so that z decides nothing."""
+        """Whether all boxes overlap in height, so that z need not be compared."""
         return bool(np.maximum.reduce(self.lower_z) <= np.minimum.reduce(self.upper_z))
 
     @property
     def all_near(self) -> bool:
-        """Whether all corners in x and y are numbers nearer than `FAR`."""
+        """Whether all corners in x and y are finite and within `FAR`."""
         (low_x, low_y), (high_x, high_y) = self.low, self.high
         return low_x >= -FAR and low_y >= -FAR and high_x <= FAR and high_y <= FAR
 
     @property
     def near_mask(self) -> Bools:
-        """Which boxes (N,) have all corners in x and y nearer than `FAR`."""
+        """Which boxes (N,) have all corners in x and y within `FAR`."""
         plane = self.plane
         mask = (plane[:, 0] >= -FAR) & (plane[:, 1] >= -FAR)
         mask &= plane[:, 2] <= FAR
@@ -100,6 +100,7 @@ class Boxes:
 def near_in_plane(a: Floats, first: Rows, b: Floats, second: Rows) -> RowPairs:
     """Return the candidates (M,) whose row first[k] of plane `a` pairs in x and y with second[k] of `b`."""
     one, other = a.take(first, axis=0), b.take(second, axis=0)
+    # Comparisons with NaN are False, so a box with NaN pairs with nothing.
     mask = other[:, 0] <= one[:, 2]
     mask &= other[:, 1] <= one[:, 3]
     mask &= one[:, 0] <= other[:, 2]

@@ -1,8 +1,8 @@
-"""The broad phase: which boxes are within the margin of each other.
+"""The broad phase: finds the boxes that are within the margin of each other.
 
 Two boxes pair when on each axis the gap between them is at most the margin: `lower_a <= upper_b + margin` and
-`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The answer is that of
-comparing all with all; the grid only decides how long it takes.
+`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The result is the same as
+comparing every box with every other; the grid affects only the time.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def candidate_pairs(
     """Return the pairs of rows whose boxes are within `margin`: (M, 2), i < j, each once, sorted.
 
     lower, upper (N, 3) are box corners, infinite for planes; a row with NaN pairs with nothing. Rows outside
-    `active_mask` are left out. Two static rows never pair; a static and another row pair unless
-    `ignore_static`. `cell_size` None takes `auto_cell_size` of the rows that take part.
+    `active_mask` are left out. Two static rows never pair; a static and a moving row pair unless
+    `ignore_static`. With `cell_size` None, `auto_cell_size` of the rows taking part is used.
     """
     phase = BroadPhase(
         mode=SpatialHashCellSizeMode.AUTO_ADAPTIVE if cell_size is None else SpatialHashCellSizeMode.CONSTANT,
@@ -70,11 +70,11 @@ def cross_pairs(lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floa
 
 
 class BroadPhase:
-    """`candidate_pairs` with a memory: its cell size, by mode, and the index of what never moves.
+    """`candidate_pairs` that keeps its cell size (by mode) and its index of static boxes between calls.
 
-    CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it sees.
+    CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it gets.
     AUTO_ADAPTIVE computes it again whenever the number of rows taking part changes. The cell size never
-    changes the answer.
+    changes the result.
     """
 
     def __init__(
@@ -98,16 +98,16 @@ class BroadPhase:
 
     @property
     def mode(self) -> SpatialHashCellSizeMode:
-        """Where the cell size comes from."""
+        """How the cell size is chosen."""
         return self._mode
 
     @property
     def cell_size(self) -> float | None:
-        """The cell size in use; None before an automatic mode has seen a box."""
+        """The cell size in use; None until an automatic mode has processed a box."""
         return self._cell_size
 
     def set_cell_size_mode(self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None) -> float | None:
-        """Change where the cell size comes from and return it; an automatic one is found at the next check.
+        """Set how the cell size is chosen and return the size; automatic modes compute it at the next check.
 
         Raises InvalidValueError for CONSTANT without a positive cell size, UnknownNameError for an unknown
         mode.
@@ -135,10 +135,10 @@ class BroadPhase:
         ignore_static: bool = True,
         static_version: int | None = None,
     ) -> Ints:
-        """Return what `candidate_pairs` returns.
+        """Return the same as `candidate_pairs`.
 
-        With `static_version` the index of static rows is kept until that number or the margin changes: the
-        caller changes it whenever a static row appears, disappears or moves.
+        With `static_version` the index of static rows is cached until that number or the margin changes: the
+        caller must change it whenever a static row appears, disappears or moves.
         """
         moving_mask = active_mask
         if static_mask is not None:
@@ -147,7 +147,7 @@ class BroadPhase:
         moving_lower, moving_upper = lower, upper
         if moving_mask is not None:
             count = int(np.count_nonzero(moving_mask))
-            # Mostly the rows in use are the first ones: then their numbers are their places, and nothing is copied.
+            # Usually the rows in use are the first ones: then row numbers equal indices, and nothing is copied.
             if moving_mask[:count].all():
                 moving_lower, moving_upper = lower[:count], upper[:count]
             else:
@@ -184,7 +184,7 @@ class BroadPhase:
         static_mask: Bools,
         version: int | None,
     ) -> None:
-        """Make `_static_rows` and `_static_index` those of the active static rows."""
+        """Set `_static_rows` and `_static_index` for the active static rows, unless the cached ones are valid."""
         key = None if version is None else (version, margin)
         if key is not None and key == self._static_key:
             return
@@ -201,6 +201,7 @@ def _sorted_pairs(first: Rows, second: Rows) -> Ints:
     out = np.empty((len(first), 2), np.int64)
     if not len(first):
         return out
+    # Least significant key first: the sorts are stable.
     order = radix_order(second, int(second.max()) + 1)
     left = first.take(order)
     order = order.take(radix_order(left, int(left.max()) + 1))

@@ -1,9 +1,9 @@
 """A uniform grid over boxes of similar size, built by sorting.
 
-Each box is filed once, under the cell of its lower corner. Cells are strips along x: a strip is one cell high
-(and, in a layered grid, one cell deep), its cells are half as wide. Boxes are sorted by strip and, in it, by
-cell, so all boxes of one strip that can touch a given box are one contiguous range, and each pair is met from
-one side only: the box filed earlier looks ahead in its own strip and into the strips that follow.
+Each box is stored once, in the cell of its lower corner. Cells form strips along x: a strip is one cell wide in y
+(and, in a layered grid, one cell high in z), and its cells are half as long in x. Boxes are sorted by strip, then by
+cell. All boxes of one strip that can touch a given box are therefore one contiguous range. Each pair is found
+from one side only: the box that comes first searches ahead in its own strip and in the strips that follow.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.boxes import FAR, Boxes, RowPairs, near_in_height, near_in_plane, one_against_all
 from fleet_sim.collision.tables import DenseTable, SparseTable
 
-# Cell indices stay below this, far above any useful scene: what lies farther out shares the last cell, which
-# costs time and never a pair, since neighbours stay neighbours.
+# Largest cell index, far above any useful scene. Boxes farther out share the last cell: this costs time but loses
+# no pair, since neighbours stay neighbours.
 _LAST_CELL = 1 << 30
 _SPARSE_LAYER = 1 << 31
-# The dense table may have this many cells per box, and always this many.
+# Memory limit of the dense table: this many cells per box, plus a fixed number.
 _CELLS_PER_BOX = 8
 _MIN_CELLS = 16384
-# Candidates are tested in blocks of this many: memory follows the pairs found, not the pairs looked at.
+# Candidates are tested in blocks of this size: memory grows with the pairs found, not with the pairs tested.
 _BLOCK = 1 << 20
-# Covers the rounding of a width computed from corners.
+# Factor that covers the rounding of a width computed from corners.
 _SLACK = 1.000001
 
 
 class Grid:
-    """All pairs among boxes of similar size, and between them and any other boxes.
+    """Finds all pairs among boxes of similar size, and between them and any other boxes.
 
-    `cell` is the least size of a cell; it grows to hold the largest box. `layered` grids also cut along z,
-    which pays where many boxes stand above each other. At least one box must be given; corners must be nearer
-    than `FAR` along x and y, and along z in a layered grid.
+    `cell` is the minimum size of a cell; it grows to hold the largest box. `layered` grids also divide along z,
+    which pays where many boxes stand above each other. At least one box must be given; corners must be within
+    `FAR` along x and y, and along z in a layered grid.
     """
 
     def __init__(self, boxes: Boxes, cell: float, *, layered: bool = False) -> None:
@@ -45,11 +45,12 @@ class Grid:
             self._low.append(float(boxes.lower_z.min()))
             self._high.append(float(boxes.upper_z.max()))
             self._widths.append(float((boxes.upper_z - boxes.lower_z).max()))
+        # A cell at least as large as any box in y and z: boxes that touch are in the same or in adjacent strips.
         self._build(max([cell, *(width * _SLACK for width in self._widths[1:])]))
 
     @property
     def candidate_count(self) -> int:
-        """How many pairs `own_pairs` will look at."""
+        """Number of pairs that `own_pairs` will test."""
         return int(np.add.reduce(self._counts))
 
     def own_pairs(self) -> RowPairs:
@@ -57,7 +58,7 @@ class Grid:
         firsts, seconds = [], []
         plane, order = self._sorted_plane, self._table.order
         for first, second in _expanded(self._begins, self._counts):
-            # The ranges of all boxes, strip looked at after strip looked at: back to the box.
+            # `_begins` lists the ranges of all boxes once per searched strip; this maps a range back to its box.
             for cut in first.searchsorted(self._range_cuts):
                 first[cut:] -= len(plane)
             first, second = near_in_plane(plane, first, plane, second)
@@ -72,7 +73,7 @@ class Grid:
         first_z, last_z = self._query_cells(queries, 2) if self._layered else (first_y * 0, first_y * 0)
         rows = last_y - first_y + 1
         strip_counts = rows * (last_z - first_z + 1)
-        # A query over very many strips is cheaper to compare with every box.
+        # For a query over very many strips, comparing it with every box is cheaper.
         wide_mask = strip_counts > len(self._boxes) // 8 + 16
         firsts, seconds = [], []
         for owner, step in _expanded(np.zeros_like(strip_counts), np.where(wide_mask, 0, strip_counts)):
@@ -98,12 +99,13 @@ class Grid:
             yield near_in_height(queries, query, self._boxes, self._table.order.take(member))
 
     def _build(self, cell: float) -> None:
-        """File the boxes densely, with larger cells if need be and candidates stay few, else sparsely."""
+        """Build a dense table, with larger cells if needed; a sparse one if that gives too many candidates."""
         budget = _CELLS_PER_BOX * len(self._boxes) + _MIN_CELLS
         self._set_cells(cell)
         if self._cell_count() <= budget:
             self._file(dense=True)
             return
+        # Too many cells for a dense table: enlarge them until it fits, and see whether candidates stay few.
         coarse, power = cell, 1.0 / len(self._low)
         while self._cell_count() > budget:
             coarse *= max((self._cell_count() / budget) ** power, 1.05)
@@ -141,13 +143,13 @@ class Grid:
         first -= self._low[axis]
         for values in (first, last):
             values *= self._scales[axis]
-            # Unlike np.clip these turn NaN, which touches nothing, into a cell.
+            # Unlike np.clip these map NaN, which touches nothing, to a valid cell.
             np.fmax(values, 0.0, out=values)
             np.fmin(values, self._last[axis], out=values)
         return first.astype(np.int64), last.astype(np.int64)
 
     def _reach(self, axis: int) -> float:
-        """Return how far below a lower corner that of a touching box may lie, with room for rounding."""
+        """Return how far below a lower corner the lower corner of a touching box may lie, rounding included."""
         return self._widths[axis] * _SLACK + 1e-15 * max(abs(self._low[axis]), abs(self._high[axis]))
 
     def _file(self, *, dense: bool) -> None:
@@ -163,7 +165,7 @@ class Grid:
         back = int(self._reach(0) * self._scales[0] * _SLACK) + 1
         self._table: DenseTable | SparseTable
         if dense:
-            # One strip more than needed: the last layer's last strip also looks at the one after it.
+            # One extra strip, as the last strip of the last layer also searches the one after it.
             size = {"width": self._last[0] + 1, "strip_count": strip_count + 1}
             self._table = DenseTable(strips, cells, last_cells, back=back, **size)
         else:
@@ -174,6 +176,8 @@ class Grid:
     def _look_ahead(self) -> None:
         """Set, for each sorted box, its ranges of candidates: its own strip, then the strips that follow."""
         count = len(self._boxes)
+        # Only strips that follow, since each pair is found from the box that comes first: the next one in y, and in
+        # a layered grid the three neighbours in the layer above.
         steps = (1, self._layer - 1, self._layer, self._layer + 1) if self._layered else (1,)
         begins, ends = [np.arange(1, count + 1)], [self._table.own_ends()]
         for step in steps:
@@ -188,13 +192,13 @@ class Grid:
 
 
 def layers_pay(boxes: Boxes, cell: float) -> bool:
-    """Return whether boxes that crowd a flat grid reach over enough cells in height for layers to help."""
+    """Return whether the boxes span enough cells in height for a layered grid to be faster."""
     low, high = float(boxes.lower_z.min()), float(boxes.upper_z.max())
     return low >= -FAR and high <= FAR and high - low > 4.0 * cell
 
 
 def _expanded(begins: Ints, counts: Ints) -> Iterator[RowPairs]:
-    """Yield blocks (k, member): every k with each of its counts[k] members from begins[k] on."""
+    """Yield blocks (k, member): each k repeated with its counts[k] members begins[k], begins[k] + 1, ..."""
     ends = counts.cumsum()
     total = int(ends[-1]) if len(ends) else 0
     cut, done = 0, 0
@@ -203,7 +207,7 @@ def _expanded(begins: Ints, counts: Ints) -> Iterator[RowPairs]:
         if total - done > _BLOCK:
             stop = max(int(ends.searchsorted(done + _BLOCK, side="right")), cut + 1)
         size = int(ends[stop - 1]) - done
-        # Counting the ends passed so far repeats each k counts[k] times, faster than np.repeat does.
+        # The number of ends passed so far repeats each k counts[k] times, faster than np.repeat.
         passed = ends[cut : stop - 1] - done if done else ends[: stop - 1]
         owner = np.bincount(passed, minlength=size)[:size].cumsum()
         shift = begins[cut:stop] - ends[cut:stop]

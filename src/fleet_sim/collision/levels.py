@@ -1,7 +1,7 @@
-"""Boxes of very different sizes in one index: a grid per size, from small to large.
+"""An index of boxes of very different sizes: a hierarchy of grids, from fine to coarse.
 
-One long wall among ten thousand robots would make every cell as large as the wall. Here boxes that are much
-larger than a cell move up to a coarser level, and look down into the finer ones.
+In a single grid, one long wall among ten thousand robots would make every cell as large as the wall. Here boxes that
+are much larger than a cell are stored in a coarser level and query the finer ones.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from fleet_sim.arrays import Rows
 from fleet_sim.collision.boxes import Boxes, RowPairs, one_against_all
 from fleet_sim.collision.grid import Grid, layers_pay
 
-# So few boxes are compared one by one rather than filed.
+# Up to this many boxes are compared one by one instead of building another grid.
 _FEW = 4
+# Candidates per box above which a layered grid is tried.
 _CROWDED = 8
 
 
 class BoxIndex:
-    """Finds the touching pairs among boxes, and between them and other boxes, whatever their sizes.
+    """Finds the touching pairs among boxes of any size, and between them and other boxes.
 
     `cell` is the cell size of the finest level; a box whose extent in the plane (with the margin) is larger
     than `multi_cell_threshold` cells belongs to a coarser level. Boxes may be infinite; boxes with NaN pair
@@ -109,13 +110,13 @@ class BoxIndex:
         self._uppers.append(upper_rows)
 
     def _drop_single_uppers(self) -> None:
-        """Boxes compared with everything need not also look down the levels."""
+        """Remove boxes that are compared with all others from the queries of finer levels."""
         if len(self._single_rows):
             self._uppers = [rows[~np.isin(rows, self._single_rows)] for rows in self._uppers]
 
 
 def best_grid(boxes: Boxes, cell: float) -> Grid:
-    """Return a flat grid, or a layered one where boxes pile up and a flat one looks at too many pairs."""
+    """Return a flat grid, or a layered one where boxes are stacked and a flat one would test too many pairs."""
     flat = Grid(boxes, cell)
     if flat.candidate_count <= _CROWDED * len(boxes) or not layers_pay(boxes, cell):
         return flat

@@ -1,7 +1,7 @@
-"""The narrow phase: which candidate pairs really are within the margin.
+"""The narrow phase: decides which candidate pairs are really within the margin.
 
-Closed forms decide what they can; the caller passes a function for the rest, so no physics engine is needed
-here and none is loaded for worlds of upright shapes.
+Pairs with a closed form are computed here; the caller passes a function for the rest. So no physics engine is needed
+here, and none is loaded for worlds of upright shapes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def closer_than(pairs: Ints, shapes: ShapeArrays, margin: float) -> tuple[Bools,
 def contact_pairs(
     pairs: Ints, shapes: ShapeArrays, margin: float, solve: DistanceSolver | None = None
 ) -> tuple[Ints, int]:
-    """Return the `pairs` within `margin`, in their order, and how many of them `solve` was asked about.
+    """Return the `pairs` within `margin`, in their order, and the number of pairs without a closed form.
 
     Without `solve`, pairs without a closed form are taken as hits: their boxes are within the margin.
     """

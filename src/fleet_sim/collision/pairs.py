@@ -1,4 +1,4 @@
-"""Which pairs are in contact now, and what changed."""
+"""The set of pairs in contact, and the changes from one update to the next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Ints, Rows
 
+# A pair is stored as one integer, the smaller row in the high bits: integers sort and compare much faster than rows
+# of an array, and keep the order of the pairs.
 _SHIFT = 32
 _LOW_BITS = 0xFFFFFFFF
 
@@ -13,8 +15,8 @@ _LOW_BITS = 0xFFFFFFFF
 class PairSet:
     """The current pairs of rows (i < j), and the differences from one update to the next.
 
-    A pair starts once and ends once, however often it is reported in between. A row that is given to a new
-    entity starts without pairs as long as `remove_rows` was called when the old one went.
+    A pair starts once and ends once, however often it is reported in between. Call `remove_rows` when an entity is
+    removed: a new entity in the same row then starts without pairs.
     """
 
     def __init__(self) -> None:

@@ -20,10 +20,11 @@ from fleet_sim.core.world import World
 
 
 class CollisionSystem:
-    """Finds the pairs of bodies within `margin` of each other and tells when they start and end.
+    """Finds the pairs of bodies within `margin` of each other and emits events when they start and end.
 
-    Two bodies collide when the distance between their shapes is at most the margin, or, by method, the engine says that
-    they touch, and `World.collision_rules` let them. Pairs with one static body count only when `ignore_static` is off.
+    Two bodies collide if the distance between their shapes is at most the margin or, depending on the method, the
+    engine reports a contact, and if `World.collision_rules` allow the pair. Pairs with one static body count only if
+    `ignore_static` is off.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class CollisionSystem:
         solve: DistanceSolver,
         contacts: Callable[[], Ints],
     ) -> None:
-        """`solve` measures pairs that have no closed form; `contacts` lists what the physics engine says touches."""
+        """`solve` measures pairs without a closed form; `contacts` returns the pairs the physics engine reports."""
         self.method = method
         self.margin = margin
         self.ignore_static = ignore_static
@@ -56,7 +57,7 @@ class CollisionSystem:
         world.on_spawn.append(self._spawned)
 
     def set_frequency(self, frequency: float | None) -> None:
-        """Check `frequency` times per simulated second; None: at each step, 0: never, which ends what is going on."""
+        """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
         self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
         if self._schedule is None:
             self._started, self._ended = NO_PAIRS, self._pairs.clear()
@@ -65,18 +66,18 @@ class CollisionSystem:
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def bounds(self, dt: float) -> None:
-        """Bring the AABBs up to date."""
-        # Where nobody checks, nobody looks at boxes of robots; whoever asks for bounds brings them up to date.
+        """Update the AABBs."""
+        # Without checks nothing here reads the boxes of robots; queries for bounds update them on demand.
         if len(refresh_bounds(self._world, boxes=self._schedule is not None)):
             self._changed = True
 
     def run(self, dt: float) -> None:
-        """Check, if a check is due and anything moved since the last one."""
+        """Run a check if one is due and anything moved since the last one."""
         self.breakdown = {}
         if self._schedule is None or self._schedule.poll() is None:
             return
         version = self._world.collision_rules.version
-        # What the engine found may change while no column does.
+        # The engine's contacts may change even if no column does.
         engine = self.method is not CollisionDetectionMethod.CLOSEST_POINTS
         if self._changed or engine or version != self._rules_version:
             self._changed, self._rules_version = False, version
@@ -86,7 +87,7 @@ class CollisionSystem:
             self._ended = ended if not len(self._ended) else np.concatenate((self._ended, ended))
 
     def emit(self, dt: float) -> None:
-        """Tell the handlers what started and ended, each pair once."""
+        """Emit an event for each pair that started or ended, once per pair."""
         started, ended = self._started, self._ended
         self._started = self._ended = NO_PAIRS
         for event, pairs in (("collision_started", started), ("collision_ended", ended)):
@@ -106,7 +107,7 @@ class CollisionSystem:
             world.entity_events.emit(a, event, other=obj_b)
             world.entity_events.emit(b, event, other=obj_a)
 
-    # ---- asking ------------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def pairs(self) -> Ints:
@@ -128,7 +129,7 @@ class CollisionSystem:
         return world.collision_rules.permitted(pairs)
 
     def find(self) -> Ints:
-        """Return the pairs (M, 2) of rows that collide now, by the method chosen."""
+        """Return the pairs (M, 2) of rows that collide now, by the chosen method."""
         if self.method is CollisionDetectionMethod.CONTACT_POINTS:
             return self._contact_pairs()
         begin = perf_counter()
@@ -138,6 +139,7 @@ class CollisionSystem:
         physical = NO_PAIRS
         if self.method is CollisionDetectionMethod.HYBRID:
             physical = self._contact_pairs()
+            # The engine decides pairs with a dynamic body; the narrow phase decides the others.
             dynamic_mask = world.dynamic
             pairs = pairs[~(dynamic_mask[pairs[:, 0]] | dynamic_mask[pairs[:, 1]])]
         hits, _ = self._narrow(pairs)
@@ -156,7 +158,7 @@ class CollisionSystem:
             return pairs, 0
         world = self._world
         if world.shape_centred.all():
-            # Then the shapes of all rows are the columns themselves, and nothing has to be picked first.
+            # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
             return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)
         rows, inverse = np.unique(pairs, return_inverse=True)
         local = inverse.reshape(pairs.shape)
@@ -174,13 +176,13 @@ class CollisionSystem:
             return NO_PAIRS
         return pairs[self._world.collision_rules.may_collide(pairs, ignore_static=self.ignore_static)]
 
-    # ---- entities coming and going -----------------------------------------------------------------------------------
+    # ---- spawn and remove --------------------------------------------------------------------------------------------
 
     def _spawned(self, rows: Rows) -> None:
         self._changed = True
 
     def _removed(self, rows: Rows) -> None:
-        """End the collisions of bodies about to be removed, while their handles still work."""
+        """End the collisions of bodies that are about to be removed, while their handles are still valid."""
         self._changed = True
         ended = self._pairs.remove_rows(rows)
         if len(ended):
@@ -189,11 +191,11 @@ class CollisionSystem:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return the pairs going on and the count."""
+        """Return the current pairs and the count."""
         return self._pairs.pairs.copy(), self.count
 
     def restore(self, saved: Any) -> None:
-        """Go back to what `save` returned, without events."""
+        """Restore what `save` returned, without events."""
         pairs, self.count = saved
         self._pairs.clear()
         self._pairs.update(pairs)

@@ -1,6 +1,6 @@
-"""Where the boxes of a cell are, once boxes are sorted by strip and, in it, by cell.
+"""Lookup tables from cells to boxes, for boxes sorted by strip and then by cell.
 
-Both tables answer the same questions; `order` sorts the boxes, and ranges are places in that order.
+Both tables have the same methods; `order` sorts the boxes, and ranges are indices into that order.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ Ranges = tuple[Ints, Ints]
 
 
 class DenseTable:
-    """A table of all cells: one lookup per question, memory per cell.
+    """A table of all cells: one lookup per query, memory for every cell.
 
-    `strips`, `cells` and `last_cells` (N,) file each box under its strip and cell and say in which cell it
-    ends; there are `width` cells in a strip and `strip_count` strips, the last of them empty. `back` is how
-    many cells below its own a box looks in other strips; so many empty cells begin each strip, which saves
+    `strips`, `cells` and `last_cells` (N,) are the strip and cell of each box and the cell where it ends; there are
+    `width` cells in a strip and `strip_count` strips, the last of them empty. `back` is the number of cells below its
+    own that a box searches in other strips; each strip starts with that many empty cells, so that no index needs
     clipping.
     """
 
@@ -53,7 +53,7 @@ class DenseTable:
 
 
 class SparseTable:
-    """The same by binary search, for boxes that lie too far apart for a table of all cells."""
+    """The same by binary search, for boxes that are too far apart for a table of all cells."""
 
     def __init__(self, strips: Ints, cells: Ints, last_cells: Ints, *, back: int) -> None:
         self._back = back
@@ -84,7 +84,7 @@ class SparseTable:
 def radix_order(ids: Ints, size: int) -> Rows:
     """Return the stable order of ids in [0, size).
 
-    NumPy sorts 16-bit integers by radix: one such pass, or two, is several times faster than sorting int64.
+    NumPy sorts 16-bit integers by radix sort: one or two such passes are several times faster than sorting int64.
     """
     if size > 1 << 32:
         return np.argsort(ids, kind="stable")

@@ -121,6 +121,16 @@ class ControllerBook(Protocol):
         """Return the ControllerPlan that a spawn entry's `controller` asks for, checked."""
 
 
+class FeatureBook(Protocol):
+    """The features that entities have besides a body."""
+
+    def use(self, name: str) -> Any:
+        """Begin to use a feature, if the simulation does not yet; returns what the feature is in it."""
+
+    def handle(self, name: str, entity: Any) -> Any:
+        """Return the feature of one entity."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """What entities reach through their world: the systems above it, each as one of the protocols here.
@@ -134,3 +144,4 @@ class Parts:
     sensors: SensorBook | None = None
     laws: LawBook | None = None
     controllers: ControllerBook | None = None
+    features: FeatureBook | None = None

@@ -136,7 +136,7 @@ class SimObject:
     @property
     def name(self) -> str | None:
         """The entity's name, unique in its simulation, or None."""
-        return self._world.names[self.row]
+        return self._world.index.names[self.row]
 
     def set_name(self, name: str | None) -> None:
         """Rename the entity; raises DuplicateNameError."""
@@ -386,6 +386,10 @@ class SimObject:
             return None
         nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
         return world.handles[int(nearest)]
+
+    def feature(self, name: str) -> Any:
+        """Return what this entity has of a feature it was given, such as "battery"; raises StateError without it."""
+        return self._world.features.handle(name, self)
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ class Population:
         world = self._world
         if isinstance(name_or_id, BodyId):
             name_or_id = name_or_id.object_id
-        row = world.row_named(name_or_id) if isinstance(name_or_id, str) else world.row_of(name_or_id)
+        row = world.index.row_named(name_or_id) if isinstance(name_or_id, str) else world.index.row_of(name_or_id)
         return world.handles[row]
 
     # ---- spawning and removing ---------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class Population:
 
     def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
         """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
-        rows = self._world.rows_of(ids)
+        rows = self._world.index.rows_of(ids)
         return self._world.position[rows], self._world.orientation[rows]
 
     def set_poses(
@@ -149,7 +149,7 @@ class Population:
         a number that is not finite or a zero quaternion; the world is then as it was.
         """
         world = self._world
-        rows = world.rows_of(ids)
+        rows = world.index.rows_of(ids)
         points = as_floats(positions, (len(rows), 3), "positions")
         turns = quaternions.normalized(as_floats(orientations, (len(rows), 4), "orientations"))
         carried = rows[world.parent[rows] != NO_ROW]

@@ -1,9 +1,9 @@
-"""Reciprocal avoidance: velocities at which discs do not meet, each yielding half (ORCA), all rows at once.
+"""Reciprocal collision avoidance (ORCA) of discs, all rows at once: each of two discs makes half of the correction.
 
 After van den Berg, Guy, Lin and Manocha, "Reciprocal n-Body Collision Avoidance" (Robotics Research, 2011). Robots that
 cannot move sideways steer a point ahead of their axle, as Snape, van den Berg, Guy and Manocha do in "Smooth and
-Collision-Free Navigation for Multiple Robots under Differential-Drive Constraints" (IROS 2010): that point can go any
-way, and the disc about it is larger by as much as it lies ahead.
+Collision-Free Navigation for Multiple Robots under Differential-Drive Constraints" (IROS 2010): that point can move in
+any direction, and the disc around it is larger by its distance from the axle.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.motion.half_planes import HalfPlanes, nearest_allowed
 
 _TILT, _SLACK = 0.1, 0.5
-"""Where somebody is in the way, wishes are turned right by `_TILT` rad: who meets head on, or in a ring, gets past.
-In the way is what leaves less than `_SLACK` of the wanted speed free. All turn alike and in good time, since what one
-robot changes from step to step disappoints the others, who expect it to go on as it does."""
+"""Preferred velocities are rotated right by `_TILT` rad where a neighbour is in the way. This breaks the symmetry of
+head-on and circular encounters.
+A neighbour is in the way if it leaves less than `_SLACK` of the preferred speed free. All robots turn the same way and
+early, since ORCA assumes that neighbours keep their velocity."""
 _STUCK, _ASIDE = 0.3, 1.3
-"""Who gets on by less than a share of `_STUCK` of what it wants tries `_ASIDE` rad to the right, else to the left."""
+"""A robot whose progress is below `_STUCK` of the preferred one tries `_ASIDE` rad to the right, then to the left."""
 
 
 class MovingDiscs(NamedTuple):
-    """What avoids and is avoided: `x`, `y`, velocities `vx`, `vy`, `radii`, and who `yields`; all (N,)."""
+    """Discs that avoid each other: positions `x`, `y`, velocities `vx`, `vy`, `radii`, and which `yields`; all (N,)."""
 
     x: Floats
     y: Floats
@@ -35,9 +36,9 @@ class MovingDiscs(NamedTuple):
 
 
 class Obstacles(NamedTuple):
-    """What stands near: for row `owner[m]`, its nearest point is offset by (`x[m]`, `y[m]`).
+    """Standing obstacles: for row `owner[m]`, the nearest point is offset by (`x[m]`, `y[m]`).
 
-    `allowed` (M,) are speeds towards it that are granted in any case; -inf for none.
+    `allowed` (M,) are speeds towards it that are always permitted; -inf for none.
     """
 
     owner: Rows
@@ -61,15 +62,15 @@ def avoiding_velocities(
 ) -> tuple[Floats, Floats]:
     """Return velocities (vx, vy), each (N,), near `wanted` and no faster than `speeds` (N,).
 
-    Two that both yield do not touch for `horizon` s if both take what is returned. `pairs` (first, second) are the rows
-    that may meet, each pair once, sorted; each row heeds its `max_neighbours` nearest. Who does not yield keeps its
-    velocity in the eyes of the others, and gets `wanted` back. `obstacles` are not approached faster than they would be
-    touched in `obstacle_horizon` s (None: `horizon`), whatever the neighbours. Discs that overlap part at once; without
-    `push_apart` they only come no nearer.
+    Two discs that both yield do not touch for `horizon` s if both use the returned velocities. `pairs` (first, second)
+    are the rows that may meet, each pair once, sorted; each row considers its `max_neighbours` nearest. A disc that
+    does not yield is assumed to keep its velocity, and gets `wanted` back. `obstacles` are not approached so fast that
+    they would be touched within `obstacle_horizon` s (None: `horizon`); neighbours never override this. Overlapping
+    discs separate within `dt`; without `push_apart` they only get no closer.
     """
     count = len(discs.x)
     first, second = pairs
-    # Sorted pairs give each owner its others in ascending order: so equal distances do not depend on company.
+    # Sorted pairs list each owner's neighbours in ascending order: ties in distance do not depend on other rows.
     owner, other = np.concatenate((second, first)), np.concatenate((first, second))
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
@@ -84,13 +85,13 @@ def avoiding_velocities(
     stuck = np.flatnonzero(beset & (x * wanted[0] + y * wanted[1] < _STUCK * (wanted[0] ** 2 + wanted[1] ** 2)))
     if len(stuck):
         x[stuck], y[stuck] = _sidestep(planes.take(stuck), (wanted[0][stuck], wanted[1][stuck]), speeds[stuck])
-    # Nothing in the way: what is wanted stays what it was, to the bit.
+    # Nothing in the way: the preferred velocity is returned bit for bit.
     free_mask = (planes.counts == 0) | ~discs.yields | _is_free(planes, wanted, speeds)
     return np.where(free_mask, wanted[0], x), np.where(free_mask, wanted[1], y)
 
 
 def _sidestep(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) -> tuple[Floats, Floats]:
-    """Return velocities (N,), (N,) to the right of what is wanted, or to the left where that goes much better."""
+    """Return velocities (N,), (N,) to the right of `wanted`, or to the left where that is more than twice as fast."""
     ways = []
     for angle in (_ASIDE, -_ASIDE):
         aim = _turned(wanted, np.full(len(speeds), angle))
@@ -109,12 +110,12 @@ def _turned(velocities: tuple[Floats, Floats], angles: Floats) -> tuple[Floats, 
 
 
 def nearest_ranks(owner: Rows, distances: Floats, count: int) -> tuple[Rows, Ints]:
-    """Return (order, ranks): entries (M,) by owner and then distance, and each one's place among its owner's, from 0.
+    """Return (order, ranks): entries (M,) by owner, then distance, and the rank of each within its owner, from 0.
 
     Owners are below `count`. Entries with equal distances keep their order.
     """
     order = np.argsort(distances, kind="stable")
-    # NumPy sorts 16-bit integers by radix, several times faster.
+    # NumPy sorts 16-bit integers by radix sort, which is several times faster.
     keys = owner.take(order)
     order = order.take(np.argsort(keys.astype(np.uint16) if count <= 1 << 16 else keys, kind="stable"))
     numbers = np.bincount(owner, minlength=count)
@@ -133,9 +134,9 @@ _Edges = tuple[Floats, Floats, Floats, Floats]
 
 
 def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, dt: float | None) -> _Edges:
-    """Return the edges (x, y, along_x, along_y) of what each owner may do about each other: (M,) each.
+    """Return the edges (x, y, along_x, along_y) of the ORCA half-plane of each owner and neighbour: (M,) each.
 
-    Discs that overlap are to part within `dt`; with None they are taken as small as they need to be not to overlap.
+    Overlapping discs must separate within `dt`; with None their radii are reduced until they do not overlap.
     """
     x, y = discs.x.take(other) - discs.x.take(owner), discs.y.take(other) - discs.y.take(owner)
     vx, vy = discs.vx.take(owner) - discs.vx.take(other), discs.vy.take(owner) - discs.vy.take(other)
@@ -146,18 +147,20 @@ def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, d
     if dt is None:
         radii = np.minimum(radii, np.sqrt(square) * (1.0 - 1e-9))
         touching_mask &= square == 0.0
-    # From the middle of the cone's blunt end to the relative velocity.
+    # The velocity obstacle is a cone, cut off by a disc about `offset / horizon` with radius `radii / horizon`. `w` is
+    # the relative velocity as seen from that disc's centre. The nearest boundary is the disc or one of the two legs.
     wx, wy = vx - x * rate, vy - y * rate
     size_square = wx * wx + wy * wy
     size = np.sqrt(size_square)
     dot = wx * x + wy * y
     blunt_mask = touching_mask | ((dot < 0.0) & (dot * dot > radii * radii * size_square))
-    # Where the two are in the same place with the same velocity, each pair needs some way to part.
+    # Both at the same place with the same velocity: choose opposite directions, by row, so that they separate.
     lost_mask = size == 0.0
     safe = np.where(lost_mask, 1.0, size)
     away = np.where(owner < other, -1.0, 1.0)
     unit_x, unit_y = np.where(lost_mask, away, wx / safe), np.where(lost_mask, 0.0, wy / safe)
     push = radii * rate - size
+    # The legs are the tangents from the origin to the disc of the neighbour; `w` decides which of them is nearer.
     leg = np.sqrt(np.maximum(square - radii * radii, 0.0))
     left_mask = x * wy - y * wx > 0.0
     safe_square = np.where(square > 0.0, square, 1.0)
@@ -168,6 +171,7 @@ def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, d
     along_x, along_y = np.where(blunt_mask, unit_y, leg_x), np.where(blunt_mask, -unit_x, leg_y)
     change_x = np.where(blunt_mask, push * unit_x, along * leg_x - vx)
     change_y = np.where(blunt_mask, push * unit_y, along * leg_y - vy)
+    # Reciprocal: each makes half of the change, all of it if the other does not yield.
     share = np.where(discs.yields.take(other), 0.5, 1.0)
     return (
         discs.vx.take(owner) + share * change_x,
@@ -178,7 +182,7 @@ def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, d
 
 
 def _walls(discs: MovingDiscs, obstacles: Obstacles, horizons: Floats) -> _Edges:
-    """Return the edges that keep owners from reaching obstacles within their horizon."""
+    """Return the edges of the half-planes that keep owners from reaching obstacles within their horizon."""
     size = np.sqrt(obstacles.x * obstacles.x + obstacles.y * obstacles.y)
     safe = np.where(size > 0.0, size, 1.0)
     to_x, to_y = obstacles.x / safe, obstacles.y / safe
@@ -188,7 +192,7 @@ def _walls(discs: MovingDiscs, obstacles: Obstacles, horizons: Floats) -> _Edges
 
 
 def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | None, wall_owner: Rows) -> HalfPlanes:
-    """Return the edges by row: first the walls', then the neighbours', nearest first."""
+    """Return the half-planes by row: first the walls, which are hard, then the neighbours, nearest first."""
     hard = np.bincount(wall_owner, minlength=count)
     counts = hard + np.bincount(owner, minlength=count)
     depth = int(counts.max()) if count else 0
@@ -203,7 +207,7 @@ def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | No
 
 
 def _is_free(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) -> Bools:
-    """Return which rows (N,) may do what they want, with room to spare."""
+    """Return which rows (N,) may keep the wanted velocity, with `_SLACK` to spare."""
     sizes = np.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1])
     good_mask = sizes <= speeds
     for k in range(len(planes)):

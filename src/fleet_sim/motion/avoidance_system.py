@@ -1,4 +1,4 @@
-"""Robots on their way to goals get out of each other's way: a few steps by a velocity, then on along their path."""
+"""Collision avoidance for robots that follow paths: they drive by velocity for some steps, then return to the path."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from fleet_sim.spatial.shapes import ShapeKind
 
 POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
 LEAD = 0.5
-"""Robots that cannot move sideways steer a point so many radii ahead of their axle."""
+"""Robots that cannot move sideways steer a point that is this many radii ahead of their axle."""
 CLEARANCE = 1.15
-"""Discs are larger than robots by this factor: speeds change less quickly than is wanted, and a graze is a touch."""
+"""Discs are larger than robots by this factor, as robots cannot change their velocity at once, and a graze counts as
+a contact."""
 MAX_SPEED = 1e3
-"""What a robot without a speed limit is taken to have, in m/s."""
+"""Speed limit assumed for robots without one, in m/s."""
 
 _ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
 
 class PairFinder(Protocol):
-    """Finds the pairs (M, 2) of boxes (N, 3) that touch, but for those of two rows of `static_mask`."""
+    """Finds the pairs (M, 2) of boxes (N, 3) that touch, except pairs of two rows in `static_mask`."""
 
     def __call__(
         self, lower: Floats, upper: Floats, *, static_mask: Bools | None = None, ignore_static: bool = True
@@ -39,7 +40,7 @@ class PairFinder(Protocol):
 
 
 class _Scene(NamedTuple):
-    """Who avoids, and what may be in the way: rows (N,), and what of them is needed, (N,) each."""
+    """The robots that avoid and all bodies that may be in the way: rows (N,) and their values, (N,) each."""
 
     rows: Rows
     yields: Bools
@@ -52,12 +53,13 @@ class _Scene(NamedTuple):
 
 
 class AvoidanceSystem:
-    """Steers rows with an `avoidance` horizon that follow a path, where somebody is in their way.
+    """Steers rows with an `avoidance` horizon around bodies that are in the way of their path.
 
-    In such a step a robot follows a velocity near the one its path asks for (see `avoidance.py`), and heads for its
-    waypoint again in the next; all others, and robots with a free way, move by their law alone. Robots are taken as
-    discs about their collision shapes, moving in the plane. Two that avoid yield half each; around anybody else a robot
-    goes all the way. Boxes that cannot move are not driven into on account of others.
+    In such a step a robot follows a velocity close to the one towards its waypoint (see `avoidance.py`), and in the
+    next step it heads for the waypoint again. All others, and robots with a free way, move by their law alone. Robots
+    are modelled as discs around their collision shapes that move in the plane. Of two robots that avoid, each makes
+    half of the correction; for any other body the robot makes all of it. A robot never drives into a box that cannot
+    move in order to avoid others.
     """
 
     def __init__(self, world: World, near_pairs: PairFinder) -> None:
@@ -66,7 +68,7 @@ class AvoidanceSystem:
         self._steered: Rows = NO_ROWS
 
     def before(self, dt: float) -> None:
-        """Give those who have to get out of the way a velocity for this step."""
+        """Command a velocity for this step to the robots that have to avoid something."""
         world, motion = self._world, self._world.motion
         self._steered = NO_ROWS
         if not np.count_nonzero(motion.avoidance):
@@ -88,7 +90,7 @@ class AvoidanceSystem:
             self._steer(scene.rows[places], ahead, aside, lead[places])
 
     def after(self) -> None:
-        """Let those who were steered go on along their paths."""
+        """Return the steered robots to their paths."""
         rows, motion = self._steered, self._world.motion
         if len(rows):
             motion.control[rows] = POSE
@@ -105,7 +107,7 @@ class AvoidanceSystem:
         facing: tuple[Floats, Floats],
         dt: float,
     ) -> tuple[Floats, Floats]:
-        """Return the velocities (N,), (N,) at which nobody meets anybody."""
+        """Return collision-free velocities (N,), (N,) in the world frame."""
         world, (cosines, sines) = self._world, facing
         velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
         discs = MovingDiscs(
@@ -131,7 +133,7 @@ class AvoidanceSystem:
         )
 
     def _pairs(self, scene: _Scene, lead: Floats) -> tuple[Rows, Rows]:
-        """Return the pairs of places in `scene` that can meet within the horizon of one of them."""
+        """Return the pairs of indices into `scene` that can meet within the horizon of one of them."""
         world, rows = self._world, scene.rows
         farthest = float(scene.horizons.max())
         velocity = world.velocity[rows]
@@ -151,12 +153,13 @@ class AvoidanceSystem:
         return first.take(near), second.take(near)
 
     def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
-        """Let `rows` drive at velocities in their own frames for one step."""
+        """Command `rows` velocities in their body frames for one step."""
         motion = self._world.motion
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+        # A point `lead` ahead of the axle moves sideways at `lead` times the turning speed.
         turns = aside / np.where(lead > 0.0, lead, 1.0)
         limits, _ = angular_any_way(motion, rows)
-        # Slower where it cannot turn as fast: the steered point keeps its course.
+        # Where the robot cannot turn that fast, scale both speeds: the steered point keeps its direction.
         slower = np.minimum(1.0, limits / np.maximum(np.abs(turns), 1e-12))
         linear[:, 0] = np.where(lead > 0.0, ahead * slower, ahead)
         linear[:, 1] = np.where(lead > 0.0, 0.0, aside)
@@ -169,7 +172,7 @@ class AvoidanceSystem:
 
 
 def _scene(world: World, movers: Bools) -> _Scene:
-    """Return who avoids and what is in the world besides."""
+    """Return the robots that avoid (`movers`) and all solid bodies."""
     motion = world.motion
     kinds = world.shape_kind
     solid = world.collision_rules.active_mask() & (world.parent == NO_ROW)
@@ -194,13 +197,13 @@ def _scene(world: World, movers: Bools) -> _Scene:
 
 
 def _sideways(world: World, rows: Rows) -> Bools:
-    """Return which rows move by the law that goes any way (N,)."""
+    """Return which rows (N,) have the omnidirectional law."""
     omni = motion_law_index(MotionMode.OMNIDIRECTIONAL.value)
     return np.asarray(world.motion.law[rows] == omni)
 
 
 def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
-    """Return the velocities (N,), (N,) that lead straight to the waypoints, and can be braked there."""
+    """Return the velocities (N,), (N,) straight to the waypoints from which robots can still brake there."""
     motion = world.motion
     places = np.flatnonzero(scene.yields)
     rows = scene.rows[places]
@@ -218,7 +221,7 @@ def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
 def _obstacles(
     world: World, scene: _Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
 ) -> Obstacles:
-    """Return the nearest points of the boxes in pairs (first, second) of places with somebody who yields."""
+    """Return the nearest points of the boxes in pairs (first, second) of scene indices where the other one yields."""
     swap = scene.block_mask[first]
     owner, block = np.where(swap, second, first), np.where(swap, first, second)
     rows = scene.rows[block]
@@ -233,6 +236,7 @@ def _obstacles(
     to_y = np.minimum(np.maximum(own_y, -half[:, 1]), half[:, 1]) - own_y
     to_x, to_y = to_x * cosines - to_y * sines, to_x * sines + to_y * cosines
     size = np.sqrt(to_x * to_x + to_y * to_y)
+    # The path itself may lead close to a box: approaching it as fast as the path does stays permitted.
     allowed = (wanted[0][owner] * to_x + wanted[1][owner] * to_y) / np.where(size > 0.0, size, 1.0)
     near = np.flatnonzero(scene.yields[owner] & (size > 0.0))
     return Obstacles(owner[near], to_x[near], to_y[near], allowed[near])

@@ -1,4 +1,4 @@
-"""What a world's handles ask motion for: the laws and the controllers by name, as a simulation connects them."""
+"""Lookup of motion laws and controllers by name, as a simulation connects them to its world."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fleet_sim.motion.laws import motion_law_index, motion_law_names
 
 
 class Laws:
-    """The registered motion laws (a LawBook); those that are registered later are among them."""
+    """The registered motion laws (a LawBook), including those registered later."""
 
     def names(self) -> list[str]:
-        """Return the names by the laws' indices; 0 is for what cannot move."""
+        """Return the names in order of the laws' indices; index 0 means "cannot move"."""
         return ["immovable", *motion_law_names()]
 
     def index(self, name: str) -> int:
@@ -25,5 +25,5 @@ class Controllers:
     """The registered controllers (a ControllerBook)."""
 
     def plan(self, spec: Any) -> ControllerPlan:
-        """Return what a spawn entry's `controller` asks for; see `plan` of the registry for what is raised."""
+        """Return the plan for the `controller` of a spawn entry; raises as `plan` of the registry does."""
         return plan(spec)

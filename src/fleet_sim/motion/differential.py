@@ -18,7 +18,7 @@ ROTATE, FORWARD = PosePhase.ROTATE.code, PosePhase.FORWARD.code
 BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
 
 AHEAD = 1e-9
-"""A waypoint that lies off the heading by less (rad) is straight ahead; nearer than this (m) it has no direction."""
+"""A waypoint less than this (rad) off the heading is straight ahead; nearer than this (m) it has no direction."""
 
 
 class DifferentialLaw:
@@ -37,8 +37,8 @@ class DifferentialLaw:
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows` one step along their paths; return those that have arrived and are at rest.
 
-    Lines may climb; the heading is the yaw, roll and pitch stay as they are until the final orientation is taken.
-    Arrived rows have exactly the position asked for, and the orientation where `align_final` says so.
+    Lines may climb. The heading is the yaw; roll and pitch do not change until the turn to the final orientation.
+    Arrived rows have exactly the position of the goal, and its orientation where `align_final` is set.
     """
     motion = world.motion
     fresh_mask = motion.path_fresh.take(rows)
@@ -64,7 +64,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
 
 
 def _begin_segments(world: World, rows: Rows) -> None:
-    """Choose which end leads, and whether to turn before driving to the waypoint headed for."""
+    """Choose forward or backward, and whether to turn before driving to the current waypoint."""
     motion = world.motion
     motion.reverse[rows] = motion.direction[rows] == BACKWARD
     errors = _heading_errors(world, rows)
@@ -77,7 +77,7 @@ def _begin_segments(world: World, rows: Rows) -> None:
 
 
 def _heading_errors(world: World, rows: Rows) -> Floats:
-    """Return how far (rad) the leading end of `rows` has to turn to point at the waypoint headed for."""
+    """Return the angles (rad) by which the leading end of `rows` has to turn to point at the current waypoint."""
     motion = world.motion
     delta = world.waypoints.position[motion.path_start[rows] + motion.waypoint[rows]] - world.position[rows]
     x, y = delta[:, 0], delta[:, 1]
@@ -96,7 +96,7 @@ def _heading_errors(world: World, rows: Rows) -> Floats:
 
 
 def _in_line(world: World, rows: Rows) -> Bools:
-    """Return where a robot is at rest, or drives exactly towards its waypoint without turning."""
+    """Return which rows are at rest, or drive exactly towards their waypoint without turning."""
     motion = world.motion
     velocity, spin = world.velocity[rows], world.angular_velocity[rows]
     delta = world.waypoints.position[motion.path_start[rows] + motion.waypoint[rows]] - world.position[rows]
@@ -109,7 +109,7 @@ def _in_line(world: World, rows: Rows) -> Bools:
 
 
 def _rotate(world: World, rows: Rows, dt: float) -> None:
-    """Come to rest on the present course, then turn towards the waypoint."""
+    """Brake on the present course to a stop, then turn towards the waypoint."""
     motion = world.motion
     linear = motion.body_linear[rows]
     driving_mask = (linear[:, 0] != 0.0) | (linear[:, 1] != 0.0) | (linear[:, 2] != 0.0)
@@ -129,7 +129,7 @@ def _rotate(world: World, rows: Rows, dt: float) -> None:
 
 
 def _begin_rest(world: World, rows: Rows) -> None:
-    """Choose the leading end again for the rows that have come to rest: they did so somewhere else."""
+    """Choose forward or backward again for the rows that have stopped, as braking moved them."""
     motion = world.motion
     linear, angular = motion.body_linear[rows], motion.body_angular[rows]
     rest_mask = ~(linear.any(axis=1) | angular.any(axis=1))
@@ -146,7 +146,7 @@ def _turn_to_final(world: World, rows: Rows, dt: float) -> Rows:
 
 
 def _stopped(world: World, stopped: Rows) -> Rows:
-    """Send rows that stopped at a waypoint on to the next; return those that are done with their last."""
+    """Advance rows that stopped at a waypoint to the next one; return those that have finished their last."""
     motion = world.motion
     last_mask = motion.waypoint[stopped] == motion.path_length[stopped] - 1
     onward = stopped[~last_mask]

@@ -1,8 +1,8 @@
-"""Velocities nearest to wanted ones inside half-planes and a disc: one small linear program per row, all at once.
+"""Velocities nearest to preferred ones within half-planes and a disc: one small linear program per row, vectorised.
 
-Half-planes come as arrays (K, N): up to K per row, each a point and the unit direction of its edge, allowed to its
-left.
-Each row sees only its own half-planes, so its answer is the same alone and in company.
+Half-planes are given as arrays (K, N): up to K per row, each a point on its edge and the edge's unit direction. The
+left side is allowed.
+Each row uses only its own half-planes, so its result does not depend on which other rows are computed with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARALLEL = 1e-9
 class HalfPlanes:
     """Half-planes of N rows: `x`, `y` points on the edges, `along_x`, `along_y` directions, all (K, N).
 
-    The first `counts[n]` of row n are meant; the first `hard[n]` of these are never given up.
+    Only the first `counts[n]` of row n are used; the first `hard[n]` of these are never relaxed.
     """
 
     x: Floats
@@ -52,9 +52,9 @@ class HalfPlanes:
 def nearest_allowed(planes: HalfPlanes, wanted_x: Floats, wanted_y: Floats, radii: Floats) -> tuple[Floats, Floats]:
     """Return for each row the point nearest to (`wanted_x`, `wanted_y`) in its half-planes and the disc of `radii`.
 
-    Where there is none, the point of the disc whose largest violation is least; hard half-planes are kept if
-    they can be. All are (N,). Follows the incremental programs of de Berg et al., "Computational Geometry", chapter 4,
-    as van den Berg, Guy, Lin and Manocha use them in "Reciprocal n-Body Collision Avoidance" (2011).
+    Where there is none, return the point of the disc with the smallest maximum violation; hard half-planes are kept if
+    possible. All are (N,). Follows the incremental linear programs of de Berg et al., "Computational Geometry",
+    chapter 4, as van den Berg, Guy, Lin and Manocha use them in "Reciprocal n-Body Collision Avoidance" (2011).
     """
     size = np.sqrt(wanted_x * wanted_x + wanted_y * wanted_y)
     scale = np.where(size > radii, radii, 1.0) / np.where(size > radii, size, 1.0)
@@ -77,12 +77,14 @@ def _optimise(
     *,
     direction: bool,
 ) -> tuple[Floats, Floats, Ints]:
-    """Return the best points, from (x, y) on, and the half-plane at which each row failed (its count: none).
+    """Return the best points, starting at (x, y), and the half-plane at which each row failed (its count: none).
 
-    A row that fails keeps the point it had. With `direction` the aim is a direction to go far in, not a point.
+    A row that fails keeps its last point. With `direction` the aim is a direction to maximise, not a point.
     """
     x, y = x.copy(), y.copy()
     failed = planes.counts.copy()
+    # Add one half-plane at a time. While the best point so far satisfies it, nothing changes; otherwise the new best
+    # point lies on its edge.
     for k in range(len(planes)):
         bad = np.flatnonzero((planes.excess(k, x, y) > 0.0) & (k < failed))
         if not len(bad):
@@ -99,6 +101,7 @@ def _on_edge(
     planes: HalfPlanes, k: int, aim_x: Floats, aim_y: Floats, radii: Floats, direction: bool
 ) -> tuple[Floats, Floats, Bools]:
     """Return the best points on the edges of half-plane `k`, inside those before it, and which rows have one."""
+    # The edge is point + t * along; the disc and each earlier half-plane cut the interval [low, high] of t.
     x, y, along_x, along_y = planes.x[k], planes.y[k], planes.along_x[k], planes.along_y[k]
     middle = x * along_x + y * along_y
     square = middle * middle + radii * radii - (x * x + y * y)
@@ -124,7 +127,7 @@ def _on_edge(
 
 
 def _least_violation(planes: HalfPlanes, failed: Ints, x: Floats, y: Floats, radii: Floats) -> tuple[Floats, Floats]:
-    """Return the points whose largest violation of the half-planes that can be given up is least."""
+    """Return the points with the smallest maximum violation of the half-planes that can be relaxed."""
     x, y = x.copy(), y.copy()
     worst = np.zeros(len(x))
     for k in range(int(failed.min()), len(planes)):
@@ -137,7 +140,7 @@ def _least_violation(planes: HalfPlanes, failed: Ints, x: Floats, y: Floats, rad
         reach = radii.take(bad)
         start = (aim_x * reach, aim_y * reach)
         new_x, new_y, ended = _optimise(rivals, aim_x, aim_y, *start, reach, direction=True)
-        # It can fail by rounding only: the point at hand is then the best there is.
+        # This can fail only by rounding; then the present point is the best one.
         good_mask = ended >= rivals.counts
         good = bad[good_mask]
         x[good], y[good] = new_x[good_mask], new_y[good_mask]
@@ -146,7 +149,8 @@ def _least_violation(planes: HalfPlanes, failed: Ints, x: Floats, y: Floats, rad
 
 
 def _rivals(planes: HalfPlanes, k: int) -> HalfPlanes:
-    """Return the half-planes where those before `k` are violated less than `k` is; hard ones stay as they are."""
+    """Return the half-planes where those before `k` are violated less than `k` is; hard ones are unchanged."""
+    # The new edge is the bisector of the two edges: it runs through their intersection, or midway if they are parallel.
     along_x, along_y = planes.along_x[:k], planes.along_y[:k]
     one_x, one_y, way_x, way_y = planes.x[k], planes.y[k], planes.along_x[k], planes.along_y[k]
     index = np.arange(k)[:, None]
@@ -159,7 +163,7 @@ def _rivals(planes: HalfPlanes, k: int) -> HalfPlanes:
     new_x, new_y = along_x - way_x, along_y - way_y
     size = np.sqrt(new_x * new_x + new_y * new_y)
     safe = np.where(size > 0.0, size, 1.0)
-    # The same edge the same way round adds nothing: an edge far outside stands in for it.
+    # A parallel edge with the same direction adds no constraint: it is replaced by an edge far outside.
     idle_mask = (parallel_mask & (way_x * along_x + way_y * along_y > 0.0)) & ~hard_mask
     x = np.where(hard_mask, planes.x[:k], np.where(idle_mask, 0.0, x))
     y = np.where(hard_mask, planes.y[:k], np.where(idle_mask, -1e9, y))

@@ -1,8 +1,7 @@
-"""Joint motion: all joints under way, of all robots, advanced in one call.
+"""Joint motion: all moving joints of all robots are advanced in one call.
 
-A joint goes straight to its target at its greatest speed and ends exactly there, or it keeps a velocity until a limit
-of its range stops it, or it follows a curve in time as fast as it can. Joints that motors move are left to the physics
-engine.
+A joint moves to its target at its maximum velocity and ends exactly there, or keeps a velocity until it reaches a limit
+of its range, or follows a curve in time as fast as it can. Joints driven by motors are left to the physics engine.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from fleet_sim.core.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.core.world import World
 
 CHUNK = 16384
-"""Joints advanced at once: what is worked on stays in the processor's cache."""
+"""Joints advanced at once, few enough that the temporary arrays stay in the processor's cache."""
 
 
 def advance_joints(world: World, dt: float) -> Rows:
-    """Move every joint under way by `dt` seconds; return the rows whose last joint reached its target in this step.
+    """Advance all moving joints by `dt` seconds; return the rows whose last joint reached its target in this step.
 
-    A joint that is there is at rest, to the bit at its target. What happens to a joint does not depend on which others
-    move. Rows come in ascending order.
+    A joint that arrived is at rest, exactly at its target. The motion of a joint does not depend on which others move.
+    Rows are in ascending order.
     """
     joints = world.joints
     slots = np.flatnonzero(joints.moving[: joints.used])
@@ -29,7 +28,7 @@ def advance_joints(world: World, dt: float) -> Rows:
         return NO_ROWS
     arrived = [_advance(world, slots[at : at + CHUNK], dt) for at in range(0, len(slots), CHUNK)]
     owners = joints.robot[slots]
-    # Slots of a robot are neighbours: equal owners follow each other.
+    # The slots of a robot are contiguous, so equal owners are adjacent.
     movers = owners[np.flatnonzero(np.diff(owners, prepend=-1))]
     world.touch_joints(movers)
     ended = np.concatenate(arrived)
@@ -51,7 +50,7 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     if curve_mask.any():
         goal = np.where(curve_mask, _on_curve(world, slots, world.clock.time + dt), goal)
     left, reach = goal - position, speed * dt
-    # The last step may be an ulp too short where targets are whole steps away.
+    # With a target a whole number of steps away, the last step may be short by rounding.
     there_mask = np.abs(left) <= reach * (1.0 + 1e-9)
     joints.position[slots] = np.where(there_mask, goal, position + np.copysign(reach, left))
     joints.velocity[slots] = np.where(there_mask, np.where(curve_mask, left / dt, 0.0), np.copysign(speed, left))
@@ -67,7 +66,7 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
 
 
 def _on_curve(world: World, slots: Ints, time: float) -> Floats:
-    """Return where the curves of the joints in `slots` are at a simulation time, within the limits of the joints."""
+    """Return the positions of the curves of the joints in `slots` at a simulation time, within the joint limits."""
     joints = world.joints
     u = np.clip((time - joints.curve_begin[slots]) / joints.curve_span[slots], 0.0, 1.0)
     value = joints.curve_2[slots] + u * joints.curve_3[slots]
@@ -76,7 +75,7 @@ def _on_curve(world: World, slots: Ints, time: float) -> Floats:
 
 
 def _settled(world: World, ended: Ints) -> Rows:
-    """Return the rows of the joints `ended` that have no other joint on its way to a target."""
+    """Return the rows of the joints `ended` that have no other joint moving to a target."""
     joints = world.joints
     rows = np.unique(joints.robot[ended])
     slots = joints.slots(world.robots, rows)

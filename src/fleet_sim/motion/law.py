@@ -1,4 +1,4 @@
-"""What a motion law is, and what laws share."""
+"""The interface of motion laws, and a helper that laws share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MotionLaw(Protocol):
 
     `step` gets rows whose `control` is VELOCITY or POSE and which may move. It writes their poses, velocities and body
     twists, calls `world.touch` with the rows whose pose changed, and returns the rows that arrived at the end of
-    their path and are at rest. What it does to a row must not depend on which other rows come with it.
+    their path and are at rest. The result for a row must not depend on which other rows are passed with it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The motion laws by name, and by number: `world.motion.law[row]` holds a law's number, and 0 is "cannot move"."""
+"""The motion laws by name and by index: `world.motion.law[row]` holds a law's index; 0 means "cannot move"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet_sim.motion.wheels import WheelLaw
 from fleet_sim.registry import Registry, instances_of
 
 MAX_LAWS = 255
-"""A number is one byte, and 0 is taken."""
+"""An index is one byte, and 0 is reserved."""
 
 LAWS = Registry(
     "motion law",
@@ -21,11 +21,11 @@ LAWS = Registry(
 
 _names = ["immovable"]
 _laws: list[MotionLaw | None] = [None]
-"""Both by number. Numbers are given once and stay, for columns and saved states hold them."""
+"""Names and laws by index. An index never changes, as columns and saved states hold it."""
 
 
 def register_motion_law(name: str, law: MotionLaw) -> int:
-    """Make `law` known as `name` and return its index; raises DuplicateNameError where the name is taken."""
+    """Register `law` as `name` and return its index; raises DuplicateNameError if the name is taken."""
     LAWS.register(name, law)
     return _numbered(name, law)
 
@@ -39,12 +39,12 @@ def motion_law_index(name: str) -> int:
     """Return the index of the law called `name`; raises UnknownNameError with the closest name."""
     key = str(name)
     law = LAWS.get(key)
-    # A law of another package gets its number when it is first asked for.
+    # A law from another package's entry point gets its index on first use.
     return _names.index(key, 1) if key in _names[1:] else _numbered(key, law)
 
 
 def motion_law(index: int) -> MotionLaw:
-    """Return the law with `index`; raises InvalidValueError where there is none."""
+    """Return the law with `index`; raises InvalidValueError if there is none."""
     law = _laws[index] if 0 < index < len(_laws) else None
     if law is None:
         raise InvalidValueError(f"no motion law has index {index}; known are 1 to {len(_laws) - 1}")

@@ -1,4 +1,4 @@
-"""The omnidirectional law: straight to the goal in any direction, turning on the way."""
+"""The omnidirectional law: drives straight to the goal in any direction and turns on the way."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class OmnidirectionalLaw:
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows` one step along their paths; return those that have arrived and are at rest.
 
-    The last waypoint's orientation is taken on the way to it where `align_final` says so; orientations of the waypoints
-    before are not enforced. Arrived rows have exactly the position and orientation asked for.
+    Where `align_final` is set, robots turn to the last waypoint's orientation on the way to it; orientations of earlier
+    waypoints are ignored. Arrived rows have exactly the position and orientation of the goal.
     """
     motion = world.motion
     fresh_mask = motion.path_fresh.take(rows)
@@ -55,7 +55,7 @@ def _prepare(world: World, rows: Rows, dt: float) -> None:
 
 
 def _oriented(world: World, rows: Rows) -> Bools:
-    """Return where the last waypoint's orientation is met, or not asked for."""
+    """Return which rows have the last waypoint's orientation, or need not have it."""
     motion = world.motion
     last = motion.path_start[rows] + motion.path_length[rows] - 1
     same = world.waypoints.orientation[last] == world.orientation[rows]
@@ -80,10 +80,10 @@ def _turn(world: World, rows: Rows, dt: float) -> None:
 
 
 def _slow_enough(world: World, rows: Rows) -> Bools:
-    """Return where a robot may turn: with axis limits not before its speed is allowed whichever way it faces."""
+    """Return which rows may turn: with axis limits, only those slow enough for every orientation."""
     motion = world.motion
     slow_mask = np.ones(len(rows), bool)
-    at = np.flatnonzero(motion.axis_limited[rows])
+    at = limits.axis_limited(motion, rows)
     if len(at):
         velocity = gather(world.velocity, vector_index(rows[at]))
         fastest = limits.linear_any_way(motion, rows[at])[0] * (1.0 + 1e-9)
@@ -92,7 +92,7 @@ def _slow_enough(world: World, rows: Rows) -> Bools:
 
 
 def _arrived(world: World, stopped: Rows) -> Rows:
-    """Send rows that stopped at a waypoint on to the next; return those that are done with their last."""
+    """Advance rows that stopped at a waypoint to the next one; return those that have finished their last."""
     motion = world.motion
     last_mask = motion.waypoint[stopped] == motion.path_length[stopped] - 1
     motion.waypoint[stopped[~last_mask]] += 1

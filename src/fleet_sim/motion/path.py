@@ -1,8 +1,8 @@
-"""Paths: how fast waypoints may be passed, and passing several of them within one step.
+"""Paths: the speeds at which waypoints may be passed, and passing several of them within one step.
 
-A corner turns the velocity at once, so it is passed slowly enough that the change stays within what the acceleration
-limit allows in a step. Half of the limit is kept for corners, half for changing speed near them. Waypoints on a
-straight line cost nothing.
+At a corner the direction of the velocity jumps, so the robot passes it slowly enough that the change stays within the
+acceleration limit times one step. Half of the limit is reserved for corners, half for changes of speed near them.
+Waypoints on a straight line do not slow a robot down.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from fleet_sim.motion.profile import Approach, next_speeds
 from fleet_sim.spatial.components import dot, gather, vector_index
 
 STRAIGHT = 1e-9
-"""Directions that differ by less (rad) are one straight line."""
+"""Directions that differ by less than this (rad) are one straight line."""
 COINCIDENT = 1e-12
-"""Waypoints closer together (m) are one point."""
+"""Waypoints closer together than this (m) are one point."""
 TOUCH = 1e-9
-"""A step that ends this close (m) before a waypoint has passed it: from there it would give no direction."""
+"""A step that ends this close (m) before a waypoint has passed it: so near, the waypoint gives no direction."""
 
 
 def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> None:
-    """Set the pass speeds of the fresh paths of `rows`, from where the robots are now.
+    """Set the pass speeds of the fresh paths of `rows`, starting at the robots' present positions.
 
-    With `cut_corners` corners are passed at the speed the acceleration limit allows; without, the robot stops at them.
+    With `cut_corners` robots pass corners at the speed the acceleration limit allows; without, they stop at them.
     """
     motion = world.motion
     motion.path_fresh[rows] = False
@@ -41,7 +41,7 @@ def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> 
 
 
 def _skip_here(world: World, rows: Rows) -> None:
-    """Head for the first waypoint that is not where the robot is already; never past the last one."""
+    """Skip waypoints at the robot's present position, but never the last one."""
     motion, pool = world.motion, world.waypoints
     while len(rows):
         rows = rows[motion.waypoint[rows] < motion.path_length[rows] - 1]
@@ -52,8 +52,9 @@ def _skip_here(world: World, rows: Rows) -> None:
 
 
 def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corners: bool) -> None:
-    """Go from the last waypoint of each path back to the first, all rows at once."""
+    """Set the pass speeds from the last waypoint of each path back to the first, all rows at once."""
     motion, pool = world.motion, world.waypoints
+    # Longest paths first: the rows that still have a waypoint `back` from their end are then the first `count` rows.
     order = np.argsort(-left, kind="stable")
     rows, left = rows[order], left[order]
     last = motion.path_start[rows] + motion.path_length[rows] - 1
@@ -76,6 +77,7 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         caps = _corner_speeds(chords, shortest, accels[:count], dt) if cut_corners else np.zeros(count)
         caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
         share = np.where(corner_mask, 0.5, braking[:count])
+        # Not faster than the robot can brake on the segment that follows: v^2 = v_next^2 + 2 a s.
         reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]
         squares[:count] = np.minimum(caps * caps, reachable)
         braking[:count] = np.where(corner_mask, 0.5 if cut_corners else 1.0, braking[:count])
@@ -100,8 +102,8 @@ def _segments(world: World, rows: Rows, at: Ints, first_mask: Bools) -> tuple[Fl
 def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) -> Floats:
     """Return the speeds (N,) at which corners may be passed.
 
-    `chords` (N,) is the distance between the unit directions before and after, `shortest` the shorter segment.
-    Where several corners may fall into one step they share what a single one may use.
+    `chords` (N,) are the distances between the unit directions before and after, `shortest` the shorter segments.
+    Where several corners may fall into one step, they share the change of velocity that a single one may use.
     """
     single = accels * (0.5 * dt) / np.maximum(chords, STRAIGHT)
     shared = np.minimum(0.5 * single, np.sqrt(0.5 * single * shortest / dt))
@@ -109,9 +111,10 @@ def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) 
 
 
 def aligned_exits(world: World, rows: Rows, exits: Floats, directions: Floats, velocities: Floats) -> Floats:
-    """Return pass speeds (N,), 0 where the robot does not move along its segment yet: it has to come to it first.
+    """Return pass speeds (N,), 0 where the robot does not move along its segment yet and has to join it first.
 
-    Such a robot meets the first corner at another angle than planned, so its path is prepared again in the next step.
+    Such a robot reaches the first corner at a different angle than planned, so its path is prepared again in the next
+    step.
     """
     along = dot(velocities, directions)
     squares = dot(velocities, velocities)
@@ -134,9 +137,9 @@ def cross_waypoints(
     accels: Floats,
     dt: float,
 ) -> None:
-    """Let the rows whose step leads beyond a waypoint drive the rest of it on the segments that follow.
+    """Move the rows whose step leads beyond a waypoint along the following segments for the rest of the step.
 
-    Changes `position` and the velocities and displacements in `step` of those rows, and their column `waypoint`.
+    Changes `position`, the velocities and displacements in `step`, and the column `waypoint` of those rows.
     """
     motion, pool = world.motion, world.waypoints
     reach = 0.5 * dt * (step.along + step.speeds)
@@ -177,9 +180,9 @@ def _passed(
     accels: Floats,
     dt: float,
 ) -> tuple[Ints, Floats, Floats]:
-    """Return how many waypoints are passed less one, the way driven since the last of them, and the new speeds.
+    """Return the number of waypoints passed minus one, the distance since the last of them, and the new speeds.
 
-    The new speed is one that every waypoint passed allows and from which the next can still be met.
+    The new speed respects the pass speed of every waypoint passed, and still allows braking for the next one.
     """
     pool = world.waypoints
     speeds = np.minimum(along + accels * (pool.braking[headed] * dt), limits)

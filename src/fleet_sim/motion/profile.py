@@ -1,9 +1,9 @@
-"""The trapezoidal speed profile as state feedback: from speed and distance to the speed one step later.
+"""The trapezoidal speed profile as state feedback: computes the next step's speed from the speed and the distance.
 
 Within a step speed changes linearly, so a step of `dt` covers `(v + v') / 2 * dt`. Accelerating, cruising and
-braking follow the ideal trapezoid exactly. A step in which the ideal would change from one to the other part-way
-keeps one slope instead; a move from rest to rest so ends at most two steps after the ideal time rounded up to whole
-steps. The end itself is met exactly: the robot stops in the step in which it can.
+braking follow the ideal trapezoid exactly. A step within which the ideal changes phase uses a single slope instead, so
+a move from rest to rest ends at most two steps after the ideal time, rounded up to whole steps. The end is reached
+exactly: the robot stops in the first step in which it can.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ def next_speeds(
     dt: float,
     braking: Floats | float = 1.0,
 ) -> Floats:
-    """Return the speeds (N,) after one step towards an end `distances` ahead, to be passed at `exit_speeds`.
+    """Return the speeds (N,) after one step towards an end point `distances` ahead, to be passed at `exit_speeds`.
 
-    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and where
-    the present speed allows it, never so fast that braking at `braking * accels` could not meet the exit speed at the
-    end. Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
+    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and, where
+    the present speed allows it, slow enough that braking at `braking * accels` reaches the exit speed at the end.
+    Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
     """
+    # The fastest next speed w from which braking at rate s still reaches the exit speed e satisfies
+    # w^2 - e^2 = 2 s (d - (v + w) dt / 2). Its root is written as A / (sqrt(A / s + dt^2 / 4) + dt / 2) with
+    # A = 2 d - v dt + e^2 / s: no cancellation for small A, and finite for infinite s.
     slowing = accels * braking
     ahead = 2.0 * distances
     ahead -= speeds * dt
@@ -76,8 +79,8 @@ def approach(
 ) -> Approach:
     """Return one step of motion towards targets at `distances` (N,) in unit `directions` (3, N).
 
-    `velocities` (3, N) may point anywhere: what is not along the direction is braked away, all within
-    `accels * dt` of change. A velocity within `limits` stays within them.
+    `velocities` (3, N) may have any direction: the part across `directions` is braked to zero. The total change is at
+    most `accels * dt`. A velocity within `limits` stays within them.
     """
     along = dot(velocities, directions)
     speeds = next_speeds(along, distances, exit_speeds, limits, accels, dt, braking)
@@ -96,15 +99,15 @@ def approach(
 
 
 def stopping_reach(limits: Floats, accels: Floats, dt: float) -> Floats:
-    """Return how far away (N,) a target can be for a robot to come to rest on it in one step."""
+    """Return the largest distances (N,) of a target at which a robot can stop within one step."""
     return np.minimum(accels * (0.5 * dt * dt * SLACK), limits * (dt * SLACK))
 
 
 def can_stop(deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
-    """Return where one step is enough to come to rest `deltas` (3, N) away, starting with `velocities` (3, N).
+    """Return which rows can stop exactly `deltas` (3, N) away within one step, starting with `velocities` (3, N).
 
-    With an acceleration of at most `accels` that is possible around the point reached by even braking, the nearer
-    to it the more of the acceleration the braking itself takes.
+    With an acceleration of at most `accels`, these are targets in a ball around the point reached by even braking; the
+    ball is the smaller, the more of the acceleration the braking itself needs.
     """
     most = accels * dt
     rate_squares = dot(velocities, velocities) / np.maximum(most * most, TINY)

@@ -1,4 +1,4 @@
-"""The system that moves agents: in each step it hands the rows under way to their laws."""
+"""The system that moves agents: in each step it passes the moving rows to their laws."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fleet_sim.motion.laws import motion_law
 
 IDLE = ControllerMode.IDLE.code
 CHUNK = 8192
-"""Rows given to a law at once: what it works on stays in the processor's cache."""
+"""Rows passed to a law at once, few enough that its temporary arrays stay in the processor's cache."""
 
 
 class MotionSystem:
     """Moves every living agent that follows a path or a velocity command, grouped by motion law.
 
-    Attached rows, rows of law 0 and idle rows are left alone.
+    Attached rows, rows of law 0 and idle rows are not changed.
     """
 
     name = "motion"
@@ -29,7 +29,7 @@ class MotionSystem:
     def run(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows that arrived in it, in ascending order.
 
-        An arrived row is idle, at rest, has `reached` set and no path any more.
+        An arrived row is idle and at rest, has `reached` set, and has no path any more.
         """
         return self.settle(world, self.advance(world, dt))
 

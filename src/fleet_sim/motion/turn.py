@@ -1,4 +1,4 @@
-"""Turning on the spot or while driving: towards an orientation, or until at rest."""
+"""Rotation on the spot or while driving: towards an orientation, or until at rest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
-from fleet_sim.motion.profile import Approach, approach, can_stop, stopping_reach, units
+from fleet_sim.motion.profile import approach, can_stop, stopping_reach, units
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.components import gather, gather_quaternions, scatter, to_body, vector_index
 
 
 def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
-    """Turn `rows` one step the shorter way towards `orientations` (N, 4); return where they are reached and at rest.
+    """Turn `rows` one step the shorter way towards `orientations` (N, 4); return which have arrived and are at rest.
 
-    A row that is there has exactly the bits of its goal. Writes orientation, angular_velocity and body_angular.
+    An arrived row has its goal bit for bit. Writes orientation, angular_velocity and body_angular.
     """
     present = world.orientation[rows]
     turns = quaternions.to_rotation_vectors(quaternions.multiply(orientations, quaternions.conjugate(present)))
@@ -25,7 +25,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     index = vector_index(rows)
     velocities = gather(world.angular_velocity, index)
     step = approach(axes, angles, velocities, 0.0, speed_limits, accels, dt)
-    _respect_axes(world, rows, velocities, step, dt)
+    limits.respect_axes(world, rows, velocities, step, world.motion.angular_accel, world.motion.angular_accels, dt)
     there_mask = angles <= stopping_reach(speed_limits, accels, dt)
     there_mask &= can_stop(deltas, velocities, accels, dt)
     step.velocities[:, there_mask] = 0.0
@@ -36,7 +36,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
 
 
 def turn_to_rest(world: World, rows: Rows, dt: float) -> Bools:
-    """Slow down the turning of `rows` for one step; return where it has ended."""
+    """Brake the rotation of `rows` for one step; return which rows stopped rotating."""
     index = vector_index(rows)
     velocities = gather(world.angular_velocity, index)
     axes, speeds = units(velocities)
@@ -54,17 +54,3 @@ def _write_velocities(world: World, rows: Rows, velocities: Floats) -> None:
     scatter(world.angular_velocity, index, velocities)
     scatter(world.motion.body_angular, index, to_body(gather_quaternions(world.orientation, rows), velocities))
     world.touch(rows)
-
-
-def _respect_axes(world: World, rows: Rows, before: Floats, step: Approach, dt: float) -> None:
-    motion = world.motion
-    limited_mask = motion.axis_limited.take(rows)
-    if not limited_mask.any():
-        return
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    norm_accels, axis_accels = motion.angular_accel[some], gather(motion.angular_accels, vector_index(some))
-    was = before[:, at]
-    after = limits.within_axis_accels(world, some, was, step.velocities[:, at], norm_accels, axis_accels, dt)
-    step.velocities[:, at] = after
-    step.displacements[:, at] = (was + after) * (0.5 * dt)

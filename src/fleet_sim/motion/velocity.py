@@ -1,4 +1,4 @@
-"""Velocity commands: the body twist goes to what was commanded, within the limits; arcs are exact."""
+"""Velocity commands: the body twist follows the commanded one within the limits; arcs are exact."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ IDLE = ControllerMode.IDLE.code
 
 
 def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) -> None:
-    """Move `rows` one step by their velocity commands; without `sideways` only x and the turn about z count.
+    """Move `rows` one step by their velocity commands; without `sideways` only linear x and angular z are used.
 
-    A command that has expired is zero. A robot at rest that is told to rest becomes idle.
+    An expired command counts as zero. A robot at rest with a zero command becomes idle.
     """
     motion = world.motion
     expire_commands(world, rows)
@@ -44,7 +44,7 @@ def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) ->
 
 
 def expire_commands(world: World, rows: Rows) -> None:
-    """End the velocity commands of `rows` whose time is over: they are zero then."""
+    """Set expired velocity commands of `rows` to zero."""
     motion = world.motion
     expiry = motion.command_expiry.take(rows)
     expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]
@@ -54,7 +54,7 @@ def expire_commands(world: World, rows: Rows) -> None:
 
 
 def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt: float) -> None:
-    """Bring the body twists of `rows` towards `linear` and `angular` (3, N) and move by their mean over the step.
+    """Change the body twists of `rows` towards `linear` and `angular` (3, N) and move by their mean over the step.
 
     A constant twist moves a body along an exact helix. Writes poses, world velocities and body twists.
     """
@@ -85,14 +85,17 @@ def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt:
 
 
 def towards(old: Floats, wanted: Floats, norm_changes: Floats, axis_changes: Floats) -> Floats:
-    """Return vectors (3, N) brought from `old` to `wanted`, as far as the changes allow."""
+    """Return vectors (3, N) moved from `old` towards `wanted`, as far as the allowed changes permit."""
     change = wanted - old
     allowed = clipped(change, norm_changes, axis_changes)
+    # Not `old + change`, which would miss `wanted` by rounding.
     return np.where(allowed == change, wanted, old + allowed)
 
 
 def _helix(turns: Floats, shifts: Floats) -> Floats:
     """Return the displacements (3, N), in the starting frame, of bodies that move `shifts` while turning `turns`."""
+    # The translation of the exponential map of SE(3): with w the rotation vector, a its angle and s the shift,
+    # s + (1 - cos a) / a^2 w x s + (a - sin a) / a^3 w x (w x s). Small angles use the Taylor series.
     squares = dot(turns, turns)
     angles = np.sqrt(squares)
     small_mask = angles < 1e-2

@@ -1,6 +1,7 @@
-"""The wheels law: robots that the physics engine moves drive by the motors of their wheels.
+"""The wheels law: robots moved by the physics engine drive with the motors of their wheels.
 
-It steers by what the engine makes of it: robots slip, push and are pushed, and arrive near their goals, not exactly.
+It is feedback on the poses the engine computes: robots slip, push and are pushed, and arrive near their goals, not
+exactly.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
 
 NEAR = 0.02
-"""Metres from the last waypoint at which it counts as reached, where no tolerance was given."""
+"""Distance (m) from the last waypoint at which it counts as reached, unless a larger tolerance is given."""
 PASSED = 0.1
-"""Metres from a waypoint on the way at which the robot heads for the next."""
+"""Distance (m) from an intermediate waypoint at which the robot heads for the next."""
 ALIGNED, SPIN = 0.02, 0.1
-"""Rad off the final orientation, and rad/s, at which a robot stands as it should."""
+"""Error of the final orientation (rad) and angular speed (rad/s) below which a robot has arrived."""
 AHEAD = 0.5
-"""Rad off the heading from which on a robot turns on the spot."""
+"""Heading error (rad) above which a robot turns on the spot."""
 GAIN = 3.0
-"""Turning speed asked for per rad off the heading, in 1/s."""
+"""Commanded angular speed per rad of heading error, in 1/s."""
 MARGIN = 0.6
-"""Share of its acceleration with which a robot plans to stop."""
+"""Fraction of the acceleration limit that a robot plans to brake with."""
 
 
 class WheelLaw:
-    """Drives like the differential law, by the motors of the wheels."""
+    """Drives like the differential law, but with the motors of the wheels."""
 
     name = "wheels"
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Tell the motors of `rows` what to do for `dt` seconds; return the rows that arrived."""
+        """Command the motors of `rows` for `dt` seconds; return the rows that arrived."""
         motion = world.motion
         expire_commands(world, rows)
         commanded_mask = motion.control[rows] == VELOCITY
@@ -63,7 +64,7 @@ class WheelLaw:
 
 
 def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
-    """Let the wheels of `rows` roll as `twist` (N, 2) asks: m/s ahead, rad/s to the left."""
+    """Command the wheels of `rows` to roll by `twist` (N, 2): m/s ahead, rad/s to the left."""
     joints = world.joints
     slots = joints.slots(world.robots, rows)
     owners = np.repeat(np.arange(len(rows)), world.robots.joint_count[rows])
@@ -74,7 +75,7 @@ def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
 
 
 def _limited(world: World, rows: Rows, wanted: Floats, dt: float) -> Floats:
-    """Return the twists (N, 2) that come next on the way from those commanded last to `wanted`, within the limits."""
+    """Return the next twists (N, 2), from those commanded last towards `wanted`, within the limits."""
     motion = world.motion
     before = np.stack([motion.body_linear[rows, 0], motion.body_angular[rows, 2]], axis=1)
     speeds, accels = _limits(world, rows)
@@ -83,25 +84,26 @@ def _limited(world: World, rows: Rows, wanted: Floats, dt: float) -> Floats:
 
 
 def _limits(world: World, rows: Rows) -> tuple[Floats, Floats]:
-    """Return the limits (N, 2) of speed and of acceleration, ahead and turning."""
+    """Return the limits (N, 2) of speed and of acceleration, each linear and angular."""
     linear_speed, linear_accel = limits.linear_any_way(world.motion, rows)
     angular_speed, angular_accel = limits.angular_any_way(world.motion, rows)
     return np.stack([linear_speed, angular_speed], axis=1), np.stack([linear_accel, angular_accel], axis=1)
 
 
 def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
-    """Return the twists (N, 2) that lead `rows` along their paths, and which of them stand at the end."""
+    """Return the twists (N, 2) that lead `rows` along their paths, and which of them have arrived at the end."""
     motion = world.motion
     offset, distance = _next_waypoints(world, rows)
     yaw = quaternions.yaws(world.orientation[rows])
     bearing = quaternions.wrapped(np.arctan2(offset[:, 1], offset[:, 0]) - yaw)
     _choose_direction(world, rows, bearing)
     reverse_mask = motion.reverse[rows]
-    # At the goal, whoever overshot a little goes back instead of turning round.
+    # Near the waypoint, a robot that overshot drives back instead of turning round.
     reverse_mask = np.where((distance < PASSED) & (np.abs(bearing) > 0.5 * np.pi), True, reverse_mask)
     reverse_mask = np.where((distance < PASSED) & (np.abs(bearing) <= 0.5 * np.pi), False, reverse_mask)
     error = np.where(reverse_mask, quaternions.wrapped(bearing - np.pi), bearing)
     speeds, accels = _limits(world, rows)
+    # Not faster than the robot can brake within the distance: v^2 = 2 a s.
     ahead = np.minimum(speeds[:, 0], np.sqrt(2.0 * MARGIN * accels[:, 0] * distance))
     ahead = np.where(np.abs(error) > AHEAD, 0.0, ahead * np.cos(error))
     twist = np.stack([np.where(reverse_mask, -ahead, ahead), GAIN * error], axis=1)
@@ -119,7 +121,7 @@ def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
 
 
 def _next_waypoints(world: World, rows: Rows) -> tuple[Floats, Floats]:
-    """Head for the next waypoint where one was passed; return offset (N, 2) and distance (N,) of each row's."""
+    """Advance past reached waypoints; return the offset (N, 2) and distance (N,) to each row's current one."""
     motion = world.motion
     fresh = rows[motion.path_fresh[rows]]
     motion.path_fresh[fresh] = motion.turning[fresh] = False
@@ -134,7 +136,7 @@ def _next_waypoints(world: World, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def _choose_direction(world: World, rows: Rows, bearing: Floats) -> None:
-    """Decide which end leads: as was asked for, or the nearer one, with some reluctance to change."""
+    """Choose forward or backward: as commanded or, with AUTO, the smaller turn, with hysteresis around 90 degrees."""
     motion = world.motion
     direction = motion.direction[rows]
     limit = np.where(motion.reverse[rows], 0.4 * np.pi, 0.6 * np.pi)

@@ -14,6 +14,9 @@ class Setting:
 
     `reader` replaces the check by type for values with several spellings: it gets what was given, or what it
     returned before, and returns the value or raises ValueError saying what is allowed. `schema` describes it.
+
+    `column`, "<table>.<name>", is the column of what is made from the settings that takes the value as it is; without
+    a value the column keeps its default.
     """
 
     low: float | None = None
@@ -24,6 +27,7 @@ class Setting:
     aliases: tuple[str, ...] = ()
     reader: Callable[[object], Any] | None = None
     schema: Mapping[str, Any] | None = None
+    column: str = ""
 
 
 NO_RULES = Setting()
@@ -41,12 +45,13 @@ def setting(
     aliases: tuple[str, ...] = (),
     reader: Callable[[object], Any] | None = None,
     schema: Mapping[str, Any] | None = None,
+    column: str = "",
 ) -> Any:
     """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
 
     Without `default` and `factory` the setting is required.
     """
-    rules = Setting(low, high, above, doc, unit, aliases, reader, schema)
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column)
     metadata = {"setting": rules}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)
