@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pybullet
 import pytest
 
-from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObject, SimObjectSpawnParams
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObject,
+    SimObjectSpawnParams,
+)
 
 BOX = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 Maker = Callable[..., MultiRobotSimulationCore]
@@ -214,3 +223,31 @@ def test_the_handle_leaves_the_engine_to_the_simulation(sim: MultiRobotSimulatio
         getattr(sim.bullet, name)
     assert instead in str(caught.value)
     assert sim.bullet.getBasePositionAndOrientation(robot.body_id)[0] == (0.0, 0.0, 0.0)
+
+
+# ---- inertias --------------------------------------------------------------------------------------------------------
+
+BAR = """<robot name="bar"><link name="base">
+  <inertial><mass value="2"/><inertia ixx="0.5" iyy="0.6" izz="0.7" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>
+</link></robot>"""
+
+
+@pytest.mark.parametrize(("from_file", "first"), [(True, 0.5), (False, 2.0 / 12.0 * (0.2**2 + 0.2**2))])
+def test_inertias_are_the_files_where_the_settings_say_so(
+    make_sim: Maker, tmp_path: Path, from_file: bool, first: float
+) -> None:
+    file = tmp_path / "bar.urdf"
+    file.write_text(BAR)
+    sim = make_sim(physics=True, inertia_from_file=from_file)
+    bar = Agent.from_urdf(str(file), Pose((0, 0, 1)), mass=2.0, sim_core=sim)
+    assert sim.bullet.getDynamicsInfo(bar.body_id, -1)[2][0] == pytest.approx(first)
+
+
+def test_a_model_without_joints_falls(make_sim: Maker, tmp_path: Path) -> None:
+    file = tmp_path / "bar.urdf"
+    file.write_text(BAR)
+    sim = make_sim(physics=True)
+    bar = Agent.from_urdf(str(file), Pose((0, 0, 1)), mass=2.0, sim_core=sim)
+    run(sim, 20)
+    assert bar.get_pose().z == pytest.approx(0.1, abs=0.01)

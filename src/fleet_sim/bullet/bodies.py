@@ -56,11 +56,17 @@ class BulletBodies:
     elsewhere, PyBullet is given and asked for the pose of that, and the columns never notice.
     """
 
-    def __init__(self, world: World, client: BulletClient, *, visuals: bool = True) -> None:
-        """Bind to a world and a client; `visuals=False` makes bodies that cannot be seen, in less time and memory."""
+    def __init__(
+        self, world: World, client: BulletClient, *, visuals: bool = True, inertia_from_file: bool = False
+    ) -> None:
+        """Bind to a world and a client; `visuals=False` makes bodies that cannot be seen, in less time and memory.
+
+        With `inertia_from_file` inertias are those of URDF files, and not what the engine makes of masses and shapes.
+        """
         self.world = world
         self.client = client
         self.visuals = visuals
+        self.inertia_from_file = inertia_from_file
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
@@ -117,6 +123,7 @@ class BulletBodies:
                     position,
                     orientation,
                     visuals=self.visuals,
+                    inertia_from_file=self.inertia_from_file,
                     model=self.world.model_of(int(row)),
                 )
                 self._gaps = max(0, self._gaps - 1)

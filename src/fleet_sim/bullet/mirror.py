@@ -32,14 +32,20 @@ class BulletMirror:
     """
 
     def __init__(
-        self, world: World, client: BulletClient, policy: PoseFlush = "demand", *, visuals: bool = True
+        self,
+        world: World,
+        client: BulletClient,
+        policy: PoseFlush = "demand",
+        *,
+        visuals: bool = True,
+        inertia_from_file: bool = False,
     ) -> None:
         """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
         if policy not in get_args(PoseFlush):
             raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")
         self.world = world
         self.client = client
-        self.bodies = BulletBodies(world, client, visuals=visuals)
+        self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.filters = CollisionFilters(self.bodies)
         self.forces = LastingForces(client)
         self.policy = policy
