@@ -68,6 +68,12 @@ class BodyBook(Protocol):
     def pose_written(self, rows: Rows) -> None:
         """Hear that poses of `rows` were written outside a step."""
 
+    def push(self, row: int, force: Floats, position: Floats | None) -> None:
+        """Push the entity with `force` (3,) in N, world frame, for the next step; at its centre of mass or a point."""
+
+    def twist(self, row: int, torque: Floats) -> None:
+        """Turn the entity with `torque` (3,) in Nm, world frame, for the next step."""
+
     def contacts(self, row: int) -> list[Any]:
         """Return the contacts of the entity in the last step, each with the rows and links that touch."""
 

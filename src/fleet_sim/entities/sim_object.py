@@ -15,7 +15,8 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.materials import Contact, contacts_of, set_material
+from fleet_sim.entities.attributes import unsettable
+from fleet_sim.entities.materials import Contact, contacts_of, push, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
@@ -161,6 +162,16 @@ class SimObject:
         """Events of this entity alone."""
         return self._world.entity_events.bus(self.row)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
+        try:
+            super().__setattr__(name, value)
+        except AttributeError:
+            message = unsettable(self, name)
+            if message is None:
+                raise
+            raise AttributeError(message) from None
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, SimObject)
@@ -259,6 +270,17 @@ class SimObject:
         They count with physics on, from the next step. Raises InvalidValueError, and UnknownNameError for other names.
         """
         set_material(self._world, self.row, values)
+
+    def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
+        """Push with `force` (3,) in N, world frame, for the next step of physics; at the centre of mass, or `position`.
+
+        Raises StateError for what the engine does not move.
+        """
+        push(self._world, self.row, force, position)
+
+    def apply_torque(self, torque: Sequence[float]) -> None:
+        """Turn with `torque` (3,) in Nm, world frame, for the next step of physics; raises as `apply_force` does."""
+        twist(self._world, self.row, torque)
 
     def get_contacts(self) -> list[Contact]:
         """Return where the entity touched anything in the last step of physics; nothing without physics."""
