@@ -18,6 +18,7 @@ from fleet_sim import (
     ShapeParams,
     SimObject,
     SimObjectSpawnParams,
+    StateError,
 )
 
 BOX = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
@@ -251,3 +252,29 @@ def test_a_model_without_joints_falls(make_sim: Maker, tmp_path: Path) -> None:
     bar = Agent.from_urdf(str(file), Pose((0, 0, 1)), mass=2.0, sim_core=sim)
     run(sim, 20)
     assert bar.get_pose().z == pytest.approx(0.1, abs=0.01)
+
+
+# ---- forces on handles -----------------------------------------------------------------------------------------------
+
+
+def test_a_handle_is_pushed_and_turned_for_one_step(make_sim: Maker) -> None:
+    sim = make_sim(physics=True, gravity=(0, 0, 0), enable_floor=False)
+    pushed, turned, levered = (sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, 0, 0)), mass=1.0)) for x in (0, 5, 9))
+    for obj in (pushed, turned, levered):
+        obj.set_material(linear_damping=0.0, angular_damping=0.0)
+    pushed.apply_force([10, 0, 0])
+    turned.apply_torque([0, 0, 0.01])
+    levered.apply_force([0, 1, 0], [9.1, 0, 0])
+    run(sim, 2)
+    assert pushed.velocity.tolist() == pytest.approx([1.0, 0.0, 0.0])
+    assert turned.get_pose().yaw > 0.0
+    assert not turned.velocity.any()
+    assert levered.get_pose().yaw > 0.0
+    assert levered.velocity[1] == pytest.approx(0.1)
+
+
+def test_what_the_engine_does_not_move_cannot_be_pushed(make_sim: Maker) -> None:
+    robot = drive(make_sim(physics=True))
+    for push in (lambda: robot.apply_force([1, 0, 0]), lambda: robot.apply_torque([1, 0, 0])):
+        with pytest.raises(StateError, match="it is kinematic"):
+            push()
