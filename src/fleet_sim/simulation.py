@@ -131,10 +131,12 @@ class MultiRobotSimulationCore(DocumentedNames):
             contact_erp=params.contact_erp,
         )
         visuals = params.engine_visuals or params.gui
-        self._mirror = BulletMirror(self.world, client, params.pose_flush, visuals=visuals)
-        self._mirror.keeps_previous = params.physics
+        self._mirror = BulletMirror(
+            self.world, client, params.pose_flush, visuals=visuals, inertia_from_file=params.inertia_from_file
+        )
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
+        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
         self.bullet = BulletHandle(self._mirror)
 
     def _build_features(self) -> None:
