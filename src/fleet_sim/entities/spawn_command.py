@@ -19,7 +19,6 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.remote import remote_input
 from fleet_sim.models import model_folders
 
-
 MOST_SPAWNED = 10_000
 """By one command from another process."""
 
