@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -40,12 +40,44 @@ RowListener = Callable[[Rows], None]
 _NO_PARTS = Parts()
 
 
+class _Connected(Generic[Part]):
+    """A part as an attribute of a world: the one it was connected to under that name."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __set_name__(self, owner: type[World], name: str) -> None:
+        self._name = name
+
+    def __get__(self, world: World, owner: type[World]) -> Part:
+        part: Part | None = getattr(world.parts, self._name)
+        if part is None:
+            raise StateError(f"this world has no {self._what}; use MultiRobotSimulationCore")
+        return part
+
+
 class World(BodyColumns):
     """Columns of all entities. A row keeps its place while its entity lives and is used again afterwards.
 
     `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns
     still hold the entity's values. Rows freed inside a step are not reused before the step has ended.
     """
+
+    # The systems above, for handles. A world of its own lacks them: asking for one then raises StateError.
+    actions = _Connected[ActionBook]("action system")
+    """The action queues."""
+    bodies = _Connected[BodyBook]("PyBullet view")
+    """The PyBullet bodies."""
+    links = _Connected[LinkBook]("kinematics")
+    """The links of robots."""
+    sensors = _Connected[SensorBook]("sensor system")
+    """The sensors."""
+    laws = _Connected[LawBook]("motion laws")
+    """The motion laws."""
+    controllers = _Connected[ControllerBook]("registry of controllers")
+    """The registry of controllers."""
+    features = _Connected[FeatureBook]("features")
+    """The features in use."""
 
     def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:
         super().__init__(capacity)
@@ -85,7 +117,8 @@ class World(BodyColumns):
         """Folders searched first for robot models by name."""
         self.version = 0
         """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
-        self._parts = _NO_PARTS
+        self.parts = _NO_PARTS
+        """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
@@ -97,44 +130,9 @@ class World(BodyColumns):
 
     def connect(self, parts: Parts) -> None:
         """Let handles reach the systems above the world; once, by whoever builds them. Raises StateError."""
-        if self._parts is not _NO_PARTS:
+        if self.parts is not _NO_PARTS:
             raise StateError("this world is connected to its parts already; a part cannot be replaced")
-        self._parts = parts
-
-    @property
-    def actions(self) -> ActionBook:
-        """The action queues; this and the parts below raise StateError in a world that lacks them."""
-        return _connected(self._parts.actions, "action system")
-
-    @property
-    def bodies(self) -> BodyBook:
-        """The PyBullet bodies."""
-        return _connected(self._parts.bodies, "PyBullet view")
-
-    @property
-    def links(self) -> LinkBook:
-        """The links of robots."""
-        return _connected(self._parts.links, "kinematics")
-
-    @property
-    def sensors(self) -> SensorBook:
-        """The sensors."""
-        return _connected(self._parts.sensors, "sensor system")
-
-    @property
-    def laws(self) -> LawBook:
-        """The motion laws."""
-        return _connected(self._parts.laws, "motion laws")
-
-    @property
-    def controllers(self) -> ControllerBook:
-        """The registry of controllers."""
-        return _connected(self._parts.controllers, "registry of controllers")
-
-    @property
-    def features(self) -> FeatureBook:
-        """The features in use."""
-        return _connected(self._parts.features, "features")
+        self.parts = parts
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -267,8 +265,8 @@ class World(BodyColumns):
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:
         """Let what mirrors the world follow a write made outside a step; inside, it looks once at the end."""
-        if not self.in_step and self._parts.bodies is not None:
-            self._parts.bodies.pose_written(rows)
+        if not self.in_step and self.parts.bodies is not None:
+            self.parts.bodies.pose_written(rows)
 
     def model_of(self, row: int) -> RobotModel | None:
         """Return the description of the robot in `row`, None where it has none."""
@@ -372,9 +370,3 @@ class World(BodyColumns):
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that got `row` in its `generation` is still there."""
         return bool(self.alive[row] and self.generation[row] == generation)
-
-
-def _connected(part: Part | None, what: str) -> Part:
-    if part is None:
-        raise StateError(f"this world has no {what}; use MultiRobotSimulationCore")
-    return part

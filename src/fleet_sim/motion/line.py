@@ -1,4 +1,4 @@
-"""Driving along straight lines from waypoint to waypoint: the part every pose law shares."""
+"""Driving along straight lines from waypoint to waypoint: shared by all laws that follow poses exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleet_sim.spatial.components import dot, gather, gather_quaternions, scatte
 
 
 def drive(world: World, rows: Rows, dt: float) -> Rows:
-    """Move `rows` one step towards the waypoints they head for; return those that came to rest on theirs.
+    """Move `rows` one step towards their current waypoints; return those that stopped at theirs.
 
     A robot at rest has exactly the waypoint's position, or, with a tolerance, is that near to its last one: at the near
     side, unless it was nearer already or cannot brake so early. Waypoints with a pass speed are driven through, the
@@ -40,7 +40,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     else:
         exits = 0.0
     step = approach(directions, distances, velocity, exits, speed_limits, accels, dt, braking)
-    _respect_axes(world, rows, velocity, step, dt)
+    limits.respect_axes(world, rows, velocity, step, motion.linear_accel, motion.linear_accels, dt)
     position += step.displacements
     stopped = _stop(
         world, rows, headed, delta, velocity, position, step, exits, speed_limits, accels, dt, tolerant_mask
@@ -55,20 +55,6 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
         rows = rows[dot(step.displacements, step.displacements) > 0.0]
     world.touch(rows)
     return stopped
-
-
-def _respect_axes(world: World, rows: Rows, velocity: Floats, step: Approach, dt: float) -> None:
-    motion = world.motion
-    limited_mask = motion.axis_limited.take(rows)
-    if not np.count_nonzero(limited_mask):
-        return
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    norm_accels, axis_accels = motion.linear_accel[some], gather(motion.linear_accels, vector_index(some))
-    before = velocity[:, at]
-    after = limits.within_axis_accels(world, some, before, step.velocities[:, at], norm_accels, axis_accels, dt)
-    step.velocities[:, at] = after
-    step.displacements[:, at] = (before + after) * (0.5 * dt)
 
 
 def _stop(
@@ -128,7 +114,7 @@ def _stop_short(world: World, rows: Rows, delta: Floats) -> Bools | None:
 
 
 def _stopping_accels(world: World, rows: Rows, velocities: Floats, along: Floats, accels: Floats) -> Floats:
-    """Return the accelerations to stop with: of the weakest axis where a robot with axis limits drifts sideways."""
+    """Return the accelerations for stopping: of the weakest axis where a robot with axis limits drifts sideways."""
     motion = world.motion
     if not motion.axis_limited[rows].any():
         return accels
