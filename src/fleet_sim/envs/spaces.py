@@ -16,6 +16,21 @@ except ModuleNotFoundError as error:
 OBSERVATION_BOUND = 2.0
 
 
+class SpaceBook:
+    """The spaces of the agents of a parallel environment, for ParallelEnv: always the same objects."""
+
+    observation_spaces: dict[str, Any]
+    action_spaces: dict[str, Any]
+
+    def observation_space(self, agent: str) -> Any:
+        """Return what `agent` observes."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Return what `agent` can do."""
+        return self.action_spaces[agent]
+
+
 def observation_box(size: int) -> Any:
     """Return the space of what a robot observes."""
     return spaces.Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (size,), np.float32)
