@@ -118,10 +118,10 @@ class FeatureColumns(ColumnTable):
 
     present: Bools = column(bool, writer="spawning, Features", doc="the entity has the feature")
 
-    def rows(self, alive: Bools) -> Rows:
-        """Return the rows that have the feature among the living ones, ascending; `alive` is the world's column."""
-        rows: Rows = np.flatnonzero(self.present & alive)
-        return rows
+    def among(self, rows: Rows) -> Rows:
+        """Return those of `rows` that have the feature, in the same order: `among(world.rows)` are all there are."""
+        having: Rows = rows[self.present[rows]]
+        return having
 
 
 def _compact_copy(array: AnyArray) -> AnyArray:

@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import look_at
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.scenes import BinScene
 from fleet_sim.spatial import quaternions
 
 STIFFNESS = 0.5
@@ -47,12 +48,17 @@ class FrankaBaseEnv(BaseGymEnv):
         """Check the arms of the settings: their number, places and orientations. The scene makes them."""
         self.number_of_arms = len(self.config.arms)
 
+    def load_scene(self, mode: str = "bin-scene") -> BinScene:
+        """Set the scene, with arms whose motors are stiffer than usual."""
+        scene = super().load_scene(mode)
+        # With the usual gain half of the steps of a small move would go into its last millimetre. It is told before the
+        # arms are made: how they stand while things fall must be the same in every episode.
+        scene.arm_gain = STIFFNESS
+        return scene
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; never more grabs are asked for than there are things."""
         observation, _ = super().reset(seed=seed, options=options)
-        for arm in self.robots:
-            # With the usual gain half of the steps of a small move would go into its last millimetre.
-            arm.stiffen(STIFFNESS)
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))

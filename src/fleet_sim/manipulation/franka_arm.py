@@ -160,6 +160,7 @@ class FrankaArm:
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 

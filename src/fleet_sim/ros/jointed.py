@@ -9,9 +9,7 @@ from fleet_sim.ros.roster import Roster
 
 def with_joints(roster: Roster, world: World) -> Roster:
     """Return the part of `roster` that has joints."""
-    mask = world.robots.joint_count[roster.rows] > 0
-    names = tuple(name for name, has in zip(roster.names, mask.tolist(), strict=True) if has)
-    return Roster(roster.version, roster.rows[mask], names, frozenset(names))
+    return roster.where(world.robots.joint_count[roster.rows] > 0)
 
 
 def has_joints(world: World, robot: str) -> bool:

@@ -70,6 +70,9 @@ class FleetSimNode(Node):
         )
         self._actions = ActionInterface(self._bridge)
         self._interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
+        for interface in self._interfaces:
+            if interface.rate:
+                self._rates.add(interface.rate, interface.own_rate)
         self._version = -1
         self._update_fleet()
         self._check_names()
