@@ -86,7 +86,7 @@ def run(case: Case) -> tuple[dict[str, float], list[float], list[dict[str, float
     sim = build(case)
     manager = AgentManager(sim)
     if case.bodies or case.flush == "step":
-        sim.setup_pybullet()
+        sim.bullet.getNumBodies()  # any call connects
     before = workload.resident_bytes()
     begin = case.now()
     spawn(manager, case)

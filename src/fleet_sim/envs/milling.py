@@ -17,6 +17,7 @@ from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
+from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
@@ -203,7 +204,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
             self._swarm = None
 
 
-class FleetMilling(ParallelEnv[str, Observations, Observations]):
+class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
     """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
@@ -227,14 +228,6 @@ class FleetMilling(ParallelEnv[str, Observations, Observations]):
         self._swarm: MillingWorld | None = None
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
-
-    def observation_space(self, agent: str) -> Any:
-        """Return the observation space of `agent`: always the same object, as PettingZoo requires."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return the action space of `agent`: always the same object, as PettingZoo requires."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -10,7 +10,7 @@ from fleet_sim.envs.drawing import Image
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
-from fleet_sim.envs.spaces import drive_box, observation_box
+from fleet_sim.envs.spaces import SpaceBook, drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError, missing_extra
@@ -26,7 +26,7 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": ["rgb_array"], "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
@@ -51,14 +51,6 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
         self._task: ArenaTask[Any] | None = None
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
-
-    def observation_space(self, agent: str) -> Any:
-        """Return the observation space of `agent`: always the same object, as PettingZoo requires."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return the action space of `agent`: always the same object, as PettingZoo requires."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -17,6 +17,21 @@ OBSERVATION_BOUND = 2.0
 """Observations are clipped to this bound, in both directions."""
 
 
+class SpaceBook:
+    """The spaces of the agents of a parallel environment, for ParallelEnv: always the same objects."""
+
+    observation_spaces: dict[str, Any]
+    action_spaces: dict[str, Any]
+
+    def observation_space(self, agent: str) -> Any:
+        """Return what `agent` observes."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """Return what `agent` can do."""
+        return self.action_spaces[agent]
+
+
 def observation_box(size: int) -> Any:
     """Return the observation space of a robot."""
     return spaces.Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (size,), np.float32)

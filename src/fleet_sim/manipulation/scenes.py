@@ -89,7 +89,8 @@ class BinScene(BaseScene):
 
     def load_ground(self) -> None:
         """Store the PyBullet body id of the ground, which the simulation itself loads (`plane_urdf`)."""
-        self.sim.setup_pybullet()
+        # Any call connects; `setup_pybullet` would make every step write to PyBullet.
+        self.sim.bullet.getNumBodies()
         self.ground = self.sim.floor_id
 
     def load_bins(self) -> None:
