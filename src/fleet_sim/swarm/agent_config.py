@@ -1,4 +1,4 @@
-"""What agents and objects are made from, strict: each type of agent names its settings class."""
+"""Settings of agents and objects, read strictly: each type of agent names its settings class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Team = int | str
 
 @dataclass
 class AgentConfig(Checked):
-    """What every agent and object has."""
+    """Settings of every agent and object."""
 
     position: Point | None = setting(None, unit="m", doc="Initial position; null: the centre of the world.")
     angle: float = setting(0.0, unit="rad", doc="Heading, counter-clockwise from the x axis.")
@@ -72,7 +72,7 @@ class MobileConfig(AgentConfig):
 
 @dataclass
 class DiffDriveConfig(MobileConfig):
-    """What agents on two wheels have besides."""
+    """Additional settings of agents with two wheels."""
 
     wheel_radius: float = setting(0.01, above=0, unit="m", doc="Radius of both wheels.")
     axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
@@ -88,7 +88,7 @@ class StaticConfig(AgentConfig):
 
 @dataclass
 class RegionConfig(AgentConfig):
-    """What detection regions have: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
+    """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
 
     collides: bool = setting(False, doc="It is separated from other agents and from walls.")
     grounded: bool = setting(True, doc="It is not moved when it is separated from others.")

@@ -46,7 +46,7 @@ class Crowd:
 
     @property
     def positions(self) -> Floats:
-        """Where they are (N, 2)."""
+        """Positions (N, 2)."""
         positions: Floats = self.columns.position[self.rows, :2]
         return positions
 

@@ -1,4 +1,4 @@
-"""The configuration of a world, strict: what is not known is an error with its key path."""
+"""The configuration of a world, read strictly: an unknown key is an error with its key path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Entries = list[Any]
 
 @dataclass
 class WorldConfig(Checked):
-    """What every world has. Entries are mappings with a `type` and its parameters."""
+    """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
     agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
     spawners: Entries = setting(factory=list, doc="Spawners, which add agents to the world.")

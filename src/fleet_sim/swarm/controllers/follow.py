@@ -16,7 +16,7 @@ from fleet_sim.swarm.parameters import Configured, Vector, documented
 @documented
 @dataclass(eq=False, repr=False)
 class FollowController(Configured, Controller):
-    """Keeps each agent of a group at a distance behind the one before it, in order of spawning.
+    """Keeps each agent of a group at a distance behind the one in front, in order of spawning.
 
     The first one follows the agent or object called `leader`; without one it leads and drives `lead`. It turns
     towards the one ahead; its speed is that at which the one ahead draws away, plus `gain` times what is missing to the
@@ -45,7 +45,7 @@ class FollowController(Configured, Controller):
         course_x, course_y = way[:, 0] * scale, way[:, 1] * scale
         velocities = columns.velocity[ahead, :2]
         leaving = velocities[:, 0] * course_x + velocities[:, 1] * course_y
-        # Never quite 0: who waits goes on looking at the one ahead.
+        # Never exactly 0, so that a waiting agent keeps turning towards the one in front.
         wanted = np.maximum(leaving + self.gain * (distances - self.gap), 1e-9)
         actions = steered(
             group.headings,

@@ -42,9 +42,9 @@ def _state(key: Any) -> int:
 @documented
 @dataclass(eq=False, repr=False)
 class MultibitBinaryController(Configured, Controller):
-    """Takes the action that `outputs` has for what its sensors detect.
+    """Takes the action in `outputs` for the state of its sensors.
 
-    The sensors' bits make one number: the first sensor is its last binary digit, so sensors (1, 0, 1) are 0b101 = 5 and
+    The sensors' bits form one number: the first sensor is the lowest bit, so sensors (1, 0, 1) are 0b101 = 5 and
     sensors (1, 0, 0) are 0b001 = 1.
     """
 

@@ -20,10 +20,11 @@ _WHAT = "OrcaController"
 @documented
 @dataclass(eq=False, repr=False)
 class OrcaController(Configured, Controller):
-    """Drives to a goal at up to `speed` and lets nobody come to a touch (see `fleet_sim.motion.avoidance`).
+    """Drives to a goal at up to `speed` without collisions (see `fleet_sim.motion.avoidance`).
 
-    Agents whose controllers have a `reciprocal_lead` yield half each; around others they go all the way. What steers is
-    a point `lead` m ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
+    Two agents whose controllers have a `reciprocal_lead` take half of the evasion each; others are avoided fully. The
+    controlled point is `lead` m ahead of the agent's centre, because a unicycle can move that point in any direction;
+    discs are enlarged by as much.
     """
 
     speed: float = setting(0.5, low=0, unit="m/s", doc="Speed with a free path.")
@@ -68,7 +69,7 @@ class OrcaController(Configured, Controller):
         )
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
         pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
-        # Others keep their course; the group's own agents want to go to their goals.
+        # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
         wanted_x, wanted_y = discs.vx.copy(), discs.vy.copy()
         wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])
         only = np.zeros(len(everyone), bool)
@@ -88,7 +89,7 @@ class OrcaController(Configured, Controller):
         )
         vx, vy, own_x, own_y = vx[mine], vy[mine], own_x[mine], own_y[mine]
         speeds, turns = vx * own_x + vy * own_y, (vy * own_x - vx * own_y) / self.lead
-        # Slower where it cannot turn as fast: the steered point keeps its course.
+        # Slow down if the required turn is too fast, so that the controlled point keeps its direction.
         slower = np.minimum(1.0, self.max_turn / np.maximum(np.abs(turns), 1e-12))
         return np.stack((speeds * slower, turns * slower), axis=1)
 
