@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.robot_model import BASE
-from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import poses, quaternions
@@ -133,3 +133,20 @@ def follow_rows(world: World, rows: Rows) -> None:
     while len(children):
         place(world, children)
         children = children_of(world, children)
+
+
+def nearest_free(world: World, row: int, centre: Floats, radius: float, *, flat: bool) -> int:
+    """Return the row of the free pickable object nearest to `centre` (3,), within `radius` m, but for `row`.
+
+    With `flat` heights do not count. Of several as near, the one spawned first; NO_ROW where there is none.
+    """
+    free_mask = world.alive & world.pickable & (world.parent == NO_ROW) & (world.kind == KIND_OBJECT)
+    free_mask[row] = False
+    rows = np.flatnonzero(free_mask)
+    offset = world.position[rows] - centre
+    if flat:
+        offset[:, 2] = 0.0
+    squares = (offset * offset).sum(axis=1)
+    if not len(rows) or squares.min() > radius * radius:
+        return NO_ROW
+    return int(rows[np.lexsort((world.object_id[rows], squares))[0]])

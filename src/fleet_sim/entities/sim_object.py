@@ -372,20 +372,11 @@ class SimObject:
         world, row = self._world, self.row
         radius = as_float(search_radius, "search_radius in m", low=0.0)
         centre = world.position[row] if position is None else as_floats(position, (3,), "position")
-        free_mask = world.alive & world.pickable & (world.parent == NO_ROW) & (world.kind == KIND_OBJECT)
-        free_mask[row] = False
-        rows = np.flatnonzero(free_mask)
-        offset = world.position[rows] - centre
-        if use_2d_search:
-            offset[:, 2] = 0.0
-        squares = (offset * offset).sum(axis=1)
-        if not len(rows) or squares.min() > radius * radius:
-            return None
-        nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
-        return world.handles[int(nearest)]
+        nearest = attachments.nearest_free(world, row, centre, radius, flat=use_2d_search)
+        return None if nearest == NO_ROW else world.handles[nearest]
 
     def feature(self, name: str) -> Any:
-        """Return what this entity has of a feature it was given, such as "battery"; raises StateError without it."""
+        """Return what this entity has of a feature, by its name; raises StateError where it has none."""
         return self._world.features.handle(name, self)
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
