@@ -44,6 +44,7 @@ from fleet_sim.facade.collisions import CollisionQueries
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.extensions import Extensions
+from fleet_sim.facade.finite import FiniteGuard
 from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
@@ -113,6 +114,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
+        self.world.extent = params.world_extent
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
         self.world.on_remove.append(partial(attachments.release_all, self.world))
         self.pipeline = Pipeline(self.world)
@@ -129,10 +131,12 @@ class MultiRobotSimulationCore(DocumentedNames):
             contact_erp=params.contact_erp,
         )
         visuals = params.engine_visuals or params.gui
-        self._mirror = BulletMirror(self.world, client, params.pose_flush, visuals=visuals)
-        self._mirror.keeps_previous = params.physics
+        self._mirror = BulletMirror(
+            self.world, client, params.pose_flush, visuals=visuals, inertia_from_file=params.inertia_from_file
+        )
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
+        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
         self.bullet = BulletHandle(self._mirror)
 
     def _build_features(self) -> None:
@@ -160,6 +164,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.collisions.set_frequency(params.collision_check_frequency)
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
+        self._finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
 
@@ -237,6 +242,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
+            System("finite", Phase.UPDATE, each_step(self._finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds),
@@ -286,6 +292,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self.params.physics and self._physics.step(dt):
             # Bodies that the engine moved carry things, too.
             attachments.follow(self.world)
+            self._finite.run()
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import yaml
 from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.settings import parse_remote
 from fleet_sim_msgs.msg import CommandResult
 from fleet_sim_msgs.srv import Attach, Delete, List, Spawn
 
@@ -117,12 +118,9 @@ def pose_entry(pose: Pose) -> dict[str, Any]:
 
 
 def _options(text: str) -> dict[str, Any]:
-    try:
-        options = yaml.safe_load(text or "{}")
-    except yaml.YAMLError as error:
-        raise InvalidValueError(f"options: not valid YAML: {error}") from error
+    options = parse_remote(text or "{}", "options")
     if not isinstance(options, dict):
-        raise InvalidValueError(f"options: expected a YAML mapping of keys of a scenario entry, got {text!r}")
+        raise InvalidValueError(f"options: expected a YAML mapping of keys of a scenario entry, got {brief(text)}")
     return options
 
 

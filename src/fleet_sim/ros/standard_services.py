@@ -5,7 +5,6 @@ Advertised is what works. A reset goes back to the initial state and removes wha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -29,7 +28,8 @@ from simulation_interfaces.srv import (
 from fleet_sim.core import commands as c
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, UnknownNameError
+from fleet_sim.errors import ConfigError, FleetSimError, StateError, UnknownNameError
+from fleet_sim.gate.patterns import Pattern
 from fleet_sim.ros.conversions import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import is_ros_name
@@ -226,10 +226,7 @@ def _matching(snapshot: Snapshot, filters: Any) -> list[str]:
     """Return the names that match; raises Refusal for filters that are not supported and a wrong expression."""
     if filters.categories or filters.tags.tags or filters.bounds.points:
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "filters: entities are filtered by name only")
-    try:
-        wanted = re.compile(filters.filter)
-    except re.error as error:
-        raise InvalidValueError(f"filters.filter: not a regular expression ({error}): {filters.filter!r}") from error
+    wanted = Pattern(filters.filter, "filters.filter")
     return [name for name in snapshot.names if wanted.search(name)]
 
 
