@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
 from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import EXTENT, LARGEST_EXTENT
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -60,6 +61,13 @@ class SimulationParams(Checked):
     )
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."
+    )
+    world_extent: float = setting(
+        EXTENT,
+        above=0,
+        high=LARGEST_EXTENT,
+        unit="m",
+        doc="How far from the origin anything may be put along an axis; what is farther is refused.",
     )
     pose_flush: PoseFlush = setting(
         "demand", doc="Write moved poses to the engine in each step, or when something asks the engine."

@@ -20,6 +20,7 @@ from fleet_sim.entities.materials import Contact, contacts_of, push, set_materia
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
+from fleet_sim.gate.bounds import LARGEST_MASS
 from fleet_sim.geometry import Pose
 from fleet_sim.spatial import quaternions
 
@@ -257,7 +258,7 @@ class SimObject:
         Raises StateError for a robot whose joints would need other motors: what moves them is chosen once.
         """
         row, world = self.row, self._world
-        kilograms = as_float(mass, "mass in kg", low=0.0)
+        kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
         if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
             raise StateError(f"{self!r} was spawned {'with' if world.robots.motors[row] else 'without'} motors")
         world.mass[row] = kilograms

@@ -13,7 +13,8 @@ from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.entity_ids import BodyId
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
-from fleet_sim.core.snapshot import Snapshot, take_snapshot
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
@@ -29,10 +30,11 @@ from fleet_sim.spatial.shapes import ShapeKind
 class Population:
     """Spawning, finding, placing and removing entities."""
 
-    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries) -> None:
+    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries, snapshots: SnapshotBoard) -> None:
         self._world = world
         self._mirror = mirror
         self._queries = queries
+        self._snapshots = snapshots
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 
@@ -161,4 +163,4 @@ class Population:
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state of all entities; call it between steps."""
-        return take_snapshot(self._world)
+        return self._snapshots.take()
