@@ -13,8 +13,9 @@ from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
 from fleet_sim.core.contacts import TouchPoint, Vector
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial.shapes import ShapeKind
 
 # Functions that look at no body: they must not cost a flush.
@@ -44,12 +45,25 @@ _FORCES = {
 """Functions whose effect the engine forgets after each of its own steps: always, or with TORQUE_CONTROL only."""
 
 
+_POSE, _JOINTS = "set_pose()", "set_joint_target() or set_joints_targets()"
+_WRITES = {
+    "removeBody": "sim.remove_object()",
+    "resetBasePositionAndOrientation": _POSE,
+    "resetBaseVelocity": "set_velocity()",
+    "resetJointState": _JOINTS,
+    "resetJointStateMultiDof": _JOINTS,
+    "setJointMotorControl2": _JOINTS,
+    "setJointMotorControlArray": _JOINTS,
+}
+"""Functions that change a body, and what changes a kinematic entity: its state is in the columns."""
+
+
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
 
     Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the
-    last step ended with. Columns stay the truth: a pose written here instead of by `set_pose` is lost at the next
-    write.
+    last step ended with. Columns stay the truth: what would change a kinematic entity in PyBullet alone raises
+    StateError, and so does removing the body of any.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -67,7 +81,8 @@ class BulletHandle:
             return value
         call = self._calls.get(name)
         if call is None:
-            call = self._calls[name] = (_Lasting if name in _FORCES else _Ensured)(self._mirror, name)
+            kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
+            call = self._calls[name] = kind(self._mirror, name)
         return call
 
     def set_rendering(self, on: bool) -> None:
@@ -91,7 +106,26 @@ class _Ensured:
         return getattr(self._mirror.client, self.__name__)(*args, **kwargs)
 
 
-class _Lasting(_Ensured):
+class _Writing(_Ensured):
+    """A function that changes a body: refused where the next write from the columns would undo it, without a word."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._check(kwargs.get("bodyUniqueId", kwargs.get("objectUniqueId", args[0] if args else None)))
+        return super().__call__(*args, **kwargs)
+
+    def _check(self, body: object) -> None:
+        instead = _WRITES.get(self.__name__)
+        row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
+        world = self._mirror.world
+        if instead is None or row == NO_ROW or (world.dynamic[row] and self.__name__ != "removeBody"):
+            return
+        raise StateError(
+            f"sim.bullet.{self.__name__}: PyBullet's body {int(str(body))} is {world.label(row)!r}, whose state is in "
+            f"fleet_sim's columns, from which PyBullet is written; use {instead}"
+        )
+
+
+class _Lasting(_Writing):
     """A function that pushes: until the end of the next step, of which the engine makes several of its own.
 
     The engine forgets forces and torques after each of its own steps.
