@@ -59,6 +59,8 @@ class CollisionSystem:
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
         self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
+        # While there were no checks, nobody looked at what moved.
+        self._changed = True
         if self._schedule is None:
             self._started, self._ended = NO_PAIRS, self._pairs.clear()
             self.emit(0.0)
@@ -67,8 +69,8 @@ class CollisionSystem:
 
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        # Without checks nothing here reads the boxes of robots; queries for bounds update them on demand.
-        if len(refresh_bounds(self._world, boxes=self._schedule is not None)):
+        # Without checks nothing here reads the boxes; queries for bounds update them on demand.
+        if self._schedule is not None and len(refresh_bounds(self._world)):
             self._changed = True
 
     def run(self, dt: float) -> None:
