@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
 from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import EXTENT, LARGEST_EXTENT
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -51,12 +52,22 @@ class SimulationParams(Checked):
     physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Longest step of the engine within a step.")
     solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's solver of constraints.")
     contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that the engine mends in a step.")
+    inertia_from_file: bool = setting(
+        False, doc="Take inertias from URDF files. Off: the engine works them out from masses and collision shapes."
+    )
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
     engine_visuals: bool = setting(
         True, doc="Bodies in the engine have looks. Off: they load faster, but only OpenGL cameras see them."
     )
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name, and for the packages of their meshes."
+    )
+    world_extent: float = setting(
+        EXTENT,
+        above=0,
+        high=LARGEST_EXTENT,
+        unit="m",
+        doc="How far from the origin anything may be put along an axis; what is farther is refused.",
     )
     pose_flush: PoseFlush = setting(
         "demand", doc="Write moved poses to the engine in each step, or when something asks the engine."

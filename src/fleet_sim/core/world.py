@@ -33,6 +33,7 @@ from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError, StateError
+from fleet_sim.gate.bounds import EXTENT, check_extent
 
 Table = TypeVar("Table", bound=ColumnTable)
 Part = TypeVar("Part")
@@ -113,6 +114,8 @@ class World(BodyColumns):
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
+        self.extent = EXTENT
+        """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.version = 0
@@ -342,7 +345,11 @@ class World(BodyColumns):
         self.touch_joints(self.rows)
 
     def place(self, rows: Rows, positions: Floats, orientations: Floats, *, preserve_velocity: bool = True) -> None:
-        """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there."""
+        """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there.
+
+        Raises InvalidValueError for positions outside of the world.
+        """
+        check_extent(positions, self.extent)
         self.position[rows] = positions
         self.orientation[rows] = orientations
         self.motion.path_fresh[rows] = True

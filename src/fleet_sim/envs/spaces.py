@@ -1,4 +1,4 @@
-"""Spaces of the arena environments, and the check that Gymnasium is there."""
+"""Spaces of the arena environments; importing this module checks that Gymnasium is installed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
     raise missing_extra("gymnasium", "gym", "an environment of fleet_sim.envs") from error
 
 OBSERVATION_BOUND = 2.0
+"""Observations are clipped to this bound, in both directions."""
 
 
 class SpaceBook:
@@ -32,10 +33,10 @@ class SpaceBook:
 
 
 def observation_box(size: int) -> Any:
-    """Return the space of what a robot observes."""
+    """Return the observation space of a robot."""
     return spaces.Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (size,), np.float32)
 
 
 def drive_box() -> Any:
-    """Return the space of speed and turning speed, each from -1 to 1."""
+    """Return the action space: linear and angular velocity, each from -1 to 1."""
     return spaces.Box(-1.0, 1.0, (2,), np.float32)

@@ -231,7 +231,7 @@ class DocumentedNames(WorldNames):
         return self.view.client_id
 
     def setup_pybullet(self) -> int:
-        """Connect to PyBullet now, opening the window in GUI mode; returns the client id."""
+        """Connect to PyBullet now, opening the window in GUI mode; returns the client id, as `client` does."""
         return self.view.connect()
 
     @property
