@@ -104,10 +104,14 @@ class TransferAction(ArmTarget, DeclaredAction):
         self.complete()
         return None
 
-    def _move_in(self, agent: Agent) -> Until | None:
-        hindrance = self.hindrance(agent)
+    def _fails(self, hindrance: Failure | None) -> bool:
+        """Fail where there is a hindrance; return whether there is."""
         if hindrance is not None:
             self.fail(*hindrance)
+        return hindrance is not None
+
+    def _move_in(self, agent: Agent) -> Until | None:
+        if self._fails(self.hindrance(agent)):
             return None
         self.phase = self.phases[2]
         assert self._away is not None
@@ -118,9 +122,7 @@ class TransferAction(ArmTarget, DeclaredAction):
     def _reach(self, agent: Agent) -> Until | None:
         """Bring the arm there, if it takes part, then act."""
         self.phase = self.phases[3]
-        hindrance = self.hindrance(agent)
-        if hindrance is not None:
-            self.fail(*hindrance)
+        if self._fails(self.hindrance(agent)):
             return None
         action = self._arm_action = self.arm.make(self.reach_for(agent))
         return self._act(agent) if action is None else self._follow_arm(agent, action, action.begin(agent))
@@ -137,9 +139,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return None
 
     def _act(self, agent: Agent) -> Until | None:
-        hindrance = self.act(agent)
-        if hindrance is not None:
-            self.fail(*hindrance)
+        if self._fails(self.act(agent)):
             return None
         if not self.use_approach or self._away is None:
             self.complete()

@@ -108,25 +108,21 @@ class RobotModel:
 
     def joint_index(self, joint: int | str) -> int:
         """Return the index of a joint given by name or index; raises UnknownNameError with the closest names."""
-        if isinstance(joint, str):
-            index = self._joints.get(joint)
-            if index is None:
-                raise unknown_name(f"joint of {self.name!r}", joint, self.joint_names)
-            return index
-        if not 0 <= joint < self.num_joints:
-            raise unknown_name(f"joint index of {self.name!r}", joint, map(str, range(self.num_joints)))
-        return int(joint)
+        return self._index("joint", joint, self._joints, range(self.num_joints))
 
     def link_index(self, link: int | str) -> int:
         """Return the index of a link given by name or index, -1 for the base; raises UnknownNameError."""
-        if isinstance(link, str):
-            index = self._links.get(link)
+        return self._index("link", link, self._links, range(BASE, self.num_joints))
+
+    def _index(self, noun: str, wanted: int | str, by_name: dict[str, int], allowed: range) -> int:
+        if isinstance(wanted, str):
+            index = by_name.get(wanted)
             if index is None:
-                raise unknown_name(f"link of {self.name!r}", link, self._links)
+                raise unknown_name(f"{noun} of {self.name!r}", wanted, by_name)
             return index
-        if not BASE <= link < self.num_joints:
-            raise unknown_name(f"link index of {self.name!r}", link, map(str, range(BASE, self.num_joints)))
-        return int(link)
+        if wanted not in allowed:
+            raise unknown_name(f"{noun} index of {self.name!r}", wanted, map(str, allowed))
+        return int(wanted)
 
     def chain(self, link: int) -> Iterator[int]:
         """Yield the joints between `link` and the base, from the link inwards."""
