@@ -148,9 +148,10 @@ class Registry(Generic[Thing]):
         module, _, name = path.rpartition(":" if ":" in path else ".")
         try:
             thing = getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
+        except (Exception, SystemExit) as error:  # whatever a module raises, or does, while it is imported
+            reason = error or type(error).__name__
             raise InvalidValueError(
-                f"{self.noun}: {path!r} cannot be imported ({error}); write package.module:Name, and check that the"
+                f"{self.noun}: {path!r} cannot be imported ({reason}); write package.module:Name, and check that the"
                 " folder of the package is on Python's path"
             ) from error
         return self._require_fit(path, thing)
