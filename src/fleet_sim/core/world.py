@@ -128,6 +128,8 @@ class World(BodyColumns):
         self._generations = 0
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
+        self.bounds_version = 0
+        """Counts how often AABBs were computed anew, by whoever asked for them."""
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
