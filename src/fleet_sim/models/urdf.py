@@ -158,7 +158,7 @@ def _inertial(element: Element) -> Inertial:
 
 
 def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, float]:
-    """Return the lower and upper limit. With neither, the joint is unlimited, as in PyBullet; one alone: the other is 0."""
+    """Return the lower and upper limit. Without both, as in PyBullet, there is no limit; a single missing one is 0."""
     if limit is None and kind in ("revolute", "prismatic"):
         raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
     if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():
