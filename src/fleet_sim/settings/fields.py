@@ -10,10 +10,11 @@ from typing import Any, get_type_hints
 
 @dataclass(frozen=True)
 class Setting:
-    """What is allowed for one field beyond its type. Bounds apply to a number or to each number of a list.
+    """The rules for one field beyond its type. Bounds apply to a number or to each number of a list.
 
-    `reader` replaces the check by type for values with several spellings: it gets what was given, or what it
-    returned before, and returns the value or raises ValueError saying what is allowed. `schema` describes it.
+    `reader` replaces the check by type for values with several spellings: it gets the given value, or one it
+    returned before, and returns the converted value or raises ValueError saying what is allowed. `schema` is its JSON
+    schema.
     """
 
     low: float | None = None
@@ -55,7 +56,7 @@ def setting(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a settings class: name, resolved type, rules, what makes the default (None = required)."""
+    """One field of a settings class: name, resolved type, rules, and factory of its default (None = required)."""
 
     name: str
     hint: Any

@@ -1,4 +1,4 @@
-"""YAML files as mappings: duplicate keys refused, errors with file and line."""
+"""Loads YAML files as mappings: rejects duplicate keys; errors name file and line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fleet_sim.settings.types import shown
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
+    """Safe YAML that rejects duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[object, int] = {}
@@ -37,9 +37,9 @@ _Loader.add_implicit_resolver(
 
 
 def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the mapping in the YAML file `path`; see `tags` for what it may say beyond YAML.
+    """Return the mapping in the YAML file `path`; see `tags` for the supported extensions of YAML.
 
-    `values` are names that arithmetic in it may use. Raises ConfigError naming the file: it is missing (with the
+    `values` are names that arithmetic in it may use. Raises ConfigError naming the file if it is missing (with the
     closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
     """
     data = _load(Path(path), values, 0)
@@ -51,7 +51,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
 
 
 def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
-    """Return what is in the YAML file `file`, included by `depth` others."""
+    """Return the content of the YAML file `file`, included through `depth` other files."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def parse_value(text: str) -> Any:
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Put `value` at the key path in `data`, creating sections; raises ConfigError where it has a value."""
+    """Set `value` at the key path `dotted` in `data`, creating sections; raises ConfigError if a section is a value."""
     *sections, last = dotted.split(".")
     if not last or not all(sections):
         raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
