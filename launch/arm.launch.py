@@ -2,11 +2,12 @@
 
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
 
+TITLE = "fleet_sim arms: try in a second terminal, one after the other:"
+
 ARGUMENTS = [Argument("config", "arm.yaml", "A scenario with arms: a YAML file, or a shipped one."), RTF, GUI]
 
-# Take a cube, put it down elsewhere, bring the hand to a place, move a joint.
-TRY = (
-    "fleet_sim arms: try in a second terminal, one after the other:",
+# What to try: take a cube, put it down elsewhere, bring the hand to a place, move a joint.
+COMMANDS = (
     "ros2 action send_goal /arm/pick fleet_sim_msgs/action/Pick "
     '"{object: cube_1, use_approach: false, use_arm: true, ee_link: tcp_link}"',
     "ros2 action send_goal /arm/drop fleet_sim_msgs/action/Drop "
@@ -22,4 +23,4 @@ TRY = (
 
 def generate_launch_description():
     """Return the node, and RViz where it is asked for."""
-    return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "arm.rviz"))
+    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "arm.rviz"))

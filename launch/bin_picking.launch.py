@@ -2,15 +2,16 @@
 
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
 
+TITLE = "fleet_sim bin picking: try in a second terminal:"
+
 ARGUMENTS = [
     Argument("config", "bin_picking.yaml", "A scenario with an arm and bins: a YAML file, or a shipped one."),
     RTF,
     GUI,
 ]
 
-# Empty the bin through ROS alone, look at joints and pictures, turn the arm.
-TRY = (
-    "fleet_sim bin picking: try in a second terminal:",
+# What to try: empty the bin through ROS alone, look at joints and pictures, turn the arm.
+COMMANDS = (
     "python3 examples/bin_picker.py",
     "ros2 topic echo /panda/joint_states --once",
     "ros2 topic hz /bin_camera/image_raw",
@@ -21,4 +22,4 @@ TRY = (
 
 def generate_launch_description():
     """Return the node, and RViz where it is asked for."""
-    return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "arm.rviz"))
+    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "arm.rviz"))

@@ -3,11 +3,12 @@
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
 
 CONFIG_TEXT = "A scenario with a mobile manipulator: a YAML file, or a shipped one."
+TITLE = "fleet_sim mobile manipulator: try in a second terminal, one after the other:"
+
 ARGUMENTS = [Argument("config", "mobile_manipulator.yaml", CONFIG_TEXT), RTF, GUI]
 
-# In this order: to the shelf, take a parcel with the arm, bring it to the station.
-TRY = (
-    "fleet_sim mobile manipulator: try in a second terminal, one after the other:",
+# What to try, in this order: to the shelf, take a parcel with the arm, bring it to the station.
+COMMANDS = (
     "ros2 action send_goal /mm/move_to fleet_sim_msgs/action/MoveTo "
     '"{pose: {pose: {position: {x: 1.5}, orientation: {w: 1.0}}}}"',
     "ros2 action send_goal /mm/pick fleet_sim_msgs/action/Pick "
@@ -21,4 +22,6 @@ TRY = (
 
 def generate_launch_description():
     """Return the node, and RViz where it is asked for."""
-    return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "mobile_manipulator.rviz"))
+    return simulation_launch(
+        ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "mobile_manipulator.rviz")
+    )

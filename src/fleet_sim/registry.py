@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.gate.remote import check_import
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -140,8 +141,10 @@ class Registry(Generic[Thing]):
     def at(self, path: str) -> Thing:
         """Return the thing at a dotted path, "package.module:Name" or "package.module.Name", without registering it.
 
-        Raises InvalidValueError for a path that cannot be imported and for a thing that is not accepted.
+        Raises InvalidValueError for a path that cannot be imported, for a thing that is not accepted, and for any path
+        that comes from another process.
         """
+        check_import(path, self.noun)
         module, _, name = path.rpartition(":" if ":" in path else ".")
         try:
             thing = getattr(import_module(module), name)

@@ -28,6 +28,7 @@ from fleet_sim.config.scenario import as_scenario, open_sections, with_implied_s
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.features import Features
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System, each_step
@@ -55,7 +56,7 @@ from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.system import MotionSystem
-from fleet_sim.sensors.base import SensorContext
+from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
 
@@ -160,6 +161,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
         self.snapshots = SnapshotBoard(world)
+        self.features = Features(self)
 
     def _connect(self) -> None:
         """Let entities reach the features, and checkpoints include what these keep outside the columns."""
@@ -171,6 +173,7 @@ class MultiRobotSimulationCore(DocumentedNames):
                 sensors=self.sensors,
                 laws=Laws(),
                 controllers=Controllers(),
+                features=self.features,
             )
         )
         self.checkpoints = Checkpoints(self.world)

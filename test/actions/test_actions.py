@@ -51,6 +51,11 @@ def phases(sim: MultiRobotSimulationCore, action: Pick | Drop) -> list[object]:
 # ---- MoveTo ----------------------------------------------------------------------------------------------------------
 
 
+def test_the_tolerance_may_be_given_by_position() -> None:
+    goal = Pose((1, 0, 0))
+    assert MoveTo(goal, 0.2, False).tolerance == MoveAction([goal], True, False, None, 0.2).tolerance == 0.2
+
+
 def test_ten_metres_take_what_the_profile_takes(robot: Agent, finish: Finish) -> None:
     action = MoveTo(Pose((10, 0, 0)))
     robot.execute_action(action)

@@ -52,7 +52,7 @@ def test_pick_and_drop_share_what_they_take_about_the_arm() -> None:
         (lambda: Wait(-1.0), r"duration: must be a number at least 0 \(s\), got -1.0"),
         (lambda: Pick("box", search_radius="far"), "search_radius: must be a number"),
         (lambda: Pick("box", use_2d_search=1), "use_2d_search: must be true or false, got 1"),
-        (lambda: Pick(True), "target_object_id: must be a whole number or text"),
+        (lambda: Pick(True), "target_object_id: must be a SimObject, a name, or a whole number"),
         (lambda: Pick("box", ee_target_position=(1.0, 2.0)), "ee_target_position: must be 3 finite numbers"),
         (lambda: Pick("box", use_arm=True, ee_target_orientation=(0.0, 0.0, 0.0, 0.0)), "ee_target_orientation"),
         (lambda: Drop((0, 0, 0), drop_relative_pose=(1, 2, 3)), "drop_relative_pose: must be Pose or null"),

@@ -102,7 +102,11 @@ BAD = {
         "",
         "a revolute joint needs a <limit> element",
     ),
-    "an unknown type": ('"revolute"', '"revolut"', "unknown type of joint 'revolut'. Did you mean 'revolute'?"),
+    "an unknown type": (
+        '"revolute"',
+        '"revolut"',
+        "joints of type 'revolut' are not supported. Did you mean 'revolute'?",
+    ),
     "no axis": (
         '<axis xyz="0 0 1"/><limit lower="-1"',
         '<axis xyz="0 0 0"/><limit lower="-1"',

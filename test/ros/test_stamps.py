@@ -18,6 +18,6 @@ def test_time_never_goes_back_whoever_asked_last() -> None:
     assert time.now() < published
     assert time.last == published
     clock.tick = 3
-    time.restarted()
+    time.on_reset()
     assert time.now() == published
     assert time.now(ticks_ahead=1) == published + 50_000_000

@@ -246,6 +246,13 @@ def test_sensors_go_with_their_robot(sim: Sim) -> None:
     probes[1].unsubscribe()
 
 
+def test_a_sensor_of_another_simulation_is_not_read(sim: Sim) -> None:
+    with fs.MultiRobotSimulationCore() as other:
+        probe = other.add_sensor("probe")
+        with pytest.raises(fs.StateError, match="belongs to another simulation"):
+            sim.sensors.read([probe])
+
+
 def test_one_sensor_can_be_removed(sim: Sim) -> None:
     fleet = agents(sim, 2, sensors=[{"type": "probe"}])
     first, second = (agent.sensor("probe") for agent in fleet)

@@ -145,10 +145,10 @@ def test_csv(tmp_path: Path) -> None:
     [
         ({"type": "uniforn"}, "unknown spawner 'uniforn'. Did you mean 'uniform'"),
         ({"type": "uniform", "regions": []}, "unknown parameter 'regions'. Did you mean 'region'"),
-        ({"type": "donut", "n": 0}, "n: expected a whole number of at least 1, got 0"),
-        ({"type": "donut", "mode": "always"}, "unknown mode 'always'. Known: oneshot, repeat"),
+        ({"type": "donut", "n": 0}, "n: must be a whole number at least 1, got 0"),
+        ({"type": "donut", "mode": "always"}, "mode: unknown name 'always'. Known: oneshot, repeat"),
         ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),
-        ({"type": "donut", "inner": 7}, r"outer in m: expected a finite number in \[7"),
+        ({"type": "donut", "inner": 7}, r"outer: must be at least inner \(7 m\), got 6"),
         ({"type": "uniform", "region": [[0, 0], [1, 1]]}, "a polygon has three corners or more, got 2"),
     ],
 )

@@ -10,12 +10,13 @@ import numpy as np
 from fleet_sim.actions.base import Failure
 from fleet_sim.actions.declared import Numbers
 from fleet_sim.actions.pick import before_offset
+from fleet_sim.actions.target import TARGET_DOC, TARGET_SCHEMA, Target, read_target, row_of_target
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import setting
 
@@ -57,7 +58,9 @@ class DropAction(TransferAction):
     drop_offset: float = setting(0.0, low=0.0, unit="m", doc="How far from the place the robot stops.")
     place_gently: bool = setting(True, doc="Put the object exactly there; False: `drop_height` above.")
     drop_height: float = setting(0.1, low=0.0, unit="m", doc="How far it falls, unless it is placed gently.")
-    target_object_id: int | str | None = setting(None, doc="An object id or a name; None: the first one carried.")
+    target_object_id: Target | None = setting(
+        None, reader=read_target, schema=TARGET_SCHEMA, doc=TARGET_DOC + "the first one carried."
+    )
     drop_relative_pose: Pose | None = setting(None, doc="Move the object by this pose from where it is.")
 
     def __post_init__(self) -> None:
@@ -77,7 +80,10 @@ class DropAction(TransferAction):
 
     def hindrance(self, agent: Agent) -> Failure | None:
         """See that the object is still carried."""
-        return None if self._carried(agent) is not None else self._missing()
+        try:
+            return None if self._carried(agent) is not None else self._missing()
+        except UnknownNameError as error:
+            return Failure(f"{self._missing().message}: {error}", ActionCause.UNKNOWN_OBJECT)
 
     def place(self, agent: Agent) -> Pose:
         """Return the place at the robot's height."""
@@ -96,9 +102,10 @@ class DropAction(TransferAction):
 
     def act(self, agent: Agent) -> Failure | None:
         """Detach the object."""
-        target = self._carried(agent)
+        hindrance = self.hindrance(agent)
+        target = None if hindrance is not None else self._carried(agent)
         if target is None:
-            return self._missing()
+            return hindrance or self._missing()
         if self.drop_relative_pose is not None:
             agent.detach_object(target, drop_relative_pose=self.drop_relative_pose)
             return None
@@ -110,10 +117,11 @@ class DropAction(TransferAction):
 
     def _carried(self, agent: Agent) -> SimObject | None:
         wanted = self.target_object_id
-        for carried in agent.get_attached_objects():
-            if wanted is None or wanted in (carried.object_id, carried.name):
-                return carried
-        return None
+        carried = agent.get_attached_objects()
+        if wanted is None:
+            return carried[0] if carried else None
+        target: SimObject = agent.world.handles[row_of_target(agent.world, wanted)]
+        return target if target in carried else None
 
     def _missing(self) -> Failure:
         wanted = self.target_object_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from fleet_sim.actions.base import Failure, Until
@@ -35,7 +35,6 @@ class MoveAction(DeclaredAction):
     """
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="The waypoints, world frame.")
-    _: KW_ONLY
     auto_approach: bool = setting(
         True,
         reader=checked_approach,
@@ -77,7 +76,7 @@ class MoveAction(DeclaredAction):
         }
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, init=False)
 class MoveTo(MoveAction):
     """Drive to `target_pose`: a path of one waypoint."""
 
@@ -85,8 +84,19 @@ class MoveTo(MoveAction):
     auto_approach: bool = field(init=False, default=True)
     target_pose: Pose = setting(doc="Where to, world frame.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    # Written by hand: a dataclass would put inherited parameters first, and people pass the tolerance by position.
+    def __init__(
+        self,
+        target_pose: Pose,
+        tolerance: float = 0.0,
+        final_orientation_align: bool = True,
+        direction: MovementDirection | str | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        self.target_pose, self.tolerance, self.timeout = target_pose, tolerance, timeout
+        self.final_orientation_align, self.direction = final_orientation_align, direction
+        self.__post_init__()
         self.path = Path([self.target_pose])
 
 

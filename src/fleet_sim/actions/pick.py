@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.actions.base import Failure
 from fleet_sim.actions.declared import Numbers, read_point
+from fleet_sim.actions.target import TARGET_DOC, TARGET_SCHEMA, Target, read_target, row_of_target
 from fleet_sim.actions.transfer import TransferAction
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause
@@ -46,14 +47,15 @@ class PickAction(TransferAction):
     to `ee_target_position`, or, with `use_arm`, to the object. An end effector that cannot get there goes as near as it
     can. With `use_arm` the end effector takes the object where it is, unless another link or pose is given.
 
-    FAILED with "Target object not found or not pickable" when there is none, or when it has gone meanwhile; with "IK
-    target was not reachable"; with the cause where the robot has no such link or joints, or cannot drive.
+    FAILED with "Target object not found or not pickable" when there is none, when it has gone meanwhile, or when a bare
+    number means two objects (see `row_of_target`); with "IK target was not reachable"; with the cause where the robot
+    has no such link or joints, or cannot drive.
     """
 
     phases = (PickPhase.INIT, PickPhase.APPROACHING, PickPhase.MOVING_TO_PICK, PickPhase.PICKING, PickPhase.RETREATING)
 
-    target_object_id: int | str | None = setting(
-        None, doc="An object id or a name; None: the nearest free pickable object."
+    target_object_id: Target | None = setting(
+        None, reader=read_target, schema=TARGET_SCHEMA, doc=TARGET_DOC + "the nearest free pickable object."
     )
     target_position: Numbers | None = setting(
         None, reader=read_point, unit="m", doc="Where the nearest one is searched, world frame; None: around the robot."
@@ -96,7 +98,10 @@ class PickAction(TransferAction):
             self._link = attachments.link_index(agent.world, agent.row, link)
         except FleetSimError as error:
             return Failure(str(error), ActionCause.INVALID_GOAL)
-        self._target = self._find(agent)
+        try:
+            self._target = self._find(agent)
+        except UnknownNameError as error:
+            return Failure(f"{NOT_FOUND.message}: {error}", ActionCause.UNKNOWN_OBJECT)
         return self.hindrance(agent)
 
     def hindrance(self, agent: Agent) -> Failure | None:
@@ -134,11 +139,7 @@ class PickAction(TransferAction):
         if wanted is None:
             centre = None if self.target_position is None else np.asarray(self.target_position).tolist()
             return agent.find_nearest_pickable(self.search_radius, centre, self.use_2d_search)
-        try:
-            row = world.row_named(wanted) if isinstance(wanted, str) else world.row_of(wanted)
-        except UnknownNameError:
-            return None
-        target: SimObject = world.handles[row]
+        target: SimObject = world.handles[row_of_target(world, wanted)]
         return target
 
     @staticmethod

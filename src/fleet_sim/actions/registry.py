@@ -13,11 +13,14 @@ from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
+from fleet_sim.actions.target import target_text
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
 from fleet_sim.core.command_values import plain
+from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
+from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.registry import Registry, subclasses_of
@@ -111,6 +114,9 @@ def _plain(value: Any, where: str) -> Any:
         return [*value.position, *value.orientation]
     if isinstance(value, Path):
         return [_plain(pose, where) for pose in value]
+    if isinstance(value, (SimObject, BodyId, ObjectId)):
+        # A bare number may mean another object where the log is replayed.
+        return target_text(value)
     return plain(value, where)
 
 

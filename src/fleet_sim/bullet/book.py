@@ -19,6 +19,10 @@ class BulletBook:
         """Return the PyBullet body of the entity, creating it if needed."""
         return self._mirror.body_id(row)
 
+    def row_of_body(self, body: int) -> int:
+        """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
+        return self._mirror.row_of_body(body)
+
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
         """Return centre (3,) and half extents (3,) of a shape in its body frame."""
         return self._queries.local_bounds(shape_id)

@@ -11,8 +11,9 @@ from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.config.modes import PoseFlush
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 
 
 class BulletMirror:
@@ -104,6 +105,21 @@ class BulletMirror:
         """Return the PyBullet body of `row`, created and placed if needed; other rows are not written."""
         self.ensure(np.array([row], np.int64))
         return int(self.bodies.table.body[row])
+
+    def row_of_body(self, body: int) -> int:
+        """Return the row that PyBullet `body` stands for, NO_ROW for none. All bodies are made first.
+
+        Without PyBullet installed there are no bodies, and so no row.
+        """
+        try:
+            if self._in_phase_1 and self._staged < 0:
+                self.client.connect()
+                self._create_missing(self.world.rows)
+            else:
+                self.ensure()
+        except MissingDependencyError:
+            return NO_ROW
+        return int(self.rows_of_bodies([body])[0])
 
     def rows_of_bodies(self, bodies: object) -> Rows:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""

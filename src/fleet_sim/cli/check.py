@@ -8,6 +8,7 @@ from typing import Any
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario, check_entries, with_implied_settings
+from fleet_sim.entities.entries import ENTRIES, read_entries
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
@@ -29,6 +30,8 @@ def execute(args: argparse.Namespace) -> int:
             config = as_scenario(load_mapping(path))
             SimulationParams.from_dict(with_implied_settings(config, source=str(path)), source=str(path))
             check_entries(config, source=str(path))
+            for section, (cls, _) in ENTRIES.items():
+                read_entries(config.get(section) or [], cls, source=str(path), path=section)
         except ConfigError as error:
             failed = True
             print(f"fleet-sim: error: {error}", file=sys.stderr)

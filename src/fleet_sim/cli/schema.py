@@ -9,6 +9,7 @@ from typing import Any
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import OWN_SECTIONS
 from fleet_sim.config.sections import SECTIONS
+from fleet_sim.core.features import FEATURES
 from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.sensors.registry import sensors_schema
 from fleet_sim.settings import json_schema, object_schema
@@ -32,9 +33,15 @@ def execute(args: argparse.Namespace) -> int:
 
 def scenario_schema() -> dict[str, Any]:
     """Return the JSON schema of a scenario file."""
+    features = {
+        name: {**object_schema(feature.settings), "description": feature.doc}
+        for name, feature in FEATURES.all().items()
+    }
     schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
+        items["properties"].update(features)
+        items["properties"]["features"].update(additionalProperties=False, properties=features)
         schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {

@@ -35,10 +35,16 @@ class Checkpoints:
     def __init__(self, world: World) -> None:
         self._world = world
         self._parts: dict[str, Participant] = {}
+        self._beginnings: dict[str, Any] = {}
 
     def register(self, name: str, part: Participant) -> None:
         """Include `part` in checkpoints from now on."""
         self._parts[name] = part
+
+    def register_late(self, name: str, part: Participant) -> None:
+        """Include `part`, which begins now: a checkpoint from before takes it back to the state it is in here."""
+        self._beginnings[name] = part.save()
+        self.register(name, part)
 
     def take(self) -> Checkpoint:
         """Return the present moment."""
@@ -58,4 +64,4 @@ class Checkpoints:
         self._world.clock.restore(checkpoint.clock)
         self._world.restore(checkpoint.world)
         for name, part in self._parts.items():
-            part.restore(checkpoint.parts[name])
+            part.restore(checkpoint.parts[name] if name in checkpoint.parts else self._beginnings[name])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.arrays import AnyArray, Bools, Rows
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,21 @@ class ColumnTable:
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
         return sum(array.nbytes for _, _, array in self.columns())
+
+
+class FeatureColumns(ColumnTable):
+    """Columns of a feature that some entities have and others have not.
+
+    Those without it have the defaults, and nothing of the table in their share of the state hash: a world in which
+    nobody has the feature equals one that never heard of it.
+    """
+
+    present: Bools = column(bool, writer="spawning, Features", doc="the entity has the feature")
+
+    def among(self, rows: Rows) -> Rows:
+        """Return those of `rows` that have the feature, in the same order: `among(world.rows)` are all there are."""
+        having: Rows = rows[self.present[rows]]
+        return having
 
 
 def _compact_copy(array: AnyArray) -> AnyArray:

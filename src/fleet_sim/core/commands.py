@@ -26,6 +26,9 @@ class Command:
     between_steps: ClassVar[bool] = False
     """Whether it is applied between two steps, and never inside one."""
 
+    feature: ClassVar[str] = ""
+    """The feature that carries it out, for commands of features; a simulation begins to use it then."""
+
     command_id: str = ""
     source: str = ""
 
@@ -239,12 +242,14 @@ class Remove(Command):
 class Spawn(Command):
     """Spawn robots, then objects; each entry is written as in a scenario file. All of them or, on an error, none.
 
-    With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names.
+    With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names. `remote`
+    entries came from another process: no dotted paths, files from folders of models only, and not too many at once.
     """
 
     robots: tuple[Mapping[str, Any], ...] = ()
     objects: tuple[Mapping[str, Any], ...] = ()
     rename: bool = False
+    remote: bool = False
 
     @property
     def runs_code(self) -> bool:

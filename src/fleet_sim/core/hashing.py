@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.arrays import AnyArray, Ints, Rows
+from fleet_sim.core.columns import ColumnTable, FeatureColumns
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 
@@ -64,6 +65,24 @@ def _joint_digests(world: World, rows: Rows) -> Words:
     return np.add.reduceat(digests, firsts)
 
 
+def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows, key_of_row: Words) -> Words:
+    """Return `digest` (N,) with the hashed columns of a table at `rows` (N,) mixed in."""
+    for name, spec, array in table.columns():
+        if not spec.hashed:
+            continue
+        values = array[rows]
+        words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
+        places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
+        digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
+    return digest
+
+
+def _owners(table: ColumnTable, rows: Rows) -> Ints:
+    """Return which of `rows` have the feature that `table` is of, as indices."""
+    assert isinstance(table, FeatureColumns)
+    return np.flatnonzero(table.present[rows])
+
+
 def state_hash(world: World) -> str:
     """Return 16 hex digits that depend on the tick and on hashed columns, path and joints of every living entity.
 
@@ -75,14 +94,18 @@ def state_hash(world: World) -> str:
     key_of_row = np.zeros(world.capacity + 1, np.uint64)
     key_of_row[rows] = keys
     digest = _mixed(keys)
-    for table_name, table in world.tables.items():
-        for name, spec, array in table.columns():
-            if not spec.hashed:
-                continue
-            values = array[rows]
-            words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
-            places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
-            digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
+    features: list[str] = []
+    for name, table in world.tables.items():
+        if isinstance(table, FeatureColumns):
+            features.append(name)
+        else:
+            digest = _with_columns(digest, name, table, rows, key_of_row)
+    # By name: which feature was used first must not matter.
+    for name in sorted(features):
+        table = world.tables[name]
+        owners = _owners(table, rows)
+        if len(owners):
+            digest[owners] = _with_columns(digest[owners], name, table, rows[owners], key_of_row)
     on_path = np.flatnonzero(world.motion.path_length[rows])
     if len(on_path):
         digest[on_path] = _mixed(digest[on_path] ^ _path_digests(world, rows[on_path]))

@@ -57,20 +57,22 @@ class Pipeline:
         """The systems in the order they run."""
         return tuple(self._systems)
 
-    def add(self, system: System, *, before: str | None = None) -> None:
-        """Add `system` at the end of its phase, or right before the system called `before`.
+    def add(self, system: System, *, before: str | None = None, after: str | None = None) -> None:
+        """Add `system` at the end of its phase, or right before or after the system called so.
 
-        Raises DuplicateNameError, and UnknownNameError for `before`.
+        Raises DuplicateNameError, UnknownNameError for `before` and `after`, and StateError for one of another phase.
         """
         names = [known.name for known in self._systems]
         if system.name in names:
             raise DuplicateNameError(f"a system named {system.name!r} is in the pipeline already")
-        if before is not None:
-            if before not in names:
-                raise unknown_name("system", before, names)
-            index = names.index(before)
+        neighbour = before or after
+        if neighbour is not None:
+            if neighbour not in names:
+                raise unknown_name("system", neighbour, names)
+            index = names.index(neighbour)
             if self._systems[index].phase is not system.phase:
-                raise StateError(f"system {before!r} runs in another phase than {system.name!r}")
+                raise StateError(f"system {neighbour!r} runs in another phase than {system.name!r}")
+            index += neighbour != before
         else:
             order = list(Phase)
             position = order.index(system.phase)

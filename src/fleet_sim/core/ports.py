@@ -56,6 +56,9 @@ class BodyBook(Protocol):
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of the entity, made now if it has none yet."""
 
+    def row_of_body(self, body: int) -> int:
+        """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
+
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
         """Return centre (3,) and half extents (3,) of a shape in its body frame."""
 
@@ -115,6 +118,16 @@ class ControllerBook(Protocol):
         """Return the ControllerPlan that a spawn entry's `controller` asks for, checked."""
 
 
+class FeatureBook(Protocol):
+    """The features that entities have besides a body."""
+
+    def use(self, name: str) -> Any:
+        """Begin to use a feature, if the simulation does not yet; returns what the feature is in it."""
+
+    def handle(self, name: str, entity: Any) -> Any:
+        """Return the feature of one entity."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """What entities reach through their world: the systems above it, each as one of the protocols here.
@@ -128,3 +141,4 @@ class Parts:
     sensors: SensorBook | None = None
     laws: LawBook | None = None
     controllers: ControllerBook | None = None
+    features: FeatureBook | None = None

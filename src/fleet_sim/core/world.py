@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,17 +11,28 @@ from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
+from fleet_sim.core.drive_rules import DriveRules
+from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
-from fleet_sim.core.ports import ActionBook, BodyBook, ControllerBook, LawBook, LinkBook, Parts, SensorBook
+from fleet_sim.core.ports import (
+    ActionBook,
+    BodyBook,
+    ControllerBook,
+    FeatureBook,
+    LawBook,
+    LinkBook,
+    Parts,
+    SensorBook,
+)
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.schema import NO_ROW, BodyColumns, MaterialColumns, MotionColumns
+from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.errors import DuplicateNameError, StateError
 
 Table = TypeVar("Table", bound=ColumnTable)
 Part = TypeVar("Part")
@@ -46,6 +56,7 @@ class World(BodyColumns):
         self.hooks = EntityHooks(clock, self.guard)
         self.random = RandomStreams(seed)
         self.collision_rules = CollisionRules(self)
+        self.drive_rules = DriveRules()
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
@@ -60,7 +71,8 @@ class World(BodyColumns):
         self.models: list[RobotModel] = []
         """The descriptions of all robots that were ever spawned, by number."""
         self.shapes = ShapeCatalog()
-        self.names: list[str | None] = [None] * capacity
+        self.index = EntityIndex(capacity)
+        """Names and object ids of what lives; change names with `rename`."""
         self.handles: list[Any] = [None] * capacity
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
@@ -74,8 +86,6 @@ class World(BodyColumns):
         self.version = 0
         """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
         self._parts = _NO_PARTS
-        self._row_of_name: dict[str, int] = {}
-        self._row_of_id: dict[int, int] = {}
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
@@ -121,6 +131,11 @@ class World(BodyColumns):
         """The registry of controllers."""
         return _connected(self._parts.controllers, "registry of controllers")
 
+    @property
+    def features(self) -> FeatureBook:
+        """The features in use."""
+        return _connected(self._parts.features, "features")
+
     # ---- tables ----------------------------------------------------------------------------------------------------
 
     def add_table(self, name: str, cls: type[Table]) -> Table:
@@ -138,7 +153,7 @@ class World(BodyColumns):
         for table in self.tables.values():
             if table is not self:
                 table.grow(capacity)
-        self.names.extend([None] * (capacity - old))
+        self.index.grow(capacity)
         self.handles.extend([None] * (capacity - old))
         self._free[:0] = range(capacity - 1, old - 1, -1)
 
@@ -155,26 +170,14 @@ class World(BodyColumns):
         return self._rows
 
     def __len__(self) -> int:
-        return len(self._row_of_id)
-
-    def check_names(self, names: Iterable[str | None]) -> None:
-        """Raise DuplicateNameError where a name is taken, or given twice."""
-        seen: set[str] = set()
-        for name in names:
-            if name is None:
-                continue
-            if name in self._row_of_name or name in seen:
-                raise DuplicateNameError(
-                    f"the name {name!r} is taken already; names of objects and agents are unique in a simulation"
-                )
-            seen.add(name)
+        return len(self.index)
 
     def allocate(self, names: Sequence[str | None]) -> Rows:
         """Take one row per name, with every column at its default; raises DuplicateNameError.
 
         The caller fills the columns and then calls `announce`.
         """
-        self.check_names(names)
+        self.index.check_new(names)
         count = len(names)
         if count > len(self._free):
             needed = self.capacity + count - len(self._free)
@@ -189,13 +192,10 @@ class World(BodyColumns):
         self.clear_rows(rows)
         self.generation[rows] = generations
         self.alive[rows] = True
-        self.object_id[rows] = np.arange(self._next_id, self._next_id + count)
-        self._row_of_id.update(zip(range(self._next_id, self._next_id + count), taken, strict=True))
+        ids = range(self._next_id, self._next_id + count)
+        self.object_id[rows] = ids
+        self.index.add(taken, ids, names)
         self._next_id += count
-        for row, name in zip(taken, names, strict=True):
-            self.names[row] = name
-            if name is not None:
-                self._row_of_name[name] = row
         self.version += 1
         return rows
 
@@ -223,11 +223,7 @@ class World(BodyColumns):
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
             if self.handles[row] is not None:
                 self.handles[row].last_label = self.label(row)
-            name = self.names[row]
-            if name is not None:
-                del self._row_of_name[name]
-                self.names[row] = None
-            del self._row_of_id[object_id]
+            self.index.discard(row, object_id)
             self.user_data.pop(row, None)
             self.entity_events.discard(row)
             self.handles[row] = None
@@ -289,7 +285,7 @@ class World(BodyColumns):
         """Return all state as values of their own, for a checkpoint."""
         return {
             "tables": {name: table.copy_arrays() for name, table in self.tables.items() if not table.transient},
-            "names": list(self.names),
+            "names": list(self.index.names),
             "handles": list(self.handles),
             "user_data": {row: dict(data) for row, data in self.user_data.items()},
             "free": list(self._free),
@@ -320,13 +316,17 @@ class World(BodyColumns):
         count = len(body["alive"])
         back = np.flatnonzero(body["alive"] & ~self.alive[:count])
         generations = self.generation.copy()
-        for name, arrays in saved["tables"].items():
-            self.tables[name].restore_arrays(arrays)
+        for table_name, table in self.tables.items():
+            if table_name in saved["tables"]:
+                table.restore_arrays(saved["tables"][table_name])
+            elif not table.transient:
+                # Added since then: at that moment nobody had anything in it.
+                table.clear_rows(np.arange(self.capacity))
         dead_mask = ~self.alive
         self.generation[dead_mask] = generations[dead_mask]
-        beyond = [None] * (self.capacity - count)
-        self.names[:] = saved["names"] + beyond
-        self.handles[:] = saved["handles"] + beyond
+        rows = np.flatnonzero(self.alive)
+        self.index.restore(saved["names"], dict(zip(self.object_id[rows].tolist(), rows.tolist(), strict=True)))
+        self.handles[:] = saved["handles"] + [None] * (self.capacity - count)
         self.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
         self._free = [*range(self.capacity - 1, count - 1, -1), *saved["free"]]
         self._resting.clear()
@@ -336,9 +336,6 @@ class World(BodyColumns):
         self.random.restore(saved["random"])
         self.entity_events.revive(back.tolist(), saved["entity_events"])
         self.hooks.revive(back.tolist(), saved["hooks"])
-        rows = np.flatnonzero(self.alive).tolist()
-        self._row_of_id = {int(self.object_id[row]): row for row in rows}
-        self._row_of_name = {name: row for row in rows if (name := self.names[row]) is not None}
         self.version += 1
         for listener in self.on_spawn:
             listener(back)
@@ -360,54 +357,17 @@ class World(BodyColumns):
         for column in (self.velocity, self.angular_velocity, self.motion.body_linear, self.motion.body_angular):
             column[rows] = 0.0
 
-    # ---- names and ids -----------------------------------------------------------------------------------------------
-
-    def row_named(self, name: str) -> int:
-        """Return the row of the entity called `name`; raises UnknownNameError with the closest names."""
-        row = self._row_of_name.get(name)
-        if row is None:
-            raise unknown_name("object or agent", name, self._row_of_name)
-        return row
-
-    def rows_named(self, names: Sequence[str]) -> Rows:
-        """Return the rows (N,) of the entities called `names`, NO_ROW for each that is unknown."""
-        return np.fromiter(map(self._row_of_name.get, names, repeat(NO_ROW)), np.int64, len(names))
-
-    def row_of(self, object_id: int) -> int:
-        """Return the row of `object_id`; raises UnknownNameError."""
-        row = self._row_of_id.get(int(object_id))
-        if row is None:
-            raise unknown_name("object id", object_id, ())
-        return row
-
-    def rows_of(self, object_ids: Iterable[int] | Ints) -> Rows:
-        """Return the rows of `object_ids`; raises UnknownNameError for the first unknown one."""
-        ids = object_ids.tolist() if isinstance(object_ids, np.ndarray) else list(object_ids)
-        try:
-            return np.array([self._row_of_id[object_id] for object_id in ids], np.int64)
-        except KeyError as error:
-            raise unknown_name("object id", error.args[0], ()) from None
-
-    def has_name(self, name: str) -> bool:
-        """Return whether an entity is called `name`."""
-        return name in self._row_of_name
+    # ---- one entity --------------------------------------------------------------------------------------------------
 
     def rename(self, row: int, name: str | None) -> None:
         """Give the entity in `row` another name; raises DuplicateNameError."""
-        old = self.names[row]
-        if name == old:
-            return
-        self.check_names([name])
-        if old is not None:
-            del self._row_of_name[old]
-        self.names[row] = name
-        if name is not None:
-            self._row_of_name[name] = row
-        self.version += 1
+        if name != self.index.names[row]:
+            self.index.rename(row, name)
+            self.version += 1
 
     def label(self, row: int) -> str:
         """Return the entity's name, or `#id` where it has none."""
-        return self.names[row] or f"#{self.object_id[row]}"
+        return self.index.names[row] or f"#{self.object_id[row]}"
 
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that got `row` in its `generation` is still there."""

@@ -156,6 +156,9 @@ class Agent(EndEffectorHandle):
         if world.parent[row] != NO_ROW:
             holder = world.label(int(world.parent[row]))
             raise StateError(f"agent {world.label(row)!r} is carried by {holder!r} and cannot move by itself")
+        for rule in world.drive_rules:
+            if rule.refuses(np.array([row]))[0]:
+                raise StateError(f"agent {world.label(row)!r} cannot drive: {rule.reason}")
 
     @property
     def can_move(self) -> bool:

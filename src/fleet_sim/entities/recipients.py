@@ -31,7 +31,7 @@ class Recipients:
         self._given = names
         self._reasons: dict[int, str] = {}
         known = names.rows_in(world) if isinstance(names, NamedRows) else None
-        rows = world.rows_named(names) if known is None else known
+        rows = world.index.rows_named(names) if known is None else known
         self.rows, self.indices = rows, np.arange(len(rows))
         if known is None:
             self.reject(rows == NO_ROW, "unknown robot")
@@ -85,6 +85,8 @@ class Recipients:
         self.reject_others_than_robots()
         self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
         self.reject_carried()
+        for rule in self._world.drive_rules:
+            self.reject(rule.refuses(self.rows), rule.reason)
 
     def reject_carried(self) -> None:
         """Reject who goes where its carrier goes."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.gate.remote import check_file
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
@@ -96,6 +97,7 @@ def existing_file(name: str | None, what: str) -> str:
     if not name:
         raise InvalidValueError(f"{what}: must name a file, got {name!r}")
     path = Path(name).expanduser()
+    check_file(path, what)
     if not path.is_file():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         near = [entry.name for entry in beside if entry.suffix == path.suffix]

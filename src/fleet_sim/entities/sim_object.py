@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
@@ -120,18 +121,19 @@ class SimObject:
 
     @property
     def object_id(self) -> int:
-        """The entity's number, unique in its simulation, in order of spawning."""
-        return int(self._world.object_id[self.row])
+        """The entity's number, unique in its simulation, in order of spawning: an ObjectId, which is an int."""
+        return ObjectId(self._world.object_id[self.row])
 
     @property
     def body_id(self) -> int:
-        """The entity's PyBullet body, made at the first request."""
-        return self._world.bodies.body_id(self.row)
+        """The entity's PyBullet body, made at the first request: a BodyId, which is an int."""
+        row, world = self.row, self._world
+        return BodyId(world.bodies.body_id(row), int(world.object_id[row]))
 
     @property
     def name(self) -> str | None:
         """The entity's name, unique in its simulation, or None."""
-        return self._world.names[self.row]
+        return self._world.index.names[self.row]
 
     def set_name(self, name: str | None) -> None:
         """Rename the entity; raises DuplicateNameError."""
@@ -381,6 +383,10 @@ class SimObject:
             return None
         nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
         return world.handles[int(nearest)]
+
+    def feature(self, name: str) -> Any:
+        """Return what this entity has of a feature it was given, such as "battery"; raises StateError without it."""
+        return self._world.features.handle(name, self)
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 

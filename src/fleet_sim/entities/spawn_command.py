@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -14,10 +15,38 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawning import remove
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.remote import remote_input
+from fleet_sim.models import model_folders
+
+MOST_SPAWNED = 10_000
+"""By one command from another process."""
 
 
 def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
     """Spawn what `command` lists and return the names; raises ConfigError naming the entry, and then spawns none."""
+    if not command.remote:
+        return _spawn(world, command)
+    check_amount(command)
+    with remote_input(model_folders(world.model_paths)):
+        return _spawn(world, command)
+
+
+def check_amount(command: c.Spawn) -> None:
+    """Raise InvalidValueError where `command` spawns more than one message may: a step cannot be broken off."""
+    total = 0
+    for entry in (*command.robots, *command.objects):
+        grid = entry.get("grid") if isinstance(entry, Mapping) else None
+        count = grid.get("count") if isinstance(grid, Mapping) else None
+        # What is no number is refused with its place where the entry is read.
+        total += max(int(count), 1) if isinstance(count, (int, float)) and math.isfinite(count) else 1
+    if total > MOST_SPAWNED:
+        raise InvalidValueError(
+            f"one message may spawn at most {MOST_SPAWNED} entities, this asks for {total:g}; spawn them in several"
+        )
+
+
+def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
     robots = spawn_entries(world, Agent, _entries(world, command, command.robots), path="robots")
     try:
         objects = spawn_entries(world, SimObject, _entries(world, command, command.objects), path="objects")
@@ -37,7 +66,7 @@ def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]
         stem = entry.get("name") or "robot"
         candidates = (f"{stem}_{number}" for number in count())
         name = entry.get("name") or next(candidates)
-        while world.has_name(name) or name in taken:
+        while world.index.has_name(name) or name in taken:
             name = next(candidates)
         taken.add(name)
         renamed.append({**entry, "name": name})

@@ -10,12 +10,14 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
-from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.geometry import Pose
 from fleet_sim.kinematics.params import IKParams
 from fleet_sim.settings import Checked, read, setting
+from fleet_sim.settings.fields import fields_of
 
 Limit = float | Vector
 
@@ -30,18 +32,34 @@ class SimObjectSpawnParams(Checked):
     collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
     mass: float | None = setting(0.0, low=0, unit="kg", doc="0: kinematic; null: what a robot description says.")
-    pickable: bool = setting(True, doc="Whether robots may pick it up.")
+    pickable: bool = setting(True, column="body.pickable", doc="Whether robots may pick it up.")
     name: str | None = setting(None, doc="Unique name; in a grid the prefix of the names.")
     visual_frame_pose: Pose | None = pose_setting(doc="Where the visual shape sits in the body.")
     collision_frame_pose: Pose | None = pose_setting(doc="Where the collision shape sits in the body.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
     block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as the simulation says.")
-    friction: float | None = setting(None, low=0, doc="Of its surface; null: as described, or the engine's 0.5.")
-    rolling_friction: float | None = setting(None, low=0, doc="Against rolling; null: as described, or 0.")
-    restitution: float | None = setting(None, low=0, high=1, doc="How much it bounces; null: as described, or 0.")
-    linear_damping: float | None = setting(None, low=0, unit="1/s", doc="Of its motion; null: 0.04.")
-    angular_damping: float | None = setting(None, low=0, unit="1/s", doc="Of its turning; null: 0.04.")
+    friction: float | None = setting(
+        None, low=0, column="material.friction", doc="Of its surface; null: as described, or the engine's 0.5."
+    )
+    rolling_friction: float | None = setting(
+        None, low=0, column="material.rolling_friction", doc="Against rolling; null: as described, or 0."
+    )
+    restitution: float | None = setting(
+        None, low=0, high=1, column="material.restitution", doc="How much it bounces; null: as described, or 0."
+    )
+    linear_damping: float | None = setting(
+        None, low=0, unit="1/s", column="material.linear_damping", doc="Of its motion; null: 0.04."
+    )
+    angular_damping: float | None = setting(
+        None, low=0, unit="1/s", column="material.angular_damping", doc="Of its turning; null: 0.04."
+    )
     user_data: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the entity.")
+    features: dict[str, Any] = setting(
+        factory=dict,
+        reader=read_features,
+        schema={"type": "object"},
+        doc="What it has besides a body: settings by feature. In a scenario a feature may also be a key by itself.",
+    )
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> Any:
@@ -163,7 +181,28 @@ def read_spawn_params(cls: type[Any], config: Mapping[str, Any], source: str = "
         data["pose"] = [*pose, yaw]
     if not data.get("name"):
         raise ConfigError("missing; every entry needs a unique name", source=source, path=_join(path, "name"))
-    return read(cls, data, source=source, path=path)
+    return read(cls, with_features(cls, data, source=source, path=path), source=source, path=path)
+
+
+def with_features(cls: type[Any], entry: Mapping[str, Any], *, source: str, path: str) -> Mapping[str, Any]:
+    """Return `entry` with the keys of features moved below `features`, read; raises ConfigError for unknown keys."""
+    fields = fields_of(cls)
+    own = {*fields, *(alias for field in fields.values() for alias in field.rules.aliases)}
+    # Only for other keys are the features looked up, among the installed packages too.
+    others = [key for key in entry if key not in own]
+    if not others:
+        return entry
+    below = entry.get("features") or {}
+    given = dict(below) if isinstance(below, Mapping) else {}
+    for key in others:
+        where = _join(path, str(key))
+        if key not in FEATURES:
+            hint = did_you_mean(str(key), [*own, *FEATURES.names()])
+            raise ConfigError(f"unknown key.{hint}", source=source, path=where)
+        if key in given:
+            raise ConfigError("given twice, here and below features; keep one of them", source=source, path=where)
+        given[key] = read(FEATURES.get(key).settings, entry[key], source=source, path=where)
+    return {**{key: value for key, value in entry.items() if key in own}, "features": given}
 
 
 def _join(path: str, key: str) -> str:

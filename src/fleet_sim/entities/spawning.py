@@ -122,9 +122,11 @@ def _content(value: Any) -> Hashable:
             type(value),
             *(entry if isinstance(entry, _PLAIN) else _content(entry) for entry in vars(value).values()),
         )
+    if isinstance(value, dict) and all(isinstance(entry, Checked) for entry in value.values()):
+        return tuple((key, _content(entry)) for key, entry in value.items())
     if isinstance(value, tuple) and all(isinstance(entry, _PLAIN) for entry in value):
         return value
-    return None if value == {} else id(value)
+    return id(value)
 
 
 def _spawn(
@@ -134,6 +136,7 @@ def _spawn(
     orientations: Floats,
     names: Sequence[str | None],
 ) -> list[Any]:
+    _use_features(world, runs, names)
     rows = world.allocate(names)
     first = 0
     for template, _, count in runs:
@@ -153,6 +156,16 @@ def _spawn(
         first += count
     emit_spawned(world, handles)
     return handles
+
+
+def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]) -> None:
+    """Let the simulation use the features of what is spawned."""
+    features = dict.fromkeys(name for run in runs for name in run.template.features)
+    if features:
+        # A feature stays in use, so what can be refused is refused before.
+        world.index.check_new(names)
+    for name in features:
+        world.features.use(name)
 
 
 def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.core.features import spawn_values
 from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
-from fleet_sim.entities.materials import MATERIAL, checked_material
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
+from fleet_sim.settings import Checked
+from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 
 @dataclass(frozen=True)
 class Template:
-    """Everything but pose and name of an entity: values by column, and its Python parts."""
+    """Everything but pose and name of an entity: values by table and column, and its Python parts.
 
-    body: dict[str, Any]
-    motion: dict[str, Any]
-    user_data: dict[str, Any]
+    `features` are those that the simulation has to use before the columns are written.
+    """
+
+    columns: Mapping[str, Mapping[str, Any]]
+    user_data: Mapping[str, Any]
+    features: tuple[str, ...] = ()
     make_controllers: Callable[[], list[Any]] = list
     plugins: Sequence[tuple[Any, Any]] = ()
     sensors: Sequence[Any] = ()
     robot: RobotPlan | None = None
-    material: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_python_parts(self) -> bool:
@@ -45,53 +49,64 @@ class Template:
 
     def write(self, world: World, rows: Rows) -> None:
         """Fill the columns of `rows`."""
-        for name, value in self.body.items():
-            getattr(world, name)[rows] = value
-        for name, value in self.motion.items():
-            getattr(world.motion, name)[rows] = value
-        for name, value in self.material.items():
-            getattr(world.material, name)[rows] = value
+        for name, values in self.columns.items():
+            table = world.tables[name]
+            for column, value in values.items():
+                getattr(table, column)[rows] = value
         if self.robot is not None:
+            # Joints are no columns of robots but a pool of their own: how many rows they take depends on the robot.
             self.robot.write(world, rows)
 
 
 def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
     model = _model(world, params)
-    mass = _mass(params, model)
-    mode = CollisionMode.parse(params.collision_mode)
-    blocking = params.block_on_collision
-    body: dict[str, Any] = {
-        "kind": KIND_AGENT if isinstance(params, AgentSpawnParams) else KIND_OBJECT,
-        "mass": mass,
-        "dynamic": world.physics and mass > 0.0,
-        "pickable": bool(params.pickable),
-        "collision_mode": mode.code,
-        "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
-    }
+    body = _body_columns(world, params, model)
     robot = None
     if model is not None and isinstance(params, AgentSpawnParams):
         robot = plan_robot(params, model, motors=body["dynamic"])
     body.update(_shape_columns(world, params, robot))
-    given = {name: getattr(params, name) for name in MATERIAL}
-    material = checked_material({name: value for name, value in given.items() if value is not None})
+    columns = declared_columns(params)
+    columns.setdefault("body", {}).update(body)
+    for name, settings in params.features.items():
+        columns[name] = spawn_values(name, settings)
+    features = tuple(params.features)
     if not isinstance(params, AgentSpawnParams):
-        return Template(body, {}, dict(params.user_data), material=material)
+        return Template(columns, dict(params.user_data), features)
     plan = plan_controllers(world, params.controller)
     plan.make()  # what cannot be made is refused here, before anything is spawned
-    plugins = _checked_plugins(params.plugins)
-    sensors = world.sensors.plan(params.sensors)
-    motion = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
+    columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
     return Template(
-        body,
-        motion,
+        columns,
         dict(params.user_data),
+        features,
         make_controllers=plan.make,
-        plugins=plugins,
-        sensors=sensors,
+        plugins=_checked_plugins(params.plugins),
+        sensors=world.sensors.plan(params.sensors),
         robot=robot,
-        material=material,
     )
+
+
+def declared_columns(params: Checked) -> dict[str, dict[str, Any]]:
+    """Return what settings say about columns by declaration, by table and column; None leaves a column as it is."""
+    columns: dict[str, dict[str, Any]] = {}
+    for field in fields_of(type(params)).values():
+        value = getattr(params, field.name) if field.rules.column else None
+        if value is not None:
+            table, _, column = field.rules.column.partition(".")
+            columns.setdefault(table, {})[column] = value
+    return columns
+
+
+def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> dict[str, Any]:
+    mass, blocking = _mass(params, model), params.block_on_collision
+    return {
+        "kind": KIND_AGENT if isinstance(params, AgentSpawnParams) else KIND_OBJECT,
+        "mass": mass,
+        "dynamic": world.physics and mass > 0.0,
+        "collision_mode": CollisionMode.parse(params.collision_mode).code,
+        "block_on_collision": world.block_on_collision_default if blocking is None else bool(blocking),
+    }
 
 
 def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:

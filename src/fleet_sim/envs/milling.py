@@ -33,7 +33,7 @@ SPEED, TURN = 0.4, 1.2
 """Speed in m/s and turning speed in rad/s of an agent at action 1."""
 
 
-class Commanded(Controller):
+class MillingController(Controller):
     """Does what an environment says: by the agent's bit where there is a `table`, else by agent."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class MillingWorld:
             "type": "MazeAgent",
             "agent_radius": 0.1,
             "sensors": [{"type": "binary_fov", "theta": params.theta, "distance": params.distance}],
-            "controller": f"{__name__}:Commanded",
+            "controller": f"{__name__}:MillingController",
         }
         self.world: RectangularWorld = World_from_config(
             {
@@ -95,7 +95,7 @@ class MillingWorld:
         self.world.setup()
         self.params = params
         controller = self.world.population[0].controller
-        assert isinstance(controller, Commanded)
+        assert isinstance(controller, MillingController)
         self.controller = controller
 
     def begin(self, rng: np.random.Generator) -> None:

@@ -32,7 +32,7 @@ from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
 from fleet_sim.facade.view import View
 from fleet_sim.monitor import MonitorFigures, MonitorOutput
-from fleet_sim.sensors.base import Sensor
+from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.sensors.system import SensorSystem
 
 Sim = TypeVar("Sim", bound="DocumentedNames")

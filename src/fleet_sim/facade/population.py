@@ -11,6 +11,7 @@ from fleet_sim.arrays import Floats, Rows, as_floats
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.entity_ids import BodyId
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.core.snapshot import Snapshot, take_snapshot
 from fleet_sim.core.world import World
@@ -49,9 +50,14 @@ class Population:
         return [world.handles[row] for row in rows.tolist()]
 
     def get(self, name_or_id: str | int) -> Any:
-        """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
+        """Return the entity of that name or object id, or of what `body_id` returned.
+
+        A bare number is an object id. Raises UnknownNameError with the closest names.
+        """
         world = self._world
-        row = world.row_named(name_or_id) if isinstance(name_or_id, str) else world.row_of(name_or_id)
+        if isinstance(name_or_id, BodyId):
+            name_or_id = name_or_id.object_id
+        row = world.index.row_named(name_or_id) if isinstance(name_or_id, str) else world.index.row_of(name_or_id)
         return world.handles[row]
 
     # ---- spawning and removing ---------------------------------------------------------------------------------------
@@ -126,7 +132,7 @@ class Population:
 
     def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
         """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
-        rows = self._world.rows_of(ids)
+        rows = self._world.index.rows_of(ids)
         return self._world.position[rows], self._world.orientation[rows]
 
     def set_poses(
@@ -143,7 +149,7 @@ class Population:
         a number that is not finite or a zero quaternion; the world is then as it was.
         """
         world = self._world
-        rows = world.rows_of(ids)
+        rows = world.index.rows_of(ids)
         points = as_floats(positions, (len(rows), 3), "positions")
         turns = quaternions.normalized(as_floats(orientations, (len(rows), 4), "orientations"))
         carried = rows[world.parent[rows] != NO_ROW]

@@ -13,10 +13,10 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
-from fleet_sim.sensors.base import Sensor
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
+from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.kinematics.params import IKParams
-from fleet_sim.kinematics.reaching import solver_of
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.spatial import poses, quaternions
+from fleet_sim.spatial import quaternions
 
 Forces = dict[str, list[float]]
 """Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
@@ -26,12 +25,6 @@ TIP_OFFSET = 0.0075
 """Metres from the point between the fingers, which is steered, to their tips."""
 WALL_MARGIN = 0.02
 """Metres the gripper keeps from the sides of its workspace."""
-STIFFNESS = 0.5
-"""Position gain of the arm's motors. With the usual gain half of the steps of a move would go into its last millimetre.
-The fingers keep the usual one: stiffer ones push small things away."""
-ONE_DESCENT = IKParams(max_outer_iterations=1, seed_quartiles=(), residual_threshold=1e-4)
-"""How the arm solves: from one posture only. Others may lead to the same place too, but the way there would be a sweep
-of the whole arm through the bin."""
 
 
 class FrankaArm:
@@ -92,9 +85,6 @@ class FrankaArm:
         self._movable = model.movable
         self._lower, self._upper = model.lower[self._movable], model.upper[self._movable]
         self._velocities = model.max_velocities[self._movable]
-        self._solver = solver_of(model, self.gripper_index, ONE_DESCENT)
-        joints = sim.world.joints
-        joints.position_gain[joints.of(sim.world.robots, agent.row)][:7] = STIFFNESS
         self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.workspace = (
             None
@@ -160,6 +150,17 @@ class FrankaArm:
         """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
         states = self.sim.bullet.getJointStates(self.arm_id, self.end_effector_indices)
         return float(states[0][2][2]), float(states[1][2][2])
+
+    def stiffen(self, gain: float) -> None:
+        """Let the motors of the arm ask for the share `gain` of what is left in each substep; the usual one is 0.2.
+
+        A stiffer arm needs fewer steps for the end of a move, but stops harder with what it holds. The fingers keep
+        theirs: stiffer ones push small things away.
+        """
+        joints = self.sim.world.joints
+        slots = joints.of(self.sim.world.robots, self.agent.row)
+        joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 
@@ -249,27 +250,22 @@ class FrankaArm:
     ) -> Floats:
         """Return positions of the nine joints that bring the point between the fingers to a position and orientation.
 
-        They are within the limits, those of the fingers are as they are. The search begins where the arm is, or, with
-        `use_null_space`, at its rest position: then the same target gives the same posture, wherever the arm comes
-        from. What is out of reach is approached.
+        With `use_null_space` the arm keeps near its rest position and within its limits.
         """
-        start = self.agent.joint_positions.copy()
-        if use_null_space:
-            start[:7] = self.rest_poses[:7]
-        place = as_floats(target_ee_position, (3,), "target_ee_position")
-        turn = None
+        place = list(as_floats(target_ee_position, (3,), "target_ee_position").tolist())
+        options: dict[str, Any] = {"maxNumIterations": 100, "residualThreshold": 1e-5}
         if target_ee_orientation is not None:
-            given = as_floats(target_ee_orientation, (4,), "target_ee_orientation")
-            turn = quaternions.normalized(given[None], "target_ee_orientation")
-        base = self.agent.get_pose()
-        places, turns = poses.relative(
-            np.array([base.position]),
-            np.array([base.orientation]),
-            place[None],
-            quaternions.IDENTITY[None] if turn is None else turn,
-        )
-        found: Floats = self._solver.solve(start[None], places, None if turn is None else turns).values[0]
-        return found
+            turn = as_floats(target_ee_orientation, (4,), "target_ee_orientation")
+            options["targetOrientation"] = turn.tolist()
+        if use_null_space:
+            options |= {
+                "lowerLimits": self.lower_limits,
+                "upperLimits": self.upper_limits,
+                "jointRanges": self.joint_ranges,
+                "restPoses": self.rest_poses,
+            }
+        found = self.sim.bullet.calculateInverseKinematics(self.arm_id, self.gripper_index, place, **options)
+        return np.array(found)
 
     def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
         """Return the position (3,) within the workspace that is nearest to the one given."""
@@ -317,7 +313,7 @@ class FrankaArm:
     def check_grab(self, obj_id: int | SimObject) -> bool:
         """Return whether either finger touches an object, given as a handle or by its object id."""
         world = self.sim.world
-        row = obj_id.row if isinstance(obj_id, SimObject) else world.row_of(obj_id)
+        row = obj_id.row if isinstance(obj_id, SimObject) else world.index.row_of(obj_id)
         body = world.bodies.body_id(row)
         ask = self.sim.bullet.getContactPoints
         return any(ask(self.arm_id, body, joint, -1) for joint in self.end_effector_indices)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.config.params import SimulationParams
+from fleet_sim.core.joints import DEFAULT_GAIN
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.manipulation.bins import BaseBin, PickBin
 from fleet_sim.manipulation.camera import opengl_is_there
@@ -77,6 +78,8 @@ class BinScene(BaseScene):
         self.pick_bin: PickBin | None = None
         self.drop_bin: BaseBin | None = None
         self.arms: list[FrankaArm] = []
+        self.arm_gain = DEFAULT_GAIN
+        """How stiff the motors of the arms are that are made, see `FrankaArm.stiffen`."""
         self.current_number_of_objects = 0
 
     @property
@@ -115,6 +118,7 @@ class BinScene(BaseScene):
                     name=name,
                 )
             )
+            self.arms[-1].stiffen(self.arm_gain)
 
     def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
         """Put everything back and fill the bin anew; the first time everything is made."""

@@ -5,7 +5,7 @@ The order is depth first from the root link; children of a link are in the order
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,14 +14,8 @@ from fleet_sim.core.robot_model import BASE, FIXED, Inertial, LinkGeometry, Robo
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
 
-Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
-Colour = tuple[float, float, float, float]
-
-ORIGIN: Vector = (0.0, 0.0, 0.0)
-UNTURNED: Quaternion = (0.0, 0.0, 0.0, 1.0)
-DEFAULT_COLOUR: Colour = (0.8, 0.8, 0.8, 1.0)
 NO_LIMITS = (0.0, -1.0)
 """Lower and upper limit of a joint without limits, as in PyBullet."""
 
@@ -55,6 +49,28 @@ class JointParts:
     max_force: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+
+
+def read_link(
+    element: Element, inertial: Callable[[Element], Inertial], geometry: Callable[[Element], Geometry]
+) -> LinkParts:
+    """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
+    found = element.child("inertial")
+    return LinkParts(
+        element.need("name"),
+        element,
+        inertial(found) if found else Inertial(),
+        [geometry(visual) for visual in element.all("visual")],
+        [geometry(collision) for collision in element.all("collision")],
+    )
+
+
+def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
+    """Return the kind of joint that a file calls `name`; raises InvalidValueError with the closest one of `kinds`."""
+    kind = kinds.get(name)
+    if kind is None:
+        raise element.error(f"joints of type {name!r} are not supported.{did_you_mean(name, kinds)}")
+    return kind
 
 
 def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints: list[JointParts]) -> RobotModel:

@@ -8,14 +8,32 @@ import numpy as np
 
 from fleet_sim.core.robot_model import PLANAR
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.assembly import Colour, Quaternion, Vector, checked_axis
+from fleet_sim.errors import did_you_mean
+from fleet_sim.models.assembly import checked_axis
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import Colour, Quaternion, Vector
 from fleet_sim.spatial import quaternions
+
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
+"""What links look like and collide as, by the elements of URDF and SDF."""
 
 
 def make_geometry(kind: int, position: Vector, orientation: Quaternion, colour: Colour, **sizes: Any) -> Geometry:
     """Return a geometry in its link's frame."""
     return Geometry(kind=int(kind), rgba=colour, position=position, orientation=orientation, **sizes)
+
+
+def shape_in(element: Element) -> Element:
+    """Return the shape in the <geometry> of a URDF or SDF element; raises InvalidValueError for none of SHAPES."""
+    outer = element.need_child("geometry")
+    shape = next(outer.all(*SHAPES), None)
+    if shape is None:
+        given = [child.tag for child in outer.children]
+        raise outer.error(
+            f"needs one of {', '.join(f'<{name}>' for name in SHAPES)}, got {given or 'nothing'}."
+            f"{did_you_mean(given[0], SHAPES) if given else ''}"
+        )
+    return shape
 
 
 def checked_size(shape: Element, size: float) -> float:

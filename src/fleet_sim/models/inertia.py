@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.core.robot_model import Inertial
-from fleet_sim.models.assembly import Quaternion, Vector
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import Quaternion, Vector
 from fleet_sim.spatial import quaternions
 
 _NEGATIVE = -1e-9

@@ -10,10 +10,10 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import Inertial
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.assembly import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 

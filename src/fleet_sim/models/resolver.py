@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
+from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, is_path
 from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
 from fleet_sim.models.search_paths import get_search_paths
-from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan
+from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan, tier_folders
 
 
 def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
@@ -51,6 +52,16 @@ resolve_model = resolve_urdf
 """Alias of `resolve_urdf`, which accepts SDF and MJCF too."""
 
 
+def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
+    """Return the folders that hold models: those searched by name, and those of all tiers that are installed."""
+    return (*(Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())), *tier_folders())
+
+
+def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
+    """Return the folders that hold models: those searched by name, and those of all tiers that are installed."""
+    return (*(Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())), *tier_folders())
+
+
 def discover_models(tier: str) -> dict[str, str]:
     """Return all models of a tier as {name: path}, whether or not they are in KNOWN_MODELS.
 
@@ -69,9 +80,13 @@ def discover_models(tier: str) -> dict[str, str]:
 
 def _resolve_path(given: str, folders: list[Path]) -> str:
     path = Path(given).expanduser()
-    if path.is_file():
+    bare = "/" not in given and "\\" not in given
+    if not bare:
+        check_file(path, "model")
+    # A bare name from another process is never a file of the working folder.
+    if path.is_file() and not (bare and is_remote()):
         return _plain(path) if path.suffix == XACRO_SUFFIX else given
-    if "/" not in given and "\\" not in given:
+    if bare:
         for folder in folders:
             if (folder / given).is_file():
                 return _plain((folder / given).resolve())
@@ -79,6 +94,7 @@ def _resolve_path(given: str, folders: list[Path]) -> str:
             for found in scan(tier).values():
                 if Path(found).name == given:
                     return _plain(Path(found))
+        check_file(path, "model")
     return given
 
 

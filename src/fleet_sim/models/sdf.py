@@ -15,23 +15,12 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOUR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Colour,
-    JointParts,
-    LinkParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-)
-from fleet_sim.models.geometries import checked_size, from_z, make_geometry, turn_of
+from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
+from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -42,7 +31,6 @@ _JOINT_KINDS = {
     "fixed": FIXED,
     "ball": SPHERICAL,
 }
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _UNLIMITED = 1e15
 _WORLD = "world"
 
@@ -103,22 +91,11 @@ class _Model:
         return found
 
     def _link(self, element: Element) -> LinkParts:
-        inertial = element.child("inertial")
-        return LinkParts(
-            element.need("name"),
-            element,
-            _inertial(inertial) if inertial else Inertial(),
-            [self._geometry(visual) for visual in element.all("visual")],
-            [self._geometry(collision) for collision in element.all("collision")],
-        )
+        return read_link(element, _inertial, self._geometry)
 
     def _joint(self, element: Element) -> JointParts:
         kind_name = element.need("type")
-        kind = _JOINT_KINDS.get(kind_name)
-        if kind is None:
-            raise element.error(
-                f"joints of type {kind_name!r} are not supported.{did_you_mean(kind_name, _JOINT_KINDS)}"
-            )
+        kind = joint_kind(element, kind_name, _JOINT_KINDS)
         if pose_of(element) != (ORIGIN, UNTURNED):
             raise element.error("a <pose> of a joint is not supported; put the child link's frame at the joint")
         parent, child = _text(element, "parent"), _text(element, "child")
@@ -152,11 +129,7 @@ class _Model:
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = pose_of(element)
-        outer = element.need_child("geometry")
-        shape = next(outer.all(*_SHAPES), None)
-        if shape is None:
-            given = [child.tag for child in outer.children]
-            raise outer.error(f"holds {given or 'nothing'}; supported are {', '.join(_SHAPES)}")
+        shape = shape_in(element)
         colour = _colour(element.child("material"))
         if shape.tag == "mesh":
             if shape.child("submesh") is not None:

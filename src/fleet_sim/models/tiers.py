@@ -76,6 +76,15 @@ def in_folder(folder: Path, name: str) -> Iterator[Path]:
     yield from (folder / name / f"model{suffix}" for suffix in SUFFIXES)
 
 
+def tier_folders() -> tuple[Path, ...]:
+    """Return the folders of all tiers that are on this machine; of robot_descriptions, which is asked by name, none."""
+    try:
+        bullet = [_pybullet_folder()]
+    except FleetSimError:
+        bullet = []
+    return (*_folders("local"), *bullet, *_folders("ros"))
+
+
 def _folders(tier: str) -> list[Path]:
     if tier == "local":
         return _local_folders(os.environ.get("AMENT_PREFIX_PATH", ""))

@@ -8,7 +8,6 @@ reaches them through a mailbox.
 
 from __future__ import annotations
 
-import contextlib
 from threading import Event
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -16,71 +15,20 @@ from rclpy.node import Node
 
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.ros.actions.interface import ActionInterface
-from fleet_sim.ros.checkpoint_services import CheckpointServices
-from fleet_sim.ros.clock import ClockTopic
-from fleet_sim.ros.cmd_vel import CmdVelTopic
-from fleet_sim.ros.collisions import CollisionsTopic
 from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.diagnostics import DiagnosticsTopic
-from fleet_sim.ros.fleet_command import FleetCommandInterface
-from fleet_sim.ros.fleet_states import FleetStatesTopic
-from fleet_sim.ros.goal_pose import GoalPoseTopic, PathTopic
-from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.joint_commands import JointCommandsTopic, JointTrajectoryTopic
-from fleet_sim.ros.joint_states import JointStatesTopic
-from fleet_sim.ros.link_frames import LinkFramesTopic
+from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.interfaces import in_order
 from fleet_sim.ros.mailbox import Mailbox
-from fleet_sim.ros.markers import MarkersTopic
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.node_params import NodeParameters
-from fleet_sim.ros.odom import OdomTopic
-from fleet_sim.ros.picture_service import PictureService
-from fleet_sim.ros.plan import PlanTopic
-from fleet_sim.ros.population_services import PopulationServices
 from fleet_sim.ros.rates import Rates
-from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.roster import take_roster
-from fleet_sim.ros.run_services import RunServices
-from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.stamps import RosTime
-from fleet_sim.ros.tf import TfTopic
 from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 
 NAME = "fleet_sim"
-STANDARD: tuple[type[Interface], ...] = ()
-with contextlib.suppress(ModuleNotFoundError):
-    from fleet_sim.ros.standard_services import StandardServices
-
-    STANDARD = (StandardServices,)
-
-INTERFACES: tuple[type[Interface], ...] = (
-    ClockTopic,
-    TfTopic,
-    LinkFramesTopic,
-    CmdVelTopic,
-    GoalPoseTopic,
-    PathTopic,
-    JointCommandsTopic,
-    JointTrajectoryTopic,
-    OdomTopic,
-    JointStatesTopic,
-    PlanTopic,
-    RobotDescriptionTopic,
-    FleetCommandInterface,
-    FleetStatesTopic,
-    MarkersTopic,
-    CollisionsTopic,
-    DiagnosticsTopic,
-    RunServices,
-    PopulationServices,
-    CheckpointServices,
-    PictureService,
-    *SENSORS,
-    *STANDARD,
-)
-"""In the order in which they receive and publish; the clock comes before what is stamped with it."""
 
 
 class FleetSimNode(Node):
@@ -121,7 +69,10 @@ class FleetSimNode(Node):
             refusals=refusals,
         )
         self._actions = ActionInterface(self._bridge)
-        self._interfaces = [*(interface(self._bridge) for interface in INTERFACES), self._actions]
+        self._interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
+        for interface in self._interfaces:
+            if interface.rate:
+                self._rates.add(interface.rate, interface.own_rate)
         self._version = -1
         self._update_fleet()
         self._check_names()
@@ -134,7 +85,7 @@ class FleetSimNode(Node):
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:
             robot, part = frames.split(parent) or ("", "")
-            return part == "odom" and self.simulation.world.has_name(robot)
+            return part == "odom" and self.simulation.world.index.has_name(robot)
 
         return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
@@ -142,7 +93,7 @@ class FleetSimNode(Node):
         """Say which robots of `per_robot` there are none of; they may still be spawned."""
         wanted = self._bridge.params.per_robot
         for name in wanted if isinstance(wanted, list) else ():
-            if not self.simulation.world.has_name(name):
+            if not self.simulation.world.index.has_name(name):
                 self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
     @property

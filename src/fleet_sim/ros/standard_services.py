@@ -142,7 +142,7 @@ class StandardServices(Interface):
 
         def place() -> c.Command:
             # Known or not is answered first, whatever else is wrong with the request.
-            self.bridge.sim.world.row_named(request.entity)
+            self.bridge.sim.world.index.row_named(request.entity)
             try:
                 frame, pose = request.state.header.frame_id, pose_from_msg(request.state.pose)
                 pose = self.bridge.transforms.pose_to_map(frame, pose)
@@ -162,7 +162,7 @@ class StandardServices(Interface):
                 raise StateError(reason)
 
     def _states_of(self, world: World, names: list[str]) -> list[EntityState]:
-        rows = np.array([world.row_named(name) for name in names], np.int64)
+        rows = np.array([world.index.row_named(name) for name in names], np.int64)
         twists = body_twists(world, rows) if len(rows) else np.empty((0, 6))
         # The state's twist is in the frame of its header, the map.
         linear = quaternions.rotate(world.orientation[rows], twists[:, :3]) if len(rows) else twists[:, :3]
@@ -246,5 +246,5 @@ def _check_name(world: World, name: str, *, rename: bool) -> None:
     codes = SpawnEntity.Response
     if not (is_ros_name(name) or (rename and not name)):
         raise Refusal(codes.NAME_INVALID, f"name: letters, digits and _ only, beginning with a letter; got {name!r}")
-    if not rename and world.has_name(name):
+    if not rename and world.index.has_name(name):
         raise Refusal(codes.NAME_NOT_UNIQUE, f"name: {name!r} is taken")

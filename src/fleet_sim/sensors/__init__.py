@@ -5,11 +5,11 @@ One kind per file, a `SensorKind` that reads all of its sensors in one call; its
 
 from __future__ import annotations
 
-from fleet_sim.sensors.base import Batch, Reading, Readings, Sensor, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 from fleet_sim.sensors.contact import ContactParams
 from fleet_sim.sensors.drawing import draw_scans
 from fleet_sim.sensors.imu import ImuParams
+from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.lidar import LidarParams
 from fleet_sim.sensors.lidar_3d import Lidar3dParams
 from fleet_sim.sensors.occupancy import OccupancyGrid, occupancy_grid
@@ -22,6 +22,7 @@ from fleet_sim.sensors.registry import (
     sensor_kind,
     sensor_params_class,
 )
+from fleet_sim.sensors.sensor import Reading, Readings, Sensor, SensorParams
 from fleet_sim.sensors.system import SensorSystem
 
 __all__ = [

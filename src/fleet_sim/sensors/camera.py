@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.base import Batch, Reading, SensorContext, SensorKind, SensorParams
 from fleet_sim.sensors.camera_noise import noisy_colours, noisy_depth
+from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import Renderer, make_renderer
 from fleet_sim.sensors.render.shot import CHANNELS, Float32s, Frame, Int32s, Shot, check_channels
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 
 FrameKind = Literal["body", "optical"]

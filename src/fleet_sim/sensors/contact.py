@@ -10,9 +10,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.schema import NO_ROW
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.sensors.ranging import FULL_TURN, check_span
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import nearest_points, solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions

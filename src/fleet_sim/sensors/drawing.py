@@ -9,9 +9,9 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.base import Sensor
 from fleet_sim.sensors.lidar import LidarParams
 from fleet_sim.sensors.occupancy import OCCUPIED, OccupancyGrid
+from fleet_sim.sensors.sensor import Sensor
 
 _FREE, _WALL, _BODY = (247.0, 247.0, 244.0), (70.0, 74.0, 82.0), (30.0, 32.0, 36.0)
 _COLOURS = ((31, 119, 220), (240, 130, 20), (30, 160, 80), (200, 50, 90), (130, 90, 200), (20, 160, 170))

@@ -11,8 +11,9 @@ from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Schedule
 from fleet_sim.core.random import Keys
 from fleet_sim.core.schema import NO_ROW
-from fleet_sim.sensors.base import Batch, Readings, Sensor, SensorKind, SensorParams
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.mounting import frame_poses
+from fleet_sim.sensors.sensor import Readings, Sensor, SensorParams
 
 Members = Ints
 """Indices into the sensors of a group."""
@@ -48,7 +49,7 @@ class SensorGroup:
         first = len(self.sensors)
         self.sensors += sensors
         for index, sensor in enumerate(sensors, first):
-            sensor.place(self, index)
+            sensor.index = index
         poses = [sensor.params.pose for sensor in sensors]
         owners = [NO_ROW if sensor.owner is None else sensor.owner.row for sensor in sensors]
         self._rows = np.append(self._rows, np.array(owners, np.int64))
@@ -68,18 +69,14 @@ class SensorGroup:
         kept_mask[[sensor.index for sensor in sensors]] = False
         for sensor in sensors:
             self.wanted -= sensor.has_consumer
-            sensor.place(None, -1)
+            sensor.index = -1
             sensor.took(None, -1)
         self.sensors = [sensor for sensor, kept in zip(self.sensors, kept_mask.tolist(), strict=True) if kept]
         for index, sensor in enumerate(self.sensors):
-            sensor.place(self, index)
+            sensor.index = index
         self._rows, self._links, self._keys = self._rows[kept_mask], self._links[kept_mask], self._keys[kept_mask]
         self._positions, self._orientations = self._positions[kept_mask], self._orientations[kept_mask]
         self.state = {name: values[kept_mask] for name, values in self.state.items()}
-
-    def key_of(self, sensor: Sensor) -> int:
-        """Return the key of a sensor's noise."""
-        return int(self._keys[sensor.index])
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.random import normal_rows
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
+from fleet_sim.sensors.kind import Batch, SensorKind, State
 from fleet_sim.sensors.motion import frame_motion
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.outlines import outlines_of
 from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
 from fleet_sim.sensors.raster import Fan, Hits, Stations, cast
 from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions

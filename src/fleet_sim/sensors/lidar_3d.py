@@ -10,9 +10,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
 from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions

@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.sensors.base import Batch
+from fleet_sim.sensors.kind import Batch
 from fleet_sim.spatial import components
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.random import normal_rows
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams, State
+from fleet_sim.sensors.kind import Batch, SensorKind, State
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 

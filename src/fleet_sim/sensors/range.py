@@ -9,11 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.sensors.base import Batch, Reading, SensorKind, SensorParams
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.lidar import see
 from fleet_sim.sensors.ranging import check_limits, measured
 from fleet_sim.sensors.raster import Fan
 from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions

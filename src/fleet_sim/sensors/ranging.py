@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.random import normal_rows
 from fleet_sim.errors import ConfigError
-from fleet_sim.sensors.base import Batch
+from fleet_sim.sensors.kind import Batch
 
 FULL_TURN = 2.0 * math.pi
 

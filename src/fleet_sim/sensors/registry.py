@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
-from fleet_sim.sensors.base import SensorKind, SensorParams
 from fleet_sim.sensors.camera import CameraSensor
 from fleet_sim.sensors.contact import ContactSensor
 from fleet_sim.sensors.imu import Imu
+from fleet_sim.sensors.kind import SensorKind
 from fleet_sim.sensors.lidar import Lidar
 from fleet_sim.sensors.lidar_3d import Lidar3d
 from fleet_sim.sensors.odometry import Odometry
 from fleet_sim.sensors.range import Range
+from fleet_sim.sensors.sensor import SensorParams
 from fleet_sim.settings import object_schema, read
 
 

@@ -11,11 +11,13 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import DuplicateNameError, unknown_name
-from fleet_sim.sensors.base import Readings, Sensor, SensorContext, SensorKind, SensorParams
+from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.geometry import Pose
 from fleet_sim.sensors.group import SensorGroup
+from fleet_sim.sensors.kind import SensorContext, SensorKind
 from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
+from fleet_sim.sensors.sensor import Readings, Sensor, SensorParams
 from fleet_sim.sensors.turns import Turns
 
 GroupKey = tuple[str, SensorParams, int]
@@ -36,6 +38,7 @@ class SensorSystem:
         self._world = context.world
         self._kinds: dict[str, SensorKind] = {}
         self._groups: dict[GroupKey, SensorGroup] = {}
+        self._homes: dict[Sensor, SensorGroup] = {}
         self._of_row: dict[int, dict[str, Sensor]] = {}
         self._busy: list[SensorGroup] | None = []
         self._turns = Turns()
@@ -62,7 +65,7 @@ class SensorSystem:
                 else:
                     self._turns.join(group)
         if self._turns:
-            for group, members in _by_group(self._turns.take()):
+            for group, members in self._by_group(self._turns.take()):
                 chosen = np.array([sensor.index for sensor in members], np.int64)
                 fresh.append(guard.call(_title(group), group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
@@ -76,8 +79,14 @@ class SensorSystem:
                 if sensor.is_alive:
                     guard.call("sensor handler", handler, sensor, readings[index])
 
-    def consumers_changed(self) -> None:
-        """Hear that a sensor got its first consumer, or lost its last."""
+    def consumer_came(self, sensor: Sensor) -> None:
+        """Hear that `sensor` has its first consumer."""
+        self._group_of(sensor).consumer_came(sensor)
+        self._busy = None
+
+    def consumer_went(self, sensor: Sensor) -> None:
+        """Hear that `sensor` has no consumer any more."""
+        self._group_of(sensor).consumer_went(sensor)
         self._busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
@@ -95,7 +104,7 @@ class SensorSystem:
     def labelled(self, label: str) -> Sensor:
         """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
         owner, _, name = label.rpartition("/")
-        return self.named(self._world.row_named(owner) if owner else NO_ROW, name)
+        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
 
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
@@ -147,7 +156,17 @@ class SensorSystem:
         for slot, chosen in groupby(places, key=slots.__getitem__):
             group = self._group(first.type, common, slot)
             members = list(chosen)
-            group.add([sensors[place] for place in members], [keys[place] for place in members])
+            self._join(group, [sensors[place] for place in members], [keys[place] for place in members])
+
+    def _join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
+        group.add(sensors, keys)
+        self._homes.update(dict.fromkeys(sensors, group))
+
+    def _leave(self, sensors: Sequence[Sensor]) -> None:
+        for group, members in self._by_group(sensors):
+            group.remove(members)
+            for sensor in members:
+                del self._homes[sensor]
 
     def _slots(self, kind: SensorKind, params: SensorParams, count: int) -> list[int]:
         """Return in which steps of their period `count` more sensors are due: those in which the fewest are."""
@@ -180,8 +199,7 @@ class SensorSystem:
     def remove(self, sensors: Sequence[Sensor]) -> None:
         """Take sensors away; raises StateError for one that is gone."""
         chosen = list(dict.fromkeys(sensors))
-        for _, members in _by_group(chosen):
-            members[0].group.remove(members)
+        self._leave(chosen)
         gone = set(chosen)
         for row, known in list(self._of_row.items()):
             if gone.intersection(known.values()):
@@ -197,9 +215,8 @@ class SensorSystem:
         if not self._of_row:
             return
         gone = [sensor for row in rows.tolist() for sensor in self._of_row.pop(row, {}).values()]
-        for _, members in _by_group(gone):
-            members[0].group.remove(members)
         if gone:
+            self._leave(gone)
             self._drop_empty()
 
     def _drop_empty(self) -> None:
@@ -236,11 +253,32 @@ class SensorSystem:
         """
         clock = self._world.clock
         out: dict[Sensor, Any] = {}
-        for group, members in _by_group(sensors):
+        for group, members in self._by_group(sensors):
             unique = list(dict.fromkeys(members))
             readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
             out.update(zip(unique, map(readings.__getitem__, range(len(unique))), strict=True))
         return [out[sensor] for sensor in sensors]
+
+    def pose(self, sensor: Sensor) -> Pose:
+        """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
+        positions, orientations = self._group_of(sensor).poses([sensor.index])
+        return Pose(positions[0].tolist(), orientations[0].tolist())
+
+    def _group_of(self, sensor: Sensor) -> SensorGroup:
+        """Return the sensors that `sensor` is computed with; raises StateError for a removed one."""
+        sensor.check_alive()
+        group = self._homes.get(sensor)
+        if group is None:
+            raise StateError(f"sensor {sensor.label!r} belongs to another simulation; ask that one")
+        return group
+
+    def _by_group(self, sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
+        """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
+        groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
+        for sensor in sensors:
+            group = self._group_of(sensor)
+            groups.setdefault(id(group), (group, []))[1].append(sensor)
+        return list(groups.values())
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -283,17 +321,8 @@ class SensorSystem:
                 keys.append(key)
         if back:
             self.version += 1
-            group.add(back, keys)
+            self._join(group, back, keys)
 
 
 def _title(group: SensorGroup) -> str:
     return f"{type(group.kind).__name__} sensors"
-
-
-def _by_group(sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
-    """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
-    groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
-    for sensor in sensors:
-        group = sensor.group
-        groups.setdefault(id(group), (group, []))[1].append(sensor)
-    return list(groups.values())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from fleet_sim.sensors.base import Sensor, SensorKind
 from fleet_sim.sensors.group import SensorGroup
+from fleet_sim.sensors.kind import SensorKind
+from fleet_sim.sensors.sensor import Sensor
 
 
 class Turns:

@@ -15,6 +15,9 @@ class Setting:
     `reader` replaces the check by type for values with several spellings: it gets the given value, or one it
     returned before, and returns the converted value or raises ValueError saying what is allowed. `schema` is its JSON
     schema.
+
+    `column`, "<table>.<name>", is the column that takes the value of this setting unchanged when an object is made from
+    the settings; without a value the column keeps its default.
     """
 
     low: float | None = None
@@ -25,6 +28,7 @@ class Setting:
     aliases: tuple[str, ...] = ()
     reader: Callable[[object], Any] | None = None
     schema: Mapping[str, Any] | None = None
+    column: str = ""
 
 
 NO_RULES = Setting()
@@ -42,12 +46,13 @@ def setting(
     aliases: tuple[str, ...] = (),
     reader: Callable[[object], Any] | None = None,
     schema: Mapping[str, Any] | None = None,
+    column: str = "",
 ) -> Any:
     """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
 
     Without `default` and `factory` the setting is required.
     """
-    rules = Setting(low, high, above, doc, unit, aliases, reader, schema)
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column)
     metadata = {"setting": rules}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)

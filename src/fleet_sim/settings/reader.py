@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 
 import numpy as np
 
-from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean, unknown_name
+from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
 from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
 from fleet_sim.settings.types import as_number, describe, is_union, shown
 
@@ -131,7 +131,9 @@ def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
     if rules.reader is not None:
         try:
             return rules.reader(value)
-        except ValueError as error:
+        except ConfigError as error:
+            raise error.within(where.path, source=where.source) from error
+        except (ValueError, UnknownNameError) as error:
             raise ConfigError(str(error), source=where.source, path=where.path) from error
     # The most common types first: spawning converts tens of thousands of them.
     if hint is float or hint is int:

@@ -75,9 +75,7 @@ def choice_setting(default: str | None, names: Sequence[str | None], doc: str) -
         if value in names:
             return value  # type: ignore[return-value]  # it is one of `names`
         known = [str(name) for name in names if name is not None]
-        raise ValueError(
-            f"must be one of {', '.join(map(repr, known))}, got {shown(value)}.{did_you_mean(str(value), known)}"
-        )
+        raise ValueError(f"unknown name {value!r}.{did_you_mean(str(value), known)}")
 
     return setting(default, reader=read, schema={"enum": list(names)}, doc=doc)
 

@@ -66,7 +66,12 @@ def _agent_schema(cls: type[Any]) -> dict[str, Any]:
 def _constructor_schema(kind: str, cls: type[Any]) -> dict[str, Any]:
     if issubclass(cls, Configured):
         schema = object_schema(cls)
+        for name in list(schema["properties"])[: _GIVEN.get(kind, 0)]:
+            del schema["properties"][name]
+            schema["required"].remove(name)
         schema["properties"]["type"] = True
+        if "agent" in schema["properties"]:
+            schema["properties"]["agent"] = {"$ref": "#/$defs/agent"}
         return schema
     names = list(parameters_of(cls).values())[_GIVEN.get(kind, 0) :]
     properties: dict[str, Any] = {"type": True, **{parameter.name: {} for parameter in names}}

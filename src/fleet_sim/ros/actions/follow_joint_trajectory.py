@@ -12,7 +12,6 @@ from fleet_sim.actions.base import Action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Outcome, Progress
-from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.jointed import has_joints
 from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, trajectory_from_msg
 from fleet_sim_msgs.msg import Cause
@@ -27,42 +26,30 @@ CODES = {
 }
 
 
-def follow_joint_trajectory(bridge: Bridge) -> ActionKind:
-    """Return the action, for the robots of a simulation that have joints."""
-
-    def build(goal: Any, reader: GoalReader) -> Action:
-        if goal.multi_dof_trajectory.points:
-            raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
-        late = duration_from_msg(goal.goal_time_tolerance)
-        return trajectory_from_msg(
-            goal.trajectory,
-            path_tolerance=_tolerances(goal.path_tolerance),
-            goal_tolerance=_tolerances(goal.goal_tolerance),
-            goal_time_tolerance=late if late > 0.0 else None,
-            start_time_wanted=reader.time(goal.trajectory.header.stamp),
-        )
-
-    def feedback(progress: Progress) -> Any:
-        details = progress.details
-        desired, actual = details["desired"], details["actual"]
-        message = FollowJointTrajectory.Feedback(
-            joint_names=list(details["joint_names"]),
-            desired=point_to_msg(*desired),
-            actual=point_to_msg(*actual),
-            error=point_to_msg(desired[0] - actual[0], desired[1] - actual[1]),
-        )
-        message.header.stamp = progress.pose.header.stamp
-        return message
-
-    return ActionKind(
-        "follow_joint_trajectory",
-        FollowJointTrajectory,
-        build,
-        _result,
-        feedback,
-        per_fleet=False,
-        serves=lambda robot: has_joints(bridge.sim.world, robot),
+def _build(goal: Any, reader: GoalReader) -> Action:
+    if goal.multi_dof_trajectory.points:
+        raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
+    late = duration_from_msg(goal.goal_time_tolerance)
+    return trajectory_from_msg(
+        goal.trajectory,
+        path_tolerance=_tolerances(goal.path_tolerance),
+        goal_tolerance=_tolerances(goal.goal_tolerance),
+        goal_time_tolerance=late if late > 0.0 else None,
+        start_time_wanted=reader.time(goal.trajectory.header.stamp),
     )
+
+
+def _feedback(progress: Progress) -> Any:
+    details = progress.details
+    desired, actual = details["desired"], details["actual"]
+    message = FollowJointTrajectory.Feedback(
+        joint_names=list(details["joint_names"]),
+        desired=point_to_msg(*desired),
+        actual=point_to_msg(*actual),
+        error=point_to_msg(desired[0] - actual[0], desired[1] - actual[1]),
+    )
+    message.header.stamp = progress.pose.header.stamp
+    return message
 
 
 def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
@@ -82,3 +69,9 @@ def _result(outcome: Outcome) -> Any:
     elif outcome.cause not in (Cause.NONE, Cause.CANCELED):
         result.error_code = _Result.INVALID_GOAL
     return result
+
+
+FOLLOW_JOINT_TRAJECTORY = ActionKind(
+    "follow_joint_trajectory", FollowJointTrajectory, _build, _result, _feedback, per_fleet=False, serves=has_joints
+)
+"""For robots that have joints."""

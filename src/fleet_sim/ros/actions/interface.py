@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
 from functools import partial
 from threading import Event
 from typing import Any
@@ -11,30 +9,13 @@ from typing import Any
 from fleet_sim.actions.base import Action
 from fleet_sim.arrays import Rows
 from fleet_sim.errors import FleetSimError
-from fleet_sim.ros.actions.drop import DROP
-from fleet_sim.ros.actions.execute import EXECUTE
 from fleet_sim.ros.actions.goals import Goals
 from fleet_sim.ros.actions.kind import ActionKind, ArrivalReader
-from fleet_sim.ros.actions.move_to import MOVE_TO
-from fleet_sim.ros.actions.pick import PICK
+from fleet_sim.ros.actions.kinds import KINDS
 from fleet_sim.ros.actions.server import SimulatedActionServer
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
-
-try:
-    from fleet_sim.ros.actions.navigate_to_pose import NAVIGATE_TO_POSE
-except ImportError:
-    KINDS: tuple[ActionKind, ...] = (MOVE_TO, PICK, DROP, EXECUTE)
-else:
-    KINDS = (MOVE_TO, PICK, DROP, EXECUTE, NAVIGATE_TO_POSE)
-
-MAKERS: tuple[Callable[[Bridge], ActionKind], ...] = ()
-"""Of kinds that have to know the simulation."""
-with contextlib.suppress(ImportError):
-    from fleet_sim.ros.actions.follow_joint_trajectory import follow_joint_trajectory
-
-    MAKERS = (follow_joint_trajectory,)
 
 
 class ActionInterface(Interface):
@@ -53,7 +34,7 @@ class ActionInterface(Interface):
         bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
         self._read: tuple[Any, Action | None] = (None, None)
-        self._kinds = (*KINDS, *(make(bridge) for make in MAKERS))
+        self._kinds = KINDS.all().values()
         for kind in (kind for kind in self._kinds if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
         self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
@@ -61,7 +42,7 @@ class ActionInterface(Interface):
     @property
     def server_count(self) -> int:
         """How many action servers there are."""
-        return sum(kind.per_fleet for kind in KINDS) + len(KINDS) * len(self._endpoints.items)
+        return sum(kind.per_fleet for kind in self._kinds) + sum(map(len, self._endpoints.items))
 
     def on_fleet_changed(self, roster: Roster) -> None:
         self._known = roster.known
@@ -94,7 +75,11 @@ class ActionInterface(Interface):
         self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
-        return [self._serve(kind, f"{robot}/{kind.name}", robot) for kind in self._kinds if kind.serves(robot)]
+        return [
+            self._serve(kind, f"{robot}/{kind.name}", robot)
+            for kind in self._kinds
+            if kind.serves(self.bridge.sim.world, robot)
+        ]
 
     def _destroy(self, servers: list[SimulatedActionServer]) -> None:
         for server in servers:

@@ -10,6 +10,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
+from fleet_sim.core.world import World
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import pose_from_msg, time_from_msg
 from fleet_sim.ros.interface import Bridge
@@ -86,7 +87,7 @@ class Progress:
     """All the action tells of itself."""
 
 
-def _everyone(robot: str) -> bool:
+def _everyone(world: World, robot: str) -> bool:
     return True
 
 
@@ -96,7 +97,7 @@ class ActionKind:
 
     `build(goal, reader)` raises FleetSimError for what is wrong with the goal. `result(outcome)` and
     `feedback(progress)` return messages. `per_fleet`: the goal names the robot, so one server can serve the fleet.
-    `serves(robot)` says which robots have it.
+    `serves(world, robot)` says which robots have it.
     """
 
     name: str
@@ -105,7 +106,7 @@ class ActionKind:
     result: Callable[[Outcome], Any]
     feedback: Callable[[Progress], Any]
     per_fleet: bool = True
-    serves: Callable[[str], bool] = _everyone
+    serves: Callable[[World, str], bool] = _everyone
 
 
 def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -> ActionKind:

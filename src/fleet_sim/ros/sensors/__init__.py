@@ -14,18 +14,18 @@ from fleet_sim.ros.sensors.points import PointsTopic
 from fleet_sim.ros.sensors.range import RangeTopic
 from fleet_sim.ros.sensors.scan import ScanTopic
 
-SENSORS: tuple[type[Interface], ...] = (
-    SensorFramesTopic,
-    CameraInfoTopic,
-    CameraImageTopic,
-    CameraDepthTopic,
-    CameraPointsTopic,
-    ScanTopic,
-    ImuTopic,
-    OdometryTopic,
-    RangeTopic,
-    ContactsTopic,
-    PointsTopic,
-    MapTopic,
-)
+SENSORS: dict[str, type[Interface]] = {
+    "sensor_frames": SensorFramesTopic,
+    "camera_info": CameraInfoTopic,
+    "camera_image": CameraImageTopic,
+    "camera_depth": CameraDepthTopic,
+    "camera_points": CameraPointsTopic,
+    "scan": ScanTopic,
+    "imu": ImuTopic,
+    "odometry": OdometryTopic,
+    "range": RangeTopic,
+    "contacts": ContactsTopic,
+    "points": PointsTopic,
+    "map": MapTopic,
+}
 """The frames come before what is measured in them."""

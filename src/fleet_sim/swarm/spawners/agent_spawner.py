@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | None
@@ -22,46 +24,57 @@ MANY = 1000
 """So many positions drawn at random reach to the ends of what they are drawn from."""
 
 
-class AgentSpawner(Spawner):
+def read_facing(value: object) -> Facing:
+    """Return which way agents look; raises ValueError for anything but a number, a point or one of `WAYS`."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value not in WAYS:
+            raise ValueError(f"unknown way {value!r}.{did_you_mean(value, WAYS)}")
+        return value  # type: ignore[return-value]  # it is one of `WAYS`
+    if isinstance(value, (list, tuple, np.ndarray)):
+        x, y = as_floats(value, (2,), "point").tolist()
+        return x, y
+    return as_float(value, "angle in rad")
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class AgentSpawner(Configured, Spawner):
     """Spawns `n` agents alike, at positions its subclass chooses in `choose_positions`.
 
-    `agent` is what they are, as in a configuration. `mode` "oneshot" spawns once, after `delay` s; "repeat" again every
-    `interval` s, `times` times (None: for ever). `facing` is a heading in rad, a point to look at, "towards" or "away"
-    from the middle of the positions, or "random"; None takes the agent's own angle. With `avoid_overlap` nobody is put
-    where another one is. Draws come from the world's seed, or from `seed`.
+    `mode` "oneshot" spawns once, after `delay`; "repeat" again every `interval`, `times` times. With `avoid_overlap`
+    nobody is put where another one is. Draws come from the world's seed, or from `seed`.
     """
 
-    chosen_freely = True
-    """Whether positions are drawn at random, so that others can be drawn where there is no room."""
+    world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="Where agents come into being.")
+    agent: Any = setting(doc="What they are, as in a configuration.")
+    n: int = setting(1, low=1, doc="How many.")
+    facing: Facing = setting(
+        None,
+        reader=read_facing,
+        schema={"anyOf": [{"type": ["number", "null"]}, {"type": "array"}, {"enum": WAYS}]},
+        doc="A heading in rad, a point to look at, towards or away from the middle of the positions, or random; null:"
+        " the agent's own angle.",
+    )
+    avoid_overlap: bool = setting(False, doc="Put nobody where another one is.")
+    seed: int | None = setting(None, low=0, doc="Seed of the draws; null: the world's.")
+    mode: str = choice_setting("oneshot", MODES, "Once, or again and again.")
+    delay: float = setting(0.0, low=0, unit="s", doc="Time before the first ones.")
+    interval: float = setting(1.0, low=0, unit="s", doc="Time between one and the next, with mode repeat.")
+    times: int | None = setting(None, low=1, doc="How often, with mode repeat; null: for ever.")
 
-    def __init__(
-        self,
-        world: SwarmWorld,
-        agent: Any,
-        n: int = 1,
-        facing: Facing = None,
-        avoid_overlap: bool = False,
-        seed: int | None = None,
-        mode: str = "oneshot",
-        delay: float = 0.0,
-        interval: float = 1.0,
-        times: int | None = None,
-    ) -> None:
-        super().__init__(world)
-        if mode not in MODES:
-            raise InvalidValueError(f"mode: unknown mode {mode!r}.{did_you_mean(str(mode), MODES)}")
-        self.recipe = world.recipe(agent)
-        self.n = positive(n, "n")
-        self.facing = _checked_facing(facing)
-        self.avoid_overlap = avoid_overlap
-        self.mode = mode
-        self.delay = as_float(delay, "delay in s", low=0.0)
-        self.interval = as_float(interval, "interval in s", low=0.0)
-        self.times = None if times is None else positive(times, "times")
-        self.oneshot = mode == "oneshot" and self.delay == 0.0
-        self._purpose = world.new_names(None, "spawner", 1)[0]
-        self._own_rng = None if seed is None else np.random.Generator(np.random.PCG64(seed))
-        self._due = world.steps + world.sim.clock.ticks(self.delay)
+    # Whether positions are drawn at random, so that others can be drawn where there is no room. No parameter.
+    chosen_freely = True
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError, and what the world says about the agent."""
+        super().__post_init__()
+        self.recipe = self.world.recipe(self.agent)
+        self.oneshot = self.mode == "oneshot" and self.delay == 0.0
+        self._purpose = self.world.new_names(None, "spawner", 1)[0]
+        self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
+        self._due = self.world.steps + self.world.sim.clock.ticks(self.delay)
         self._spawned = 0
 
     @property
@@ -152,16 +165,3 @@ def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> An
         if free_mask[first]:
             free_mask[second] = False
     return free_mask[count:]
-
-
-def _checked_facing(value: Any) -> Facing:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        if value not in WAYS:
-            raise InvalidValueError(f"facing: unknown way {value!r}.{did_you_mean(value, WAYS)}")
-        return value  # type: ignore[return-value]
-    if isinstance(value, (list, tuple, np.ndarray)):
-        x, y = as_floats(value, (2,), "facing").tolist()
-        return x, y
-    return as_float(value, "facing in rad")

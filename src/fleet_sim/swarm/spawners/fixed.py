@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +12,53 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.settings import parse_value
+from fleet_sim.settings import parse_value, setting
+from fleet_sim.swarm.checks import positive
+from fleet_sim.swarm.parameters import Vector, documented
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
 from fleet_sim.swarm.spawning import Recipe
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
+COUNT = {"type": ["integer", "null"], "minimum": 1}
 
+
+def read_point(value: object) -> Floats | None:
+    """Return a point (2,), or None; raises ValueError."""
+    return None if value is None else as_floats(value, (2,), "point")
+
+
+def read_count(value: object) -> int | None:
+    """Return a whole number of at least 1, or None; raises ValueError."""
+    return None if value is None else positive(value, "count")
+
+
+@documented
+@dataclass(eq=False, repr=False)
 class PointAgentSpawner(AgentSpawner):
-    """Puts all agents at one `position`, by default the agent's own, or the middle of the world.
+    """Puts all agents at one `position`.
 
     With `avoid_overlap` they go around it, as close as there is room.
     """
 
-    def __init__(self, world: SwarmWorld, agent: Any, position: Any = None, **settings: Any) -> None:
-        super().__init__(world, agent, **settings)
-        chosen = position if position is not None else self.recipe.config.position or 0.5 * world.size
-        self.position = as_floats(chosen, (2,), "position")
+    position: Any = setting(
+        None,
+        reader=read_point,
+        schema={"type": ["array", "null"]},
+        unit="m",
+        doc="Where; null: the agent's own position, or the middle of the world.",
+    )
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        if self.position is None:
+            self.position = np.array(self.recipe.config.position or 0.5 * self.world.size)
         self._spread = 0.0
 
     @property
     def middle(self) -> Floats:
         """The point."""
-        return self.position
+        return np.asarray(self.position)
 
     def choose_positions(self, count: int) -> Floats:
         """Return `count` positions (count, 2): the point, or draws from a disc about it that grows with each call."""
@@ -49,51 +75,63 @@ class PointAgentSpawner(AgentSpawner):
         super().spawn()
 
 
-class FixedAgentSpawner(AgentSpawner):
-    """Puts one agent at each of `positions` (N, 2), with its heading of `angles` where these are given."""
+class ListedAgentSpawner(AgentSpawner):
+    """Base of spawners that know all positions beforehand: `listed` (n, 2)."""
 
     chosen_freely = False
-
-    def __init__(self, world: SwarmWorld, agent: Any, positions: Any, angles: Any = None, **settings: Any) -> None:
-        self.positions = as_floats(positions, (None, 2), "positions")
-        super().__init__(world, agent, **{"n": len(self.positions), **settings})
-        if self.n != len(self.positions):
-            raise InvalidValueError(f"n: there are {len(self.positions)} positions, got n = {self.n}")
-        self.angles = None if angles is None else as_floats(angles, (self.n,), "angles")
+    listed: Floats
 
     @property
     def middle(self) -> Floats:
         """The middle of the positions' box."""
-        return 0.5 * (self.positions.min(axis=0) + self.positions.max(axis=0))
+        return 0.5 * (self.listed.min(axis=0) + self.listed.max(axis=0))
 
     def choose_positions(self, count: int) -> Floats:
         """Return the first `count` positions (count, 2)."""
-        return self.positions[:count].copy()
+        return self.listed[:count].copy()
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class FixedAgentSpawner(ListedAgentSpawner):
+    """Puts one agent at each of `positions`, with its heading of `angles` where these are given."""
+
+    positions: list[Vector] = setting(unit="m", doc="Where, one for each agent.")
+    angles: list[float] | None = setting(None, unit="rad", doc="Headings, one for each; null: as `facing` says.")
+    n: int = setting(None, reader=read_count, schema=COUNT, doc="As many as there are positions, as by default.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        count = len(self.positions)
+        if self.n not in (None, count):
+            raise self.refuse(f"n: there are {count} positions, got n = {self.n}")
+        if self.angles is not None and len(self.angles) != count:
+            raise self.refuse(f"angles: there are {count} positions, got {len(self.angles)} angles")
+        self.n, self.listed = count, as_floats(self.positions, (None, 2), "positions")
 
     def _headings(self, positions: Floats) -> Floats:
-        return super()._headings(positions) if self.angles is None else self.angles
+        return super()._headings(positions) if self.angles is None else np.array(self.angles)
 
 
-class GridAgentSpawner(FixedAgentSpawner):
-    """Puts `n` agents on a grid about `center`, `columns` wide (None: as square as possible), `spacing` m apart."""
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class GridAgentSpawner(ListedAgentSpawner):
+    """Puts `n` agents on a grid about `center`."""
 
-    def __init__(
-        self,
-        world: SwarmWorld,
-        agent: Any,
-        n: int,
-        columns: int | None = None,
-        spacing: float = 1.0,
-        center: Any = None,
-        **settings: Any,
-    ) -> None:
-        wide = int(np.ceil(np.sqrt(n))) if columns is None else columns
-        if not isinstance(wide, int) or wide < 1:
-            raise InvalidValueError(f"columns: expected a whole number of at least 1, got {columns!r}")
-        index = np.arange(n)
-        cells = np.stack((index % wide, index // wide), axis=1) * float(spacing)
-        middle = 0.5 * world.size if center is None else as_floats(center, (2,), "center")
-        super().__init__(world, agent, middle + cells - 0.5 * cells.max(axis=0), **settings)
+    n: int = setting(low=1, doc="How many.")
+    columns: int | None = setting(None, low=1, doc="How many in a row; null: as square as possible.")
+    spacing: float = setting(1.0, unit="m", doc="Between neighbours.")
+    center: Vector | None = setting(None, unit="m", doc="Of the grid; null: the middle of the world.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        wide = self.columns or int(np.ceil(np.sqrt(self.n)))
+        index = np.arange(self.n)
+        cells = np.stack((index % wide, index // wide), axis=1) * self.spacing
+        center = 0.5 * self.world.size if self.center is None else np.array(self.center)
+        self.listed = center + cells - 0.5 * cells.max(axis=0)
 
 
 class CsvAgentSpawner(Spawner):

@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.regions import Region, rectangle
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Vector, documented
+from fleet_sim.swarm.regions import Region, as_polygon, rectangle
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
-from fleet_sim.swarm.swarm_world import SwarmWorld
 
 MOST_DRAWS = 10_000
 """How often a region is drawn from in vain before it counts as having no area."""
 
 
+POLYGON = {"type": ["array", "null"]}
+"""What the schema says of corners; what is wrong with a polygon is said by the reader."""
+
+
+def read_polygon(value: object) -> Floats | None:
+    """Return the corners (K, 2) of a polygon, or None; raises ValueError."""
+    return None if value is None else as_polygon(value, "corners")
+
+
+def read_polygons(value: object) -> list[Floats] | None:
+    """Return the corners of several polygons, or None; raises ValueError."""
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"must be a list of polygons, got {value!r}")
+    return [as_polygon(polygon, f"polygon {index}") for index, polygon in enumerate(value)]
+
+
+@documented
+@dataclass(eq=False, repr=False)
 class UniformAgentSpawner(AgentSpawner):
     """Draws positions evenly from a polygon `region` without its `holes`, polygons too.
 
     Without a `region` it is the whole world, as far from the walls as the agent's disc needs.
     """
 
-    def __init__(self, world: SwarmWorld, agent: Any, region: Any = None, holes: Any = None, **settings: Any) -> None:
-        super().__init__(world, agent, **settings)
-        if region is None:
-            inset = np.minimum(self.recipe.config.disc, 0.5 * world.size)
-            region = rectangle(inset, world.size - 2.0 * inset)
-        self.region = Region(region)
-        self.holes = [Region(hole) for hole in holes or ()]
+    region: Any = setting(None, schema=POLYGON, reader=read_polygon, unit="m", doc="Corners; null: the whole world.")
+    holes: Any = setting(None, schema=POLYGON, reader=read_polygons, unit="m", doc="Corners of each hole.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        corners = self.region
+        if corners is None:
+            inset = np.minimum(self.recipe.config.disc, 0.5 * self.world.size)
+            corners = rectangle(inset, self.world.size - 2.0 * inset)
+        self.region = Region(corners)
+        self.holes = [Region(hole) for hole in self.holes or ()]
 
     @property
     def middle(self) -> Floats:
@@ -51,40 +78,53 @@ class UniformAgentSpawner(AgentSpawner):
         raise InvalidValueError("region: it has no area left beside its holes")
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class DonutAgentSpawner(AgentSpawner):
-    """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`, in m."""
+    """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`."""
 
-    def __init__(
-        self,
-        world: SwarmWorld,
-        agent: Any,
-        center: Any = (5.0, 5.0),
-        inner: float = 4.0,
-        outer: float = 6.0,
-        **settings: Any,
-    ) -> None:
-        super().__init__(world, agent, **settings)
-        self.center = as_floats(center, (2,), "center")
-        self.inner = as_float(inner, "inner in m", low=0.0)
-        self.outer = as_float(outer, "outer in m", low=self.inner)
+    center: Vector = setting((5.0, 5.0), unit="m", doc="Of the ring.")
+    inner: float = setting(4.0, low=0, unit="m", doc="Radius of the hole.")
+    outer: float = setting(6.0, low=0, unit="m", doc="Radius of the ring, not below `inner`.")
+
+    def __post_init__(self) -> None:
+        """Check what was given; raises InvalidValueError."""
+        super().__post_init__()
+        if self.outer < self.inner:
+            raise self.refuse(f"outer: must be at least inner ({self.inner:g} m), got {self.outer:g}")
 
     @property
     def middle(self) -> Floats:
         """The centre of the ring."""
-        return self.center
+        return np.array(self.center)
 
     def choose_positions(self, count: int) -> Floats:
         """Return `count` positions (count, 2)."""
-        draws = self.rng.random((count, 2))
-        inner, outer = self.inner * self.inner, self.outer * self.outer
-        radii = np.sqrt(inner + draws[:, 0] * (outer - inner))
-        angles = 2.0 * np.pi * draws[:, 1]
-        return self.center + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
+        return in_ring(self.rng, count, self.middle, self.inner, self.outer)
 
 
-class UniformCircleAgentSpawner(DonutAgentSpawner):
+@documented
+@dataclass(eq=False, repr=False)
+class UniformCircleAgentSpawner(AgentSpawner):
     """Draws positions evenly from a disc."""
 
-    def __init__(self, world: SwarmWorld, agent: Any, center: Any = None, radius: float = 1.0, **settings: Any) -> None:
-        middle = 0.5 * world.size if center is None else center
-        super().__init__(world, agent, middle, 0.0, as_float(radius, "radius in m", low=0.0), **settings)
+    center: Vector | None = setting(None, unit="m", doc="Of the disc; null: the middle of the world.")
+    radius: float = setting(1.0, low=0, unit="m", doc="Of the disc.")
+
+    @property
+    def middle(self) -> Floats:
+        """The centre of the disc."""
+        return 0.5 * self.world.size if self.center is None else np.array(self.center)
+
+    def choose_positions(self, count: int) -> Floats:
+        """Return `count` positions (count, 2)."""
+        return in_ring(self.rng, count, self.middle, 0.0, self.radius)
+
+
+def in_ring(rng: np.random.Generator, count: int, center: Floats, inner: float, outer: float) -> Floats:
+    """Return points (count, 2) drawn evenly from a ring between two radii about `center` (2,)."""
+    draws = rng.random((count, 2))
+    # The area within a radius grows with its square: even draws of the square are even over the ring.
+    radii = np.sqrt(inner * inner + draws[:, 0] * (outer * outer - inner * inner))
+    angles = 2.0 * np.pi * draws[:, 1]
+    return np.asarray(center + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1))

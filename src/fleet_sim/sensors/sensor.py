@@ -1,28 +1,20 @@
-"""What a sensor is: its parameters, its kind, and the handle users hold."""
+"""What users know of a sensor: its parameters, its readings, and the handle they hold.
+
+A handle knows who keeps it by a protocol only, so what computes sensors together can be read, and changed, without it.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
-from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
-from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.core.random import Keys
-from fleet_sim.core.world import World
 from fleet_sim.entities.shape_params import pose_setting
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import ORIGIN
 from fleet_sim.errors import StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import Checked, setting
-
-if TYPE_CHECKING:
-    from fleet_sim.sensors.group import SensorGroup
-    from fleet_sim.sensors.system import SensorSystem
-
-State = dict[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -58,29 +50,6 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Sensors of one kind with common parameters, to be read at once; arrays are aligned with `sensors`, (N, ...).
-
-    `rows` are the entities that carry them (-1: none), `positions` and `orientations` the world poses of the sensors'
-    own frames, `keys` their noise. `state` holds what the kind remembers of each; what is written to it stays.
-    """
-
-    params: Any
-    sensors: Sequence[Sensor]
-    rows: Rows
-    links: Ints
-    positions: Floats
-    orientations: Floats
-    keys: Keys
-    time: float
-    tick: int
-    state: State
-
-    def __len__(self) -> int:
-        return len(self.sensors)
-
-
-@dataclass(frozen=True, eq=False)
 class Readings:
     """What sensors of one group read at once: `values` by name, each of length N; see `Sensor.latest` for one of them.
 
@@ -102,51 +71,23 @@ class Readings:
         return self.reading_class(self.time, self.tick, **own)
 
 
-@dataclass(frozen=True, eq=False)
-class SensorContext:
-    """What kinds of sensors may look at.
+class SensorKeeper(Protocol):
+    """What a sensor asks of the system that keeps it. Raises StateError for a sensor that was removed."""
 
-    `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is how many pictures a step may take.
-    """
+    def read(self, sensors: Sequence[Sensor]) -> list[Any]:
+        """Read sensors now and return their readings in the same order."""
 
-    world: World
-    mirror: BulletMirror
-    contacts: Callable[[], Ints]
-    gravity: tuple[float, float, float]
-    camera_budget: int | None = None
+    def pose(self, sensor: Sensor) -> Pose:
+        """Return the pose of the sensor's own frame in the world."""
 
+    def consumer_came(self, sensor: Sensor) -> None:
+        """Hear that `sensor` has its first consumer."""
 
-class SensorKind(ABC):
-    """Reads all sensors of one kind in a simulation; made at the first of them.
+    def consumer_went(self, sensor: Sensor) -> None:
+        """Hear that `sensor` has no consumer any more."""
 
-    `params_class` is what its sensors are made from, `reading_class` what they read. `spread` deals sensors of equal
-    rate over the steps of a period, for kinds whose readings are expensive one by one.
-    """
-
-    params_class: ClassVar[type[SensorParams]] = SensorParams
-    reading_class: ClassVar[type[Reading]] = Reading
-    spread: ClassVar[bool] = False
-    budget: int | None = None
-    """How many of its sensors are read in one step; those that are due wait for their turn. None: all that are due."""
-
-    def __init__(self, context: SensorContext) -> None:
-        self.context = context
-        self.world = context.world
-
-    def state(self, params: Any) -> State:
-        """Return what is remembered of each sensor: by name, an array (0, ...) of the right shape and type."""
-        return {}
-
-    def begin(self, batch: Batch) -> None:  # noqa: B027 - kinds without state have nothing to set
-        """Set the state of sensors that were just mounted or reset; all of it is zero then."""
-
-    def resume(self, batch: Batch) -> None:  # noqa: B027
-        """Hear that sensors have a consumer from now on."""
-
-    @abstractmethod
-    def sense(self, batch: Batch) -> Mapping[str, Any]:
-        """Return the values of a reading class by field, each an array or a sequence of length N."""
+    def remove(self, sensors: Sequence[Sensor]) -> None:
+        """Take sensors away."""
 
 
 class Sensor:
@@ -156,10 +97,10 @@ class Sensor:
     `on_reading`, or when `read` asks. Using a removed sensor raises StateError.
     """
 
-    __slots__ = ("_consumers", "_group", "_handlers", "_latest", "_system", "_type", "index", "link", "owner", "params")
+    __slots__ = ("_consumers", "_handlers", "_keeper", "_latest", "_type", "index", "link", "owner", "params")
 
     def __init__(
-        self, system: SensorSystem, type_name: str, params: SensorParams, owner: SimObject | None, link: int
+        self, keeper: SensorKeeper, type_name: str, params: SensorParams, owner: SimObject | None, link: int
     ) -> None:
         """Use `sim.add_sensor`."""
         self.params: Any = params
@@ -169,10 +110,9 @@ class Sensor:
         self.link = link
         """The index of the link it sits on; -1 for the base, and without an owner."""
         self.index = -1
-        """Its place in its group."""
+        """Its place among those it is computed with; -1 once it is removed."""
         self._type = type_name
-        self._system = system
-        self._group: SensorGroup | None = None
+        self._keeper = keeper
         self._latest: tuple[Readings, int] | None = None
         self._consumers = 0
         self._handlers: tuple[Callable[[Sensor, Any], object], ...] = ()
@@ -190,14 +130,7 @@ class Sensor:
     @property
     def is_alive(self) -> bool:
         """Whether it still exists."""
-        return self._group is not None
-
-    @property
-    def group(self) -> SensorGroup:
-        """The sensors it is computed with; raises StateError once it is removed."""
-        if self._group is None:
-            raise StateError(f"sensor {self.name!r} was removed; this handle can no longer be used")
-        return self._group
+        return self.index >= 0
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
@@ -211,12 +144,11 @@ class Sensor:
 
     def read(self) -> Any:
         """Read now, whatever the rate, and return the reading; see `sim.sensors.read` for many at once."""
-        return self._system.read([self])[0]
+        return self._keeper.read([self])[0]
 
     def get_pose(self) -> Pose:
         """Return the pose of the sensor's own frame in the world."""
-        positions, orientations = self.group.poses([self.index])
-        return Pose(positions[0].tolist(), orientations[0].tolist())
+        return self._keeper.pose(self)
 
     # ---- consumers ---------------------------------------------------------------------------------------------------
 
@@ -227,19 +159,17 @@ class Sensor:
 
     def subscribe(self) -> None:
         """Have it read whenever it is due; call `unsubscribe` when nobody looks any more."""
-        group = self.group
+        self.check_alive()
         self._consumers += 1
         if self._consumers == 1:
-            group.consumer_came(self)
-            self._system.consumers_changed()
+            self._keeper.consumer_came(self)
 
     def unsubscribe(self) -> None:
         """Take one `subscribe` back."""
         if self._consumers:
             self._consumers -= 1
-            if not self._consumers and self._group is not None:
-                self._group.consumer_went(self)
-                self._system.consumers_changed()
+            if not self._consumers and self.is_alive:
+                self._keeper.consumer_went(self)
 
     def on_reading(self, handler: Callable[[Sensor, Any], object]) -> None:
         """Call `handler(sensor, reading)` in each step in which the sensor is read; this makes it a consumer."""
@@ -265,7 +195,7 @@ class Sensor:
 
     def remove(self) -> None:
         """Take the sensor away; its consumers get nothing any more."""
-        self._system.remove([self])
+        self._keeper.remove([self])
 
     @property
     def label(self) -> str:
@@ -278,11 +208,12 @@ class Sensor:
     def __repr__(self) -> str:
         return f"<{self.type} sensor {self.label}{'' if self.is_alive else ', removed'}>"
 
-    # ---- for the system ----------------------------------------------------------------------------------------------
+    # ---- for its keeper ----------------------------------------------------------------------------------------------
 
-    def place(self, group: SensorGroup | None, index: int) -> None:
-        """Note where the sensor is kept; None: nowhere any more."""
-        self._group, self.index = group, index
+    def check_alive(self) -> None:
+        """Raise StateError if it was removed."""
+        if not self.is_alive:
+            raise StateError(f"sensor {self.name!r} was removed; this handle can no longer be used")
 
     def took(self, readings: Readings | None, index: int) -> None:
         """Note what was read last."""

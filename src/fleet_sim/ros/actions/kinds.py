@@ -1,0 +1,31 @@
+"""Every kind of action that is served, by name."""
+
+from __future__ import annotations
+
+import contextlib
+
+from fleet_sim.registry import Registry, instances_of
+from fleet_sim.ros.actions.drop import DROP
+from fleet_sim.ros.actions.execute import EXECUTE
+from fleet_sim.ros.actions.kind import ActionKind
+from fleet_sim.ros.actions.move_to import MOVE_TO
+from fleet_sim.ros.actions.pick import PICK
+
+# Of packages that may be absent.
+OPTIONAL: dict[str, ActionKind] = {}
+with contextlib.suppress(ImportError):
+    from fleet_sim.ros.actions.navigate_to_pose import NAVIGATE_TO_POSE
+
+    OPTIONAL["navigate_to_pose"] = NAVIGATE_TO_POSE
+with contextlib.suppress(ImportError):
+    from fleet_sim.ros.actions.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY
+
+    OPTIONAL["follow_joint_trajectory"] = FOLLOW_JOINT_TRAJECTORY
+
+KINDS = Registry(
+    "ROS action",
+    instances_of(ActionKind),
+    group="fleet_sim.ros_action",
+    built_in={"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL},
+)
+"""Each is served for every robot that has it and, where its goals name a robot, for the fleet."""

@@ -1,0 +1,86 @@
+"""What a kind of sensors is, and what it may look at when it reads them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.random import Keys
+from fleet_sim.core.world import World
+from fleet_sim.sensors.sensor import Reading, Sensor, SensorParams
+
+State = dict[str, AnyArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sensors of one kind with common parameters, to be read at once; arrays are aligned with `sensors`, (N, ...).
+
+    `rows` are the entities that carry them (-1: none), `positions` and `orientations` the world poses of the sensors'
+    own frames, `keys` their noise. `state` holds what the kind remembers of each; what is written to it stays.
+    """
+
+    params: Any
+    sensors: Sequence[Sensor]
+    rows: Rows
+    links: Ints
+    positions: Floats
+    orientations: Floats
+    keys: Keys
+    time: float
+    tick: int
+    state: State
+
+    def __len__(self) -> int:
+        return len(self.sensors)
+
+
+@dataclass(frozen=True, eq=False)
+class SensorContext:
+    """What kinds of sensors may look at.
+
+    `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
+    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is how many pictures a step may take.
+    """
+
+    world: World
+    mirror: BulletMirror
+    contacts: Callable[[], Ints]
+    gravity: tuple[float, float, float]
+    camera_budget: int | None = None
+
+
+class SensorKind(ABC):
+    """Reads all sensors of one kind in a simulation; made at the first of them.
+
+    `params_class` is what its sensors are made from, `reading_class` what they read. `spread` deals sensors of equal
+    rate over the steps of a period, for kinds whose readings are expensive one by one.
+    """
+
+    params_class: ClassVar[type[SensorParams]] = SensorParams
+    reading_class: ClassVar[type[Reading]] = Reading
+    spread: ClassVar[bool] = False
+    budget: int | None = None
+    """How many of its sensors are read in one step; those that are due wait for their turn. None: all that are due."""
+
+    def __init__(self, context: SensorContext) -> None:
+        self.context = context
+        self.world = context.world
+
+    def state(self, params: Any) -> State:
+        """Return what is remembered of each sensor: by name, an array (0, ...) of the right shape and type."""
+        return {}
+
+    def begin(self, batch: Batch) -> None:  # noqa: B027 - kinds without state have nothing to set
+        """Set the state of sensors that were just mounted or reset; all of it is zero then."""
+
+    def resume(self, batch: Batch) -> None:  # noqa: B027
+        """Hear that sensors have a consumer from now on."""
+
+    @abstractmethod
+    def sense(self, batch: Batch) -> Mapping[str, Any]:
+        """Return the values of a reading class by field, each an array or a sequence of length N."""

@@ -1,0 +1,77 @@
+"""Interfaces and actions of ROS: ours in their order, and those of others after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import rclpy
+
+import fleet_sim as fs
+from fleet_sim.ros.actions.kinds import KINDS
+from fleet_sim.ros.clock import ClockTopic
+from fleet_sim.ros.interface import Interface
+from fleet_sim.ros.interfaces import INTERFACES, in_order
+from fleet_sim.ros.node import FleetSimNode
+from fleet_sim.ros.roster import Roster
+
+
+class Buttons(Interface):
+    """Stops the fleet when it is told to, as a third party's interface would."""
+
+    calls: list[str] = []  # noqa: RUF012
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self.calls.append(f"fleet {roster.names}")
+
+    def receive(self) -> None:
+        self.bridge.gateway.take("buttons", lambda: fs.Stop(source="buttons"))
+
+    def publish(self, now: int) -> None:
+        self.calls.append(f"publish {now}")
+
+    def on_reset(self) -> None:
+        self.calls.append("reset")
+
+
+@pytest.fixture
+def node() -> Iterator[FleetSimNode]:
+    """A node with one robot, an interface and an action of somebody else's."""
+    Buttons.calls.clear()
+    INTERFACES.register("buttons", Buttons)
+    KINDS.register("dance", replace(KINDS["move_to"], name="dance"))
+    rclpy.init(args=["--ros-args", "-p", "robots:=1"])
+    made = FleetSimNode()
+    try:
+        yield made
+    finally:
+        made.destroy_node()
+        rclpy.shutdown()
+        INTERFACES.unregister("buttons")
+        KINDS.unregister("dance")
+
+
+def test_what_others_add_comes_after_ours(node: FleetSimNode) -> None:
+    order = in_order()
+    assert (order[0], order[-1]) == (ClockTopic, Buttons)
+    with pytest.raises(fs.InvalidValueError, match="a class derived from Interface"):
+        INTERFACES.register("nonsense", int)  # type: ignore[type-var]
+
+
+def test_an_interface_of_others_is_one_of_the_node(node: FleetSimNode) -> None:
+    sim = node.simulation
+    log = fs.record_commands(sim)
+    sim.step_once()
+    assert Buttons.calls[:2] == ["fleet ('robot_0',)", "publish 0"]
+    assert [(type(entry.command), entry.command.source, entry.tick) for entry in log.entries] == [
+        (fs.Stop, "buttons", 0)
+    ], "what an interface takes is applied in the same step"
+    sim.inbox.put(fs.Reset())
+    sim.step_once()
+    assert "reset" in Buttons.calls
+
+
+def test_an_action_of_others_is_served_for_the_fleet_and_each_robot(node: FleetSimNode) -> None:
+    served = {name for name, _ in node.get_service_names_and_types_by_node("fleet_sim", "/")}
+    assert {"/fleet/dance/_action/send_goal", "/robot_0/dance/_action/send_goal"} <= served
