@@ -57,11 +57,6 @@ def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
     return (*(Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())), *tier_folders())
 
 
-def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
-    """Return the folders that hold models: those searched by name, and those of all tiers that are installed."""
-    return (*(Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())), *tier_folders())
-
-
 def discover_models(tier: str) -> dict[str, str]:
     """Return all models of a tier as {name: path}, whether or not they are in KNOWN_MODELS.
 
