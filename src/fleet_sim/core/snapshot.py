@@ -1,4 +1,4 @@
-"""Frozen pictures of the fleet for readers outside the step: viewers, bridges, other threads."""
+"""Immutable snapshots of the fleet for readers outside the step: viewers, bridges, other threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Snapshot:
 
 
 def take_snapshot(world: World) -> Snapshot:
-    """Return the state of `world` as it is now."""
+    """Return the present state of `world`."""
     rows = world.rows
 
     def frozen(column: AnyArray) -> AnyArray:
@@ -50,7 +50,7 @@ def take_snapshot(world: World) -> Snapshot:
 
 
 class SnapshotBoard:
-    """Swaps in a new snapshot at the end of each step, while somebody wants one.
+    """Provides a new snapshot at the end of each step, while there are subscribers.
 
     `latest` may be read from any thread: it is replaced as a whole and never changed.
     """
@@ -62,18 +62,18 @@ class SnapshotBoard:
 
     @property
     def latest(self) -> Snapshot | None:
-        """The newest snapshot, None until the first step with a reader."""
+        """The newest snapshot, None until the first step with a subscriber."""
         return self._latest
 
     def subscribe(self) -> None:
-        """Ask for a snapshot at each step; call `unsubscribe` when it is no longer read."""
+        """Request a snapshot in each step; call `unsubscribe` when it is no longer needed."""
         self._readers += 1
 
     def unsubscribe(self) -> None:
-        """Take one `subscribe` back."""
+        """Undo one `subscribe`."""
         self._readers = max(0, self._readers - 1)
 
     def end_step(self, dt: float) -> None:
-        """Swap the snapshot if anybody reads it."""
+        """Replace the snapshot if there are subscribers."""
         if self._readers:
             self._latest = take_snapshot(self._world)
