@@ -18,8 +18,8 @@ class Recipients:
     """The entities named by a command: `rows` and `indices` (into the command's arrays) of the accepted ones.
 
     Names are converted to rows here, once, and all checks use columns: only rejected entities cost time one by one. If
-    a name is given several times, the first entry counts and the others are rejected: the name is then among the accepted
-    `names` and, as "duplicate target", among the `rejected`.
+    a name is given several times, the first entry counts and the others are rejected: the name is then among the
+    accepted `names` and, as "duplicate target", among the `rejected`.
     """
 
     rows: Rows

@@ -201,8 +201,7 @@ class SimObject:
     def set_pose(self, pose: Pose, preserve_velocity: bool = True) -> bool:
         """Set the pose of the entity; return whether it changed.
 
-        Inside a step the write to PyBullet is buffered until phase 2; outside it takes effect at once, and carried
-        objects are moved along.
+        Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
         """
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
