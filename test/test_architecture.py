@@ -177,6 +177,36 @@ def import_graph() -> dict[str, set[str]]:
     return graph
 
 
+# Modules that nothing in the package imports, because users do.
+PUBLIC = {
+    "fleet_sim.envs.fleet_navigation": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.fleet_warehouse": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.milling": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
+    "fleet_sim.ros.launching": "for launch files, ours and others'",
+}
+
+
+def entry_points() -> set[str]:
+    """The modules that the package declares to others, by commands and by its own seams for parts above."""
+    config = configparser.ConfigParser()
+    config.read(PACKAGE.parents[1] / "setup.cfg", encoding="utf-8")
+    declared = "\n".join(config["options.entry_points"].values())
+    return set(re.findall(r"=\s*(fleet_sim(?:\.\w+)+):", declared))
+
+
+def test_every_part_has_a_place_and_every_place_a_part() -> None:
+    listed = [name for _, parts in LAYERS for name in parts]
+    assert sorted(listed) == sorted({part_of(module) for module in MODULES} - {"__init__"})
+
+
+def test_every_module_is_imported_declared_or_public() -> None:
+    graph = import_graph()
+    packages = {name_of(module) for module in MODULES if module.name == "__init__.py"}
+    unused = graph.keys() - packages - set[str]().union(*graph.values())
+    assert unused - entry_points() == PUBLIC.keys()
+
+
 def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
     """The largest sets of nodes in which each can be reached from each."""
 

@@ -220,6 +220,7 @@ def test_a_scenario_gives_batteries() -> None:
     for wrong, message in (
         (scenario(levels=1.0), r"robots\[0\].battery.levels: unknown key. Did you mean 'level'"),
         (scenario(level=1.5), r"robots\[0\].battery.level: must be"),
+        (scenario(capacity_wh=1e308), r"robots\[0\].battery.capacity_wh: must be"),
         ({**scenario(), "battery": {"publish_rate": -1.0}}, r"battery\.publish_rate: must be"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -14,6 +14,7 @@ from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
+from fleet_sim.gate.bounds import LONGEST_TIME
 
 Canceller = Callable[[str, ActionCause], None]
 """Ends an action that is queued or running: called with the reason and the cause."""
@@ -58,7 +59,7 @@ class Action:
     """Whether a command to drive, given while the action runs, cancels it."""
 
     def __init__(self, timeout: float | None = None) -> None:
-        self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
+        self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         self.status = ActionStatus.NOT_STARTED
         self.error_message: str | None = None
         self.cause: ActionCause | None = None

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
 from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import EXTENT, LARGEST_EXTENT
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -52,12 +53,11 @@ class SimulationParams(Checked):
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the physics engine; false = kinematics only.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity acting on dynamic bodies, world frame.")
-    physics_substep: float = setting(
-        1 / 240, above=0, unit="s", doc="Maximum time step of the engine; longer steps are split into substeps."
-    )
+    physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Maximum time step of the engine.")
     solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's constraint solver.")
-    contact_erp: float = setting(
-        0.2, low=0, high=1, doc="Error reduction parameter: fraction of a penetration the engine corrects per step."
+    contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration corrected per step.")
+    inertia_from_file: bool = setting(
+        False, doc="Use the inertias of URDF files; false: the engine computes them from masses and collision shapes."
     )
     enable_floor: bool = setting(True, doc="Add a floor at z = 0.")
     engine_visuals: bool = setting(
@@ -65,6 +65,13 @@ class SimulationParams(Checked):
     )
     model_paths: list[str] = setting(
         factory=list, doc="Folders searched first for robot models by name and for the packages of their meshes."
+    )
+    world_extent: float = setting(
+        EXTENT,
+        above=0,
+        high=LARGEST_EXTENT,
+        unit="m",
+        doc="Maximum distance from the origin along each axis; positions beyond it are rejected.",
     )
     pose_flush: PoseFlush = setting(
         "demand", doc="When moved poses are written to the engine: in each step, or on demand when it is queried."

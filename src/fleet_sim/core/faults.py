@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from fleet_sim.errors import StateError
+
 log = logging.getLogger("fleet_sim")
 
 Result = TypeVar("Result")
@@ -29,6 +31,14 @@ class FaultGuard:
     def total(self) -> int:
         """Total number of faults."""
         return sum(self.counts.values())
+
+    def note(self, what: str, message: str) -> None:
+        """Count a fault that raised nothing; the first one of `what` is logged. With `raise_on_fault`, raise it."""
+        self.counts[what] += 1
+        if self.raise_on_fault:
+            raise StateError(f"{what}: {message}")
+        if self.counts[what] == 1:
+            log.error("%s: %s; it is counted and not reported again", what, message)
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""

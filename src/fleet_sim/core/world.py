@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -33,11 +33,28 @@ from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError, StateError
+from fleet_sim.gate.bounds import EXTENT, check_extent
 
 Table = TypeVar("Table", bound=ColumnTable)
 Part = TypeVar("Part")
 RowListener = Callable[[Rows], None]
 _NO_PARTS = Parts()
+
+
+class _Connected(Generic[Part]):
+    """A part as an attribute of a world: the one it was connected to under that name."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __set_name__(self, owner: type[World], name: str) -> None:
+        self._name = name
+
+    def __get__(self, world: World, owner: type[World]) -> Part:
+        part: Part | None = getattr(world.parts, self._name)
+        if part is None:
+            raise StateError(f"this world has no {self._what}; use MultiRobotSimulationCore")
+        return part
 
 
 class World(BodyColumns):
@@ -46,6 +63,22 @@ class World(BodyColumns):
     `on_spawn` is called with the rows after a spawn, `on_remove` before a removal, while the columns still hold the
     entities' values. Rows freed inside a step are not reused before the step has ended.
     """
+
+    # The systems above, for handles. A world of its own lacks them: asking for one then raises StateError.
+    actions = _Connected[ActionBook]("action system")
+    """The action queues."""
+    bodies = _Connected[BodyBook]("PyBullet view")
+    """The PyBullet bodies."""
+    links = _Connected[LinkBook]("kinematics")
+    """The links of robots."""
+    sensors = _Connected[SensorBook]("sensor system")
+    """The sensors."""
+    laws = _Connected[LawBook]("motion laws")
+    """The motion laws."""
+    controllers = _Connected[ControllerBook]("registry of controllers")
+    """The registry of controllers."""
+    features = _Connected[FeatureBook]("features")
+    """The features in use."""
 
     def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:
         super().__init__(capacity)
@@ -81,11 +114,14 @@ class World(BodyColumns):
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
+        self.extent = EXTENT
+        """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.version = 0
         """Increases with every spawn, removal and rename; caches of entities or names compare it."""
-        self._parts = _NO_PARTS
+        self.parts = _NO_PARTS
+        """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
@@ -97,44 +133,9 @@ class World(BodyColumns):
 
     def connect(self, parts: Parts) -> None:
         """Connect the systems above the world, for use by handles; once, by the builder. Raises StateError."""
-        if self._parts is not _NO_PARTS:
+        if self.parts is not _NO_PARTS:
             raise StateError("this world is already connected to its parts; a part cannot be replaced")
-        self._parts = parts
-
-    @property
-    def actions(self) -> ActionBook:
-        """The action queues; this and the parts below raise StateError in a world that lacks them."""
-        return _connected(self._parts.actions, "action system")
-
-    @property
-    def bodies(self) -> BodyBook:
-        """The PyBullet bodies."""
-        return _connected(self._parts.bodies, "PyBullet view")
-
-    @property
-    def links(self) -> LinkBook:
-        """The links of robots."""
-        return _connected(self._parts.links, "kinematics")
-
-    @property
-    def sensors(self) -> SensorBook:
-        """The sensors."""
-        return _connected(self._parts.sensors, "sensor system")
-
-    @property
-    def laws(self) -> LawBook:
-        """The motion laws."""
-        return _connected(self._parts.laws, "motion laws")
-
-    @property
-    def controllers(self) -> ControllerBook:
-        """The registry of controllers."""
-        return _connected(self._parts.controllers, "registry of controllers")
-
-    @property
-    def features(self) -> FeatureBook:
-        """The features in use."""
-        return _connected(self._parts.features, "features")
+        self.parts = parts
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -267,8 +268,8 @@ class World(BodyColumns):
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:
         """Update the engine's view after a write outside a step; inside a step it is updated once, later."""
-        if not self.in_step and self._parts.bodies is not None:
-            self._parts.bodies.pose_written(rows)
+        if not self.in_step and self.parts.bodies is not None:
+            self.parts.bodies.pose_written(rows)
 
     def model_of(self, row: int) -> RobotModel | None:
         """Return the description of the robot in `row`, None if it has none."""
@@ -344,7 +345,11 @@ class World(BodyColumns):
         self.touch_joints(self.rows)
 
     def place(self, rows: Rows, positions: Floats, orientations: Floats, *, preserve_velocity: bool = True) -> None:
-        """Set `rows` to poses (N, 3), (N, 4); paths continue from there."""
+        """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there.
+
+        Raises InvalidValueError for positions outside of the world.
+        """
+        check_extent(positions, self.extent)
         self.position[rows] = positions
         self.orientation[rows] = orientations
         self.motion.path_fresh[rows] = True
@@ -372,9 +377,3 @@ class World(BodyColumns):
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that was given `row` in `generation` is still alive."""
         return bool(self.alive[row] and self.generation[row] == generation)
-
-
-def _connected(part: Part | None, what: str) -> Part:
-    if part is None:
-        raise StateError(f"this world has no {what}; use MultiRobotSimulationCore")
-    return part

@@ -20,6 +20,7 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Path, Pose
 
 Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
@@ -134,7 +135,7 @@ class Agent(EndEffectorHandle):
         self.require_mobile()
         linear = as_floats((vx, vy, vz), (3,), "linear velocity")
         angular = as_floats((wx, wy, wz), (3,), "angular velocity")
-        limit = None if timeout is None else as_float(timeout, "timeout in s", low=0.0)
+        limit = None if timeout is None else as_float(timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         self._world.actions.cancel_base(self.row, "a velocity was commanded")
         drive.start_velocities(self._world, np.array([self.row]), linear, angular, limit)
 

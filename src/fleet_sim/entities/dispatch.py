@@ -26,6 +26,7 @@ from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, beyond, check_extent, inside_mask
 from fleet_sim.spatial import quaternions
 
 
@@ -109,6 +110,7 @@ class FleetCommandDispatcher:
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
         turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        check_extent(points, self._world.extent, "positions")
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
         self._pre_empt_base(to, "a new path was commanded")
@@ -124,11 +126,16 @@ class FleetCommandDispatcher:
         linear = shaped(command.linear, (count, 3), "linear")[to.indices]
         angular = shaped(command.angular, (count, 3), "angular")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
-        timeout = None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0)
+        timeout = (
+            None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
+        )
         to.keep(good_mask, "velocity is not finite")
+        linear, angular = linear[good_mask], angular[good_mask]
+        bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
+        to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
-            drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], timeout)
+            drive.start_velocities(self._world, to.rows, linear[bounded_mask], angular[bounded_mask], timeout)
         return self._ack(command, to)
 
     @_apply.register
@@ -280,10 +287,12 @@ class FleetCommandDispatcher:
         points = shaped(command.positions, (count, 3), "positions")[to.indices]
         turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
-        good_mask[good_mask] = (turns[good_mask] ** 2).sum(axis=1) > 1e-12
+        good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
         points, turns = points[good_mask], turns[good_mask]
-        return points, quaternions.normalized(turns)
+        inside = inside_mask(points, self._world.extent)
+        to.keep(inside, beyond(self._world.extent))
+        return points[inside], quaternions.normalized(turns[inside])
 
     def _attach(self, agent: Any, command: c.Attach) -> str:
         """Attach or detach; return the reason for a failure, or ""."""

@@ -11,6 +11,7 @@ from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
+from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.spatial import quaternions
 
 
@@ -28,8 +29,10 @@ def start_paths(
     """Command the robots in `rows` to follow paths of `lengths` waypoints each.
 
     `positions` (M, 3) and `orientations` (M, 4) are the concatenated waypoints of all robots. The robots start at their
-    present poses. Earlier commands are dropped; their actions are not changed.
+    present poses. Earlier commands are dropped; their actions are not changed. Raises
+    InvalidValueError for waypoints outside of the world.
     """
+    check_extent(positions, world.extent, "goal")
     motion = world.motion
     planar = motion.planar[rows]
     if planar.any():
@@ -60,8 +63,11 @@ def _turned_to(current: Floats, goals: Floats) -> Floats:
 def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
     """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
 
-    `timeout` in s: None uses each robot's own; 0 keeps the command until the next one.
+    `timeout` in s: None uses each robot's own; 0 keeps the command until the next one. Raises InvalidValueError for
+    velocities beyond all bounds.
     """
+    check_speeds(linear, "linear velocity in m/s")
+    check_speeds(angular, "angular velocity in rad/s")
     steering.give_velocities(world, rows, linear, angular, timeout)
     world.motion.blocked_by[rows] = NO_ROW
 

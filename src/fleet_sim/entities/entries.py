@@ -16,6 +16,7 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams, read_spawn_params
 from fleet_sim.entities.spawning import remove, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.settings import Checked, setting
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -25,10 +26,14 @@ Handle = TypeVar("Handle", bound=SimObject)
 class GridEntry(Checked):
     """A grid of `count` equal entities, `columns` wide (null: as square as possible)."""
 
-    count: int = setting(low=1, doc="How many.")
-    columns: int | None = setting(None, low=1, doc="Cells along x.")
-    spacing: Vector = setting((1.0, 1.0, 0.0), unit="m", doc="Between neighbours.")
-    offset: Vector = setting((0.0, 0.0, 0.0), unit="m", doc="Of the first one.")
+    count: int = setting(low=1, high=MOST_ALIKE, doc="How many.")
+    columns: int | None = setting(None, low=1, high=MOST_ALIKE, doc="Cells along x.")
+    spacing: Vector = setting(
+        (1.0, 1.0, 0.0), low=-LARGEST_EXTENT, high=LARGEST_EXTENT, unit="m", doc="Between neighbours."
+    )
+    offset: Vector = setting(
+        (0.0, 0.0, 0.0), low=-LARGEST_EXTENT, high=LARGEST_EXTENT, unit="m", doc="Of the first one."
+    )
 
 
 @dataclass

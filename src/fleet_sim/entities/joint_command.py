@@ -14,6 +14,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, place_of
 from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_FORCE, LARGEST_SPEED
 
 
 def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
@@ -22,7 +23,7 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
     Raises InvalidValueError if the command is malformed as a whole.
     """
     values = _values(command)
-    force = as_float(command.max_force, "max_force in N m or N", low=0.0)
+    force = as_float(command.max_force, "max_force in N m or N", low=0.0, high=LARGEST_FORCE)
     numbers = world.robots.model[to.rows]
     chosen: dict[int, Ints] = {}
     reasons: dict[int, str] = {}
@@ -70,6 +71,8 @@ def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_pos
     reasons = {}
     for row, numbers in zip(rows.tolist(), given, strict=True):
         cause = "" if np.isfinite(numbers).all() else "a number is not finite"
+        if not cause and not np.abs(numbers).max(initial=0.0) <= LARGEST_SPEED:
+            cause = f"a number is beyond {LARGEST_SPEED:g}"
         if not cause and are_positions:
             cause = limits_cause(model, places, numbers)
         if cause:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.gate.remote import check_file
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import Checked, setting
@@ -27,7 +28,14 @@ _POSE_SCHEMA = {
 
 
 def read_pose(value: object) -> Pose | None:
-    """Return a Pose from any of its notations; raises InvalidValueError."""
+    """Return a Pose from any of the ways to write one; raises InvalidValueError, also for one beyond all bounds."""
+    pose = _read_pose(value)
+    if pose is not None and not max(map(abs, pose.position)) <= LARGEST_EXTENT:
+        raise InvalidValueError(f"a position is within {LARGEST_EXTENT:g} m along each axis, got {value!r}")
+    return pose
+
+
+def _read_pose(value: object) -> Pose | None:
     if value is None or isinstance(value, Pose):
         return value
     if isinstance(value, dict):
@@ -50,7 +58,10 @@ def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
     good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
     if len(items) not in lengths or not good:
         raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers, got {value!r}")
-    return [float(item) for item in items]
+    try:
+        return [float(item) for item in items]
+    except OverflowError as error:
+        raise InvalidValueError(f"a number is too large: {str(error)[:80]}") from error
 
 
 def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, ...] = ()) -> Any:
@@ -64,11 +75,11 @@ class ShapeParams(Checked):
 
     shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
     mesh_path: str | None = setting(None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions.")
-    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, doc="Scale of the mesh along each axis.")
-    half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, unit="m", doc="Half the size of a box.")
-    radius: float = setting(0.5, above=0, unit="m", doc="Radius of a sphere, cylinder or capsule.")
+    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Scale of the mesh along each axis.")
+    half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
+    radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
     height: float = setting(
-        1.0, above=0, unit="m", doc="Height of a cylinder, or of a capsule without its hemispheres."
+        1.0, above=0, high=LARGEST_SIZE, unit="m", doc="Of a cylinder; of a capsule between its half spheres."
     )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
     frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")

@@ -14,6 +14,7 @@ from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SPEED, LONGEST_TIME
 from fleet_sim.geometry import Pose
 from fleet_sim.kinematics.params import IKParams
 from fleet_sim.settings import Checked, read, setting
@@ -32,7 +33,7 @@ class SimObjectSpawnParams(Checked):
     collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
     mass: float | None = setting(
-        0.0, low=0, unit="kg", doc="Mass; 0: kinematic; null: the mass in the robot description."
+        0.0, low=0, high=LARGEST_MASS, unit="kg", doc="0: kinematic; null: what a robot description says."
     )
     pickable: bool = setting(True, column="body.pickable", doc="Whether robots may pick the object up.")
     name: str | None = setting(None, doc="Unique name; in a grid, the prefix of the names.")
@@ -73,17 +74,25 @@ class SimObjectSpawnParams(Checked):
 class ControllerParams(Checked):
     """Limits and defaults of a mobile base; None: the default. One number limits the norm, three the body axes."""
 
-    max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: 2.")
-    max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: 5.")
-    max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Angular speed limit; null: 3.")
+    max_linear_vel: Limit | None = setting(None, above=0, high=LARGEST_SPEED, unit="m/s", doc="Speed limit; null: 2.")
+    max_linear_accel: Limit | None = setting(
+        None, above=0, high=LARGEST_SPEED, unit="m/s^2", doc="Acceleration limit; null: 5."
+    )
+    max_angular_vel: Limit | None = setting(
+        None, above=0, high=LARGEST_SPEED, unit="rad/s", doc="Turning speed limit; null: 3."
+    )
     max_angular_accel: Limit | None = setting(
-        None, above=0, unit="rad/s^2", doc="Angular acceleration limit; null: 10."
+        None, above=0, high=LARGEST_SPEED, unit="rad/s^2", doc="Angular acceleration limit; null: 10."
     )
     cmd_vel_timeout: float | None = setting(
-        None, low=0, unit="s", doc="Time after which a velocity command ends; 0: never."
+        None, low=0, high=LONGEST_TIME, unit="s", doc="After which a velocity command ends; 0: never."
     )
     avoidance: float | None = setting(
-        None, low=0, unit="s", doc="Time horizon for avoiding others on the way to goals; 0: no avoidance."
+        None,
+        low=0,
+        high=1e4,
+        unit="s",
+        doc="Time horizon for avoiding others on the way to goals; 0: no avoidance.",
     )
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
     default_direction: MovementDirection | None = setting(None, doc="End of a differential base that leads by default.")

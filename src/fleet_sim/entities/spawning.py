@@ -14,6 +14,7 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import Template, make_template, pose_arrays
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import check_extent
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import Checked
 from fleet_sim.spatial import quaternions
@@ -136,6 +137,7 @@ def _spawn(
     orientations: Floats,
     names: Sequence[str | None],
 ) -> list[Any]:
+    check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
     rows = world.allocate(names)
     first = 0

@@ -20,6 +20,7 @@ from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, UnknownNameError
+from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
 from fleet_sim.settings import Checked
@@ -121,7 +122,7 @@ def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
     if params.mass is None:
         return 0.0 if model is None else sum(inertial.mass for inertial in model.inertials)
-    return as_float(params.mass, "mass in kg", low=0.0)
+    return as_float(params.mass, "mass in kg", low=0.0, high=LARGEST_MASS)
 
 
 def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan | None) -> dict[str, Any]:
@@ -211,7 +212,9 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
         "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
         "planar": bool(settings.navigation_2d),
         "avoidance": as_float(settings.avoidance or 0.0, "avoidance in s", low=0.0),
-        "command_timeout": as_float(settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0),
+        "command_timeout": as_float(
+            settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0, high=LONGEST_TIME
+        ),
     }
     for name, axes, norm in _LIMITS:
         columns[axes], columns[norm] = params.limit(name, settings)

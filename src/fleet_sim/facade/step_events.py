@@ -11,7 +11,7 @@ from fleet_sim.core.world import World
 class StepEvents:
     """Emits the events of a step to handlers of the simulation and of single entities.
 
-    Python code runs only for events with handlers: without handlers a step costs nothing, whatever the number of robots.
+    Python code runs only for events with handlers: without handlers a step costs nothing, for any number of robots.
     """
 
     def __init__(self, world: World) -> None:

@@ -20,7 +20,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
     names = "(x, y, z)" if count == 3 else "(x, y, z, w)"
     try:
         numbers = tuple(float(number) for number in value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: expected {count} numbers {names}, got {value!r}") from error
     if len(numbers) != count:
         raise InvalidValueError(f"{what}: expected {count} numbers {names}, got {len(numbers)}: {value!r}")
@@ -44,6 +44,11 @@ class Pose:
         x, y, z = _numbers(position, 3, "position")
         qx, qy, qz, qw = _numbers(orientation, 4, "orientation")
         norm = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
+        if norm == math.inf:
+            # The squares of large numbers are too large: scaled down, the direction is the same.
+            largest = max(abs(qx), abs(qy), abs(qz), abs(qw))
+            qx, qy, qz, qw = qx / largest, qy / largest, qz / largest, qw / largest
+            norm = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
         if norm < 1e-6:
             raise InvalidValueError(
                 f"orientation: a quaternion (x, y, z, w) must not be zero, got {[qx, qy, qz, qw]}; "

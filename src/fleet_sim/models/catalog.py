@@ -61,7 +61,7 @@ def _ros(rel_path: str, xacro_args: str = "") -> ModelEntry:
 
 
 def _described(name: str) -> ModelEntry:
-    return ModelEntry(f"{name}_description", "robot_descriptions", "pip install 'fleet_sim[robot_descriptions]'")
+    return ModelEntry(f"{name}_description", "robot_descriptions", "pip install 'fleet_sim[robot-descriptions]'")
 
 
 KNOWN_MODELS: dict[str, ModelEntry] = {

@@ -41,6 +41,9 @@ class CommandGateway:
             self._taken.append((what, _from_outside(make())))
         except FleetSimError as error:
             self.reject(what, error)
+        except Exception:
+            # One message that cannot be read must not cost those that came with it.
+            self._refusals.tell(f"{what}: fault\n{traceback.format_exc()}")
 
     def hand_in(self) -> None:
         """Put what was taken in the inbox, before what came otherwise: it was sent before this step began."""

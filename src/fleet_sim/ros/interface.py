@@ -10,9 +10,9 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 
 from fleet_sim.config.ros_params import RosParams
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
@@ -21,6 +21,7 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
+from fleet_sim.ros.wire import decode
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
@@ -69,8 +70,8 @@ class Bridge:
 
         async def hear(data: bytes) -> None:
             try:
-                message = deserialize_message(data, kind)
-            except RuntimeError as error:
+                message = decode(data, kind)
+            except InvalidValueError as error:
                 self.reject(name, error)
                 return
             try:

@@ -5,7 +5,7 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 """
 
 from fleet_sim.settings.fields import Setting, setting
-from fleet_sim.settings.files import load_mapping, parse_value, set_key
+from fleet_sim.settings.files import load_mapping, parse_remote, parse_value, set_key
 from fleet_sim.settings.reader import Checked, check_fields, read, read_list
 from fleet_sim.settings.schema import json_schema, object_schema
 
@@ -16,6 +16,7 @@ __all__ = [
     "json_schema",
     "load_mapping",
     "object_schema",
+    "parse_remote",
     "parse_value",
     "read",
     "read_list",

@@ -54,6 +54,8 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotEq: operator.ne,
 }
 _LARGEST_EXPONENT = 64
+_MOST_BITS = 1024
+_LONGEST = 10_000
 
 
 class Expression:
@@ -64,9 +66,11 @@ class Expression:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        if len(text) > _LONGEST:
+            raise InvalidValueError(f"an expression has at most {_LONGEST} characters, got {len(text)}")
         try:
             self._body = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise InvalidValueError(f"{text!r} is not an expression: {error}") from error
         self.names = frozenset(_names(self._body, text))
 
@@ -80,7 +84,7 @@ class Expression:
         """Return the value for the given values of `names`; raises InvalidValueError if it cannot be computed."""
         try:
             return self._value(self._body, names or {})
-        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+        except (ArithmeticError, TypeError, ValueError, LookupError, RecursionError) as error:
             if isinstance(error, InvalidValueError):
                 raise
             raise InvalidValueError(f"{self.text!r} has no value: {error}") from error
@@ -119,10 +123,16 @@ class Expression:
             # A mistyped exponent must not use up the memory of the machine.
             if abs(right) > _LARGEST_EXPONENT:
                 raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
+            # Powers of powers multiply their digits at each level; no number here needs more than a float can hold.
+            if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > _MOST_BITS:
+                raise ValueError("the result is too large")
             return left**right
         if not all(isinstance(side, (int, float)) for side in (left, right)):
             raise ValueError("arithmetic is for numbers")
-        return _BINARY[type(node.op)](left, right)
+        result = _BINARY[type(node.op)](left, right)
+        if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+            raise ValueError("the result is too large")
+        return result
 
     def _compared(self, node: ast.Compare, names: Mapping[str, Any]) -> bool:
         left = self._value(node.left, names)

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
-from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.gate.data import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.settings.tags import with_tags
 from fleet_sim.settings.types import shown
 
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a configuration."""
+MOST_FILES = 1000
+"""Read for one configuration, counted each time they are included."""
+
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that rejects duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
+    """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do.
+
+    What stands for more than `most` values is refused before any of them is made.
+    """
+
+    most = MOST_IN_FILE
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None:
+            check_nodes(node, self.most)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[object, int] = {}
@@ -36,13 +54,19 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _RemoteLoader(_Loader):
+    """For texts in messages."""
+
+    most = MOST_REMOTE
+
+
 def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the mapping in the YAML file `path`; see `tags` for the supported extensions of YAML.
 
     `values` are names that arithmetic in it may use. Raises ConfigError naming the file if it is missing (with the
     closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
     """
-    data = _load(Path(path), values, 0)
+    data = _load(Path(path), values, 0, [])
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -50,9 +74,18 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     return data
 
 
-def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
-    """Return the content of the YAML file `file`, included through `depth` other files."""
+def _load(file: Path, values: Mapping[str, Any] | None, depth: int, read: list[Path]) -> Any:
+    """Return what is in the YAML file `file`, included by `depth` others, after those in `read`."""
+    read.append(file)
+    if len(read) > MOST_FILES:
+        raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")
     try:
+        status = file.stat()
+        # Reading a pipe or a device may never end.
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError("cannot be read: it is no file", source=str(file))
+        if status.st_size > LARGEST_FILE:
+            raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         _fail_missing(file)
@@ -60,13 +93,27 @@ def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
         raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
-    loader = with_tags(_Loader, file, lambda other, level: _load(other, values, level), depth=depth, values=values)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
+    loader = with_tags(
+        _Loader, file, lambda other, level: _load(other, values, level, read), depth=depth, values=values
+    )
     return _parse(text, str(file), loader)
 
 
 def parse_value(text: str) -> Any:
     """Return one value written as in a file: `0.5`, `true`, `[1, 2]`; raises ConfigError if not YAML."""
     return _parse(text, "", _Loader)
+
+
+def parse_remote(text: str, what: str) -> Any:
+    """Return the YAML value in a text of a message; raises InvalidValueError naming `what`, also for one too large."""
+    try:
+        return _parse(check_text(text, what), "", _RemoteLoader)
+    except ConfigError as error:
+        raise InvalidValueError(f"{what}: {error}") from error
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
@@ -98,6 +145,11 @@ def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
         raise ConfigError("is nested too deep", source=source) from error
     except ConfigError as error:
         raise error.within(source=source) from error
+    except InvalidValueError as error:
+        raise ConfigError(str(error), source=source) from error
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        # PyYAML lets through what Python's int, float, date, ... raise for `!!int abc` or 2001-99-99.
+        raise ConfigError(f"not valid YAML: {type(error).__name__}: {str(error)[:200]}", source=source) from error
 
 
 def _fail_missing(file: Path) -> NoReturn:

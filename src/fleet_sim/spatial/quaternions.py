@@ -18,9 +18,16 @@ _TINY = 1e-12
 
 
 def normalized(quaternions: Floats, what: str = "orientation") -> Floats:
-    """Return unit quaternions (N, 4); raises InvalidValueError where a norm is (almost) zero."""
-    squares = quaternions * quaternions
-    norms = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+    """Return unit quaternions (N, 4); raises InvalidValueError where a norm is (almost) zero or no number."""
+    with np.errstate(over="ignore"):
+        squares = quaternions * quaternions
+        norms = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+    if norms.size and not norms.max() < np.inf:
+        # The squares of large numbers are too large: what is left is the direction, which is all that counts.
+        largest = np.abs(quaternions).max(axis=1, keepdims=True)
+        if not np.isfinite(largest).all():
+            raise InvalidValueError(f"{what}: every number must be finite, got {quaternions.tolist()}")
+        return normalized(quaternions / np.maximum(largest, 1e-6), what)
     if norms.size and norms.min() < 1e-6:
         bad = int(np.argmin(norms))
         raise InvalidValueError(
