@@ -1,4 +1,4 @@
-"""What PyBullet is asked: its own functions, through a handle that is never out of date, and questions about rows."""
+"""Queries of PyBullet: its own functions, through a handle that is always up to date, and queries by row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial.shapes import ShapeKind
 
-# Functions that look at no body: they must not cost a flush.
+# Functions that do not depend on bodies: they must not cost a flush.
 _PURE_PREFIXES = ("compute", "getQuaternion", "getEuler", "getMatrix", "getAxisAngle", "getDifference")
 _PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "calculateVelocityQuaternion",
                    "getAPIVersion", "isNumpyEnabled", "isConnected", "getConnectionInfo", "getKeyboardEvents",
@@ -61,9 +61,9 @@ _WRITES = {
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
 
-    Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the
-    last step ended with. Columns stay the truth: what would change a kinematic entity in PyBullet alone raises
-    StateError, and so does removing the body of any.
+    Each call first updates PyBullet, so it sees the poses of the columns; in phase 1 of a step, those at the end of the
+    last step. The columns are authoritative: what would change a kinematic entity in PyBullet alone raises StateError,
+    and so does removing the body of any entity.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -86,7 +86,7 @@ class BulletHandle:
         return call
 
     def set_rendering(self, on: bool) -> None:
-        """Let the window draw, or stop until told otherwise; without a window nothing happens."""
+        """Switch drawing of the window on or off; without a window it has no effect."""
         self._mirror.client.set_rendering(on)
 
     def __dir__(self) -> list[str]:
@@ -141,7 +141,7 @@ class _Lasting(_Writing):
 
 
 class BulletQueries:
-    """Questions about rows; only the rows concerned get bodies and are written."""
+    """Queries by row; only the queried rows get bodies and are written."""
 
     def __init__(self, mirror: BulletMirror) -> None:
         self.mirror = mirror
@@ -151,7 +151,7 @@ class BulletQueries:
     def closest_distances(self, pairs: Rows, limit: float) -> Floats:
         """Return the distance in m of each pair of rows (M, 2) -> (M,), negative where they overlap.
 
-        Infinite where they are further apart than `limit` or have no collision shape. All links of models count.
+        Infinite if they are farther apart than `limit` or have no collision shape. All links of models are included.
         """
         pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
         distances = np.full(len(pairs), np.inf)
@@ -177,7 +177,7 @@ class BulletQueries:
         return lower, upper
 
     def contacts(self, row: int) -> list[TouchPoint]:
-        """Return where the entity in `row` touched anything in the last step of physics, in the engine's order."""
+        """Return the contact points of the entity in `row` in the last step of physics, in the engine's order."""
         mirror = self.mirror
         body = int(mirror.bodies.table.body[row])
         if body == NO_BODY or not mirror.client.connected:
@@ -190,10 +190,10 @@ class BulletQueries:
         ]
 
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) of the box in the body frame around what collides of a shape.
+        """Return centre and half extents (3,), (3,) of the box around a shape's collision geometry, in the body frame.
 
-        A model counts with all links, its joints at zero. Raises InvalidValueError for unusable files, and for planes,
-        which are unbounded.
+        A model is measured with all links, its joints at zero. Raises InvalidValueError for unusable files and for
+        planes, which are unbounded.
         """
         known = self._bounds.get(shape_id)
         if known is None:
@@ -201,16 +201,16 @@ class BulletQueries:
         return known[0].copy(), known[1].copy()
 
     def body_bounds(self, row: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) in the body frame of the body `row` has, as it stands.
+        """Return centre and half extents (3,), (3,) of the body of `row` in its body frame, at present joint values.
 
-        For bodies the user made and registered. The body is turned upright for the measurement and put back.
+        For bodies the user made and registered. The body is rotated upright for the measurement and put back.
         """
         self.mirror.ensure(np.array([row], np.int64))
         return self._measure_body(int(self.mirror.bodies.table.body[row]))
 
     def _measure(self, shape: BodyShape) -> tuple[Floats, Floats]:
         if shape.collision is not None and shape.collision.kind == ShapeKind.PLANE:
-            raise InvalidValueError("a plane is unbounded and has no bounds; ask for those of a finite shape")
+            raise InvalidValueError("a plane is unbounded and has no bounds; query a finite shape")
         bodies = self.mirror.bodies
         body = bodies.create_loose(shape)
         try:
@@ -243,7 +243,7 @@ class BulletQueries:
 
 
 def _friction(point: Any) -> Vector:
-    """Return the force along the surface of one of PyBullet's contact points."""
+    """Return the friction force (along the surface) of a PyBullet contact point."""
     first, first_way, second, second_way = point[10:14]
     x, y, z = (first * a + second * b for a, b in zip(first_way, second_way, strict=True))
     return x, y, z

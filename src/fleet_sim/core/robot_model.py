@@ -1,7 +1,7 @@
-"""RobotModel: what a robot description file says, read once and shared by all robots of that kind.
+"""RobotModel: the content of a robot description file, read once and shared by all robots of that kind.
 
-Links and joints are numbered as PyBullet numbers them: joint i moves link i, and -1 is the base. So the same index
-means the same thing in columns, in PyBullet and in user code.
+Links and joints are numbered as in PyBullet: joint i moves link i, and -1 is the base. So an index has the same meaning
+in columns, in PyBullet and in user code.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class RobotModel:
     Link frames are those of the file: a link's frame is its joint's frame, moved by the joint. `parents` (J,) is the
     parent link of each. `joint_positions` (J, 3) and `joint_orientations` (J, 4) are the joint frames in the parent's
     link frame, at joint value 0; `axes` (J, 3) unit vectors in the joint frame. `lower` and `upper` (J,) in rad or m;
-    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file says
-    nothing. `inertials` holds the base's and then one per link. Arrays are read-only.
+    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file has no
+    value. `inertials` holds the base's and then one per link. Arrays are read-only.
     """
 
     name: str
@@ -70,7 +70,7 @@ class RobotModel:
     visuals: tuple[LinkGeometry, ...] = ()
     collisions: tuple[LinkGeometry, ...] = ()
     movable: Ints = field(init=False)
-    """Indices (M,) of the joints that move: all but the fixed ones."""
+    """Indices (M,) of the movable joints: all except fixed ones."""
     limited_mask: Bools = field(init=False)
     """Which joints (J,) have limits."""
 
@@ -83,17 +83,17 @@ class RobotModel:
 
     @property
     def num_joints(self) -> int:
-        """How many joints, and links besides the base, there are; fixed ones count."""
+        """Number of joints, and of links besides the base; fixed ones are included."""
         return len(self.joint_names)
 
     @property
     def movable_names(self) -> tuple[str, ...]:
-        """The names of the joints that move."""
+        """The names of the movable joints."""
         return tuple(self.joint_names[joint] for joint in self.movable.tolist())
 
     @cached_property
     def slots(self) -> Ints:
-        """The place (J,) of each joint among the movable ones, -1 for fixed joints."""
+        """The index (J,) of each joint among the movable ones, -1 for fixed joints."""
         slots = np.full(self.num_joints, -1, np.int64)
         slots[self.movable] = np.arange(len(self.movable))
         return slots
