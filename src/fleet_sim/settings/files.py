@@ -1,4 +1,4 @@
-"""YAML files as mappings: duplicate keys refused, errors with file and line."""
+"""Loads YAML files as mappings: rejects duplicate keys; errors name file and line."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class _RemoteLoader(_Loader):
 
 
 def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the mapping in the YAML file `path`; see `tags` for what it may say beyond YAML.
+    """Return the mapping in the YAML file `path`; see `tags` for the supported extensions of YAML.
 
-    `values` are names that arithmetic in it may use. Raises ConfigError naming the file: it is missing (with the
+    `values` are names that arithmetic in it may use. Raises ConfigError naming the file if it is missing (with the
     closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
     """
     data = _load(Path(path), values, 0, [])
@@ -117,7 +117,7 @@ def parse_remote(text: str, what: str) -> Any:
 
 
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Put `value` at the key path in `data`, creating sections; raises ConfigError where it has a value."""
+    """Set `value` at the key path `dotted` in `data`, creating sections; raises ConfigError if a section is a value."""
     *sections, last = dotted.split(".")
     if not last or not all(sections):
         raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
