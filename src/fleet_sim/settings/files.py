@@ -31,6 +31,21 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_TEMPLATES = ((re.compile(r"\s*#%"), "a statement"), (re.compile(r"[^#]*<([{%]).*[}%]>"), "an expression"))
+"""Lines of the templates that worlds of other simulators are written in, which YAML takes for comments and texts."""
+
+
+def _refuse_templates(text: str, source: str) -> None:
+    for number, line in enumerate(text.splitlines(), start=1):
+        for pattern, what in _TEMPLATES:
+            if pattern.match(line):
+                raise ConfigError(
+                    f"line {number}: {line.strip()!r} is {what} of a Jinja template, and files here are plain YAML;"
+                    " write the value, `!np pi / 4` for arithmetic, or set it in Python in the mapping of the world",
+                    source=source,
+                )
+
+
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
@@ -40,7 +55,8 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     """Return the mapping in the YAML file `path`; see `tags` for what it may say beyond YAML.
 
     `values` are names that arithmetic in it may use. Raises ConfigError naming the file: it is missing (with the
-    closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
+    closest name in its folder), not readable, not YAML (with line and column), a template (`#%>`, `<{ }>`), has a key
+    twice, or is not a mapping.
     """
     data = _load(Path(path), values, 0)
     if data is None:
@@ -60,6 +76,7 @@ def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
         raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
+    _refuse_templates(text, str(file))
     loader = with_tags(_Loader, file, lambda other, level: _load(other, values, level), depth=depth, values=values)
     return _parse(text, str(file), loader)
 
