@@ -65,6 +65,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
         ("1 < x <= 3 and not x == 2", True),
         ("m['a b'] > 1 or y", True),
         ("round(degrees(pi))", 180),
+        ("deg2rad(180) == pi and rad2deg(pi) == 180", True),
     ],
 )
 def test_expressions(text: str, value: Any) -> None:
