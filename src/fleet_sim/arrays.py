@@ -1,4 +1,4 @@
-"""Array aliases used in signatures all over the package, and the checks that go with them.
+"""Array types used in signatures of the whole package, and checks of given values.
 
 Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 indices into columns.
 """
@@ -30,7 +30,7 @@ def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats
     """
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
@@ -46,7 +46,10 @@ def as_float(value: object, what: str, *, low: float = -np.inf, high: float = np
     """Return `value` as a finite float in [low, high]; raises InvalidValueError naming `what`."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InvalidValueError(f"{what}: expected a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
     if not np.isfinite(number) or not low <= number <= high:
         raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {value!r}")
     return number

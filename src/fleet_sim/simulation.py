@@ -1,7 +1,7 @@
 """MultiRobotSimulationCore: builds a world and its PyBullet view, and lists the systems in the order of a step.
 
-Read this file first. What a step does is the list in `_list_systems`. What users call beyond it is in `facade/`: an
-object for each subject, and the documented names of them all in `facade/documented.py`.
+Read this file first. The list in `_list_systems` is what a step does. The rest of the public interface is in `facade/`:
+an object for each subject, and their documented methods in `facade/documented.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System, each_step
 from fleet_sim.core.ports import Parts
 from fleet_sim.core.profiler import Profiler
-from fleet_sim.core.snapshot import SnapshotBoard
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
@@ -44,6 +44,7 @@ from fleet_sim.facade.collisions import CollisionQueries
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.extensions import Extensions
+from fleet_sim.facade.finite import FiniteGuard
 from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
@@ -65,12 +66,12 @@ class MultiRobotSimulationCore(DocumentedNames):
     """A simulation of a fleet.
 
     `world` holds all state; `pipeline` runs a step. Entities are spawned with `spawn`, managers or a scenario file, and
-    driven through their handles, or through commands put in the `inbox` from any thread. What this class offers beyond
-    building and stepping is done by `population`, `runner`, `control`, `state`, `view`, `monitor` and `extensions`.
+    driven through their handles, or through commands put into the `inbox` from any thread. Apart from building and
+    stepping, the work is done by `population`, `runner`, `control`, `state`, `view`, `monitor` and `extensions`.
     """
 
     def __init__(self, params: SimulationParams | None = None, collision_color: Sequence[float] | None = None) -> None:
-        """Build an empty simulation. PyBullet is loaded when first needed: at once with `gui`, else on demand."""
+        """Build an empty simulation. PyBullet is loaded at once with `gui`, otherwise at its first use."""
         if params is not None and not isinstance(params, SimulationParams):
             raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
         self.params = params or SimulationParams(gui=False)
@@ -113,6 +114,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
+        self.world.extent = params.world_extent
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
         self.world.on_remove.append(partial(attachments.release_all, self.world))
         self.pipeline = Pipeline(self.world)
@@ -129,10 +131,12 @@ class MultiRobotSimulationCore(DocumentedNames):
             contact_erp=params.contact_erp,
         )
         visuals = params.engine_visuals or params.gui
-        self._mirror = BulletMirror(self.world, client, params.pose_flush, visuals=visuals)
-        self._mirror.keeps_previous = params.physics
+        self._mirror = BulletMirror(
+            self.world, client, params.pose_flush, visuals=visuals, inertia_from_file=params.inertia_from_file
+        )
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
+        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
         self.bullet = BulletHandle(self._mirror)
 
     def _build_features(self) -> None:
@@ -160,11 +164,12 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.collisions.set_frequency(params.collision_check_frequency)
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
-        self.snapshots = SnapshotBoard(world)
+        self._finite = FiniteGuard(world)
+        self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
 
     def _connect(self) -> None:
-        """Let entities reach the features, and checkpoints include what these keep outside the columns."""
+        """Connect the parts to the world, and register their state outside the columns for checkpoints."""
         self.world.connect(
             Parts(
                 actions=self.actions,
@@ -183,17 +188,28 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
-        """Build what users call, each on the parts it needs."""
+        """Build the objects of the public interface, each from the parts it needs."""
         params, world, mirror, collisions = self.params, self.world, self._mirror, self.collisions
         self.control = control = RunControl(world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
-        self.population = Population(world, mirror, self._queries)
+        self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions)
         self.view = View(params, world, mirror, collisions, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
-        self.state = State(world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions)
+        self.state = State(
+            world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions, self.snapshots
+        )
         self.runner = Runner(
-            self._advance, params, world, control, self.inbox, self.dispatcher, self.monitor, self.view, owner=self
+            self._advance,
+            params,
+            world,
+            control,
+            self.inbox,
+            self.dispatcher,
+            self.monitor,
+            self.view,
+            self.snapshots,
+            owner=self,
         )
 
     def _list_systems(self) -> None:
@@ -226,6 +242,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
+            System("finite", Phase.UPDATE, each_step(self._finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds),
@@ -244,7 +261,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def step_once(self, return_profiling: bool = False) -> dict[str, Any] | None:
         """Advance by one time step, unless paused; returns the profile if asked for.
 
-        Raises StateError from inside a step, and while another thread runs the simulation. What user code raises is
+        Raises StateError from inside a step, and while another thread runs the simulation. Exceptions in user code are
         isolated (see `params.raise_on_fault`).
         """
         if self.control.runs_elsewhere:
@@ -255,10 +272,10 @@ class MultiRobotSimulationCore(DocumentedNames):
         return self.monitor.profile() if return_profiling else None
 
     def _advance(self) -> None:
-        """Make one step, paused or not, then what was asked for between steps."""
+        """Make one step, paused or not, then run the calls waiting for its end."""
         if self._closed:
-            raise StateError("this simulation was closed; build a new one to go on")
-        # Those come before what the step remembers as its beginning.
+            raise StateError("this simulation was closed; build a new one")
+        # Before the initial state is saved, so that it includes their effects.
         self.inbox.drain_between_steps(self.dispatcher)
         self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
@@ -273,13 +290,14 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _step_physics(self, dt: float) -> None:
         if self.params.physics and self._physics.step(dt):
-            # Bodies that the engine moved carry things, too.
+            # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
+            self._finite.run()
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End `run_simulation` if it runs, shut plugins down and leave PyBullet; may be called again.
+        """End `run_simulation` if it runs, shut plugins down and disconnect PyBullet; may be called again.
 
         Raises StateError inside a step; call `stop` there. A closed simulation can be read, but no longer stepped.
         """
@@ -290,6 +308,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         if not self._closed:
             self.world.events.emit("closed")
         self._closed = True
+        self.snapshots.close()
         self.monitor.close()
         self.extensions.shutdown()
         self._mirror.close()

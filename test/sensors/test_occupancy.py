@@ -117,3 +117,17 @@ def test_an_empty_world_has_an_empty_map(sim: Sim) -> None:
 def test_wrong_settings(sim: Sim, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(fs.InvalidValueError, match=message):
         occupancy_grid(sim.world, **settings)
+
+
+def test_a_huge_hall_has_coarser_cells_where_that_is_wanted() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False))
+    box = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5))
+    for index, x in enumerate((0.0, 600.0)):
+        pose = fs.Pose((x, x, 0.0))
+        sim.spawn(fs.SimObjectSpawnParams(name=f"b{index}", collision_shape=box, initial_pose=pose, pickable=False))
+    with pytest.raises(fs.InvalidValueError, match="too large"):
+        occupancy_grid(sim.world)
+    grid = occupancy_grid(sim.world, coarsen=True)
+    assert grid.resolution == pytest.approx(0.15)
+    assert grid.cells.size <= 26_000_000
+    assert grid.values_at(np.array([[0.0, 0.0], [600.0, 600.0], [300.0, 300.0]])).tolist() == [100, 100, 0]

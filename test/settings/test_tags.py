@@ -42,7 +42,7 @@ def test_comments_about_templates_are_comments(tmp_path: Path) -> None:
         ("a: !np [1, 2]", "line 1: !np takes one text"),
         ("a: !include b.yaml", "b.yaml: there is no such file"),
         ("a: !include a.yaml", "include each other more than 20 deep"),
-        ("a: 1\n#%> set h = 3\n", r"a.yaml: line 2: '#%> set h = 3' is a statement of a Jinja template"),
+        ("a: 1\n#%> set h = 3\n", r"a.yaml: line 2: .*#%> set h = 3.* is a statement of a Jinja template"),
         (
             "size: [<{ width }>, 3]",
             r"line 1: .* is an expression of a Jinja template, .* write the value, `!np pi / 4`",

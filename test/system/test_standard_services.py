@@ -23,7 +23,9 @@ URDF = """<robot name="box"><link name="base_link">
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     (tmp_path / "box.urdf").write_text(URDF)
-    with running(tmp_path / "node.log", "-p", "robots:=2") as (_, client):
+    scenario = tmp_path / "world.yaml"
+    scenario.write_text(f"simulation: {{model_paths: [{tmp_path}]}}\n")
+    with running(tmp_path / "node.log", "-p", "robots:=2", "-p", f"config:={scenario}") as (_, client):
         yield client
 
 

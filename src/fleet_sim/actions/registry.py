@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.data import brief, read_json
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.registry import Registry, subclasses_of
 
@@ -57,18 +57,17 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
     of poses, and "move" takes `target_pose` as well. Raises UnknownNameError and InvalidValueError.
     """
     cls = ACTIONS.get(action_type)
+    what = f"action {action_type!r}: parameters"
     try:
-        params = json.loads(action_params or "{}") if isinstance(action_params, str) else dict(action_params)
-    except json.JSONDecodeError as error:
-        raise InvalidValueError(
-            f"action {action_type!r}: parameters are not valid JSON ({error}): {action_params!r}"
-        ) from error
+        params = read_json(action_params or "{}", what) if isinstance(action_params, str) else dict(action_params)
+    except InvalidValueError:
+        raise
     except (TypeError, ValueError) as error:
         raise InvalidValueError(
-            f"action {action_type!r}: expected parameters by name, got {action_params!r}"
+            f"action {action_type!r}: expected parameters by name, got {brief(action_params)}"
         ) from error
     if not isinstance(params, dict):
-        raise InvalidValueError(f"action {action_type!r}: expected an object of parameters, got {params!r}")
+        raise InvalidValueError(f"action {action_type!r}: expected an object of parameters, got {brief(params)}")
     for key in _POSES:
         if params.get(key) is not None:
             params[key] = _pose(params[key], key)
@@ -76,7 +75,9 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         params["path"] = [params.pop("target_pose")]
     if "path" in params:
         if not isinstance(params["path"], (list, tuple)):
-            raise InvalidValueError(f"action {action_type!r}: path must be a list of poses, got {params['path']!r}")
+            raise InvalidValueError(
+                f"action {action_type!r}: path must be a list of poses, got {brief(params['path'])}"
+            )
         params["path"] = Path([_pose(entry, "path") for entry in params["path"]])
     check_arguments(cls, params, f"action {action_type!r}")
     try:
@@ -130,5 +131,5 @@ def _pose(value: Any, key: str) -> Pose:
         return read_pose(value) or Pose((0.0, 0.0, 0.0))
     except InvalidValueError as error:
         raise InvalidValueError(
-            f"{key}: expected [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw], got {value!r} ({error})"
+            f"{key}: expected [x, y, z], [x, y, z, yaw] or [x, y, z, qx, qy, qz, qw], got {brief(value)} ({error})"
         ) from error

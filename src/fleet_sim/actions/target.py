@@ -1,4 +1,4 @@
-"""Which object an action means: a handle, a name, an object id or a body id."""
+"""Targets of actions: an object given by handle, name, object id or body id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGET_SCHEMA = {"type": ["integer", "string", "null"]}
 
 
 def read_target(value: object) -> Target | None:
-    """Return what names an object, None as it is; raises InvalidValueError."""
+    """Return a valid target, or None for None; raises InvalidValueError."""
     if value is None or isinstance(value, (SimObject, str, ObjectId, BodyId)):
         return value
     try:
@@ -30,30 +30,30 @@ def read_target(value: object) -> Target | None:
 
 
 def row_of_target(world: World, target: Target) -> int:
-    """Return the row of the object that is meant; raises UnknownNameError.
+    """Return the row of the target; raises UnknownNameError.
 
-    What `body_id` and `object_id` return is told apart. A bare number is a body id where a body has that number, and
-    else an object id. It is refused where both exist and are two entities: none of them is taken by guessing.
+    The values of `body_id` and `object_id` are distinguished by type. A plain int is a body id if a body has that id,
+    otherwise an object id. It is rejected if both exist and belong to different entities, as it would be ambiguous.
     """
     if isinstance(target, SimObject):
         if target.world is not world or not target.is_alive:
             raise UnknownNameError(f"{target!r} is not, or no longer, in this simulation")
         return target.row
     if isinstance(target, str):
-        if not world.has_name(target) and target.startswith("#") and target[1:].isdecimal():
-            return world.row_of(int(target[1:]))
-        return world.row_named(target)
+        if not world.index.has_name(target) and target.startswith("#") and target[1:].isdecimal():
+            return world.index.row_of(int(target[1:]))
+        return world.index.row_named(target)
     if isinstance(target, BodyId):
-        return world.row_of(target.object_id)
+        return world.index.row_of(target.object_id)
     if isinstance(target, ObjectId):
-        return world.row_of(target)
+        return world.index.row_of(target)
     return _row_of_number(world, target)
 
 
 def _row_of_number(world: World, number: int) -> int:
     body_row = world.bodies.row_of_body(number)
     try:
-        object_row = world.row_of(number)
+        object_row = world.index.row_of(number)
     except UnknownNameError:
         object_row = NO_ROW
     if body_row == NO_ROW and object_row == NO_ROW:

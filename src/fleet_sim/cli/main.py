@@ -1,4 +1,4 @@
-"""The command `fleet-sim`: its options, and the errors every command shares."""
+"""The command `fleet-sim`: its subcommands, and how their errors are reported."""
 
 from __future__ import annotations
 
@@ -6,10 +6,40 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
 from fleet_sim.cli import bench, check, evolve, models, run, schema, swarm
 from fleet_sim.errors import FleetSimError
+from fleet_sim.registry import Registry, instances_of
+
+
+@runtime_checkable
+class Subcommand(Protocol):
+    """A subcommand: a module of this package, or anything else with its function `add`."""
+
+    def add(self, commands: Any) -> None:
+        """Add a parser to the subparsers `commands`.
+
+        Its default `command` is a function that takes the parsed arguments and returns the exit code.
+        """
+
+
+SUBCOMMANDS: Registry[Subcommand] = Registry(
+    "subcommand",
+    instances_of(Subcommand, "a module or an object with `add(commands)`"),
+    group="fleet_sim.subcommand",
+    built_in={
+        "run": run,
+        "swarm": swarm,
+        "evolve": evolve,
+        "models": models,
+        "check": check,
+        "schema": schema,
+        "bench": bench,
+    },
+)
+"""Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
@@ -17,15 +47,15 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
-  fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
+  fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser for the command line `argv`: of all subcommands, or of ours where it begins with one."""
     parser = argparse.ArgumentParser(
         prog="fleet-sim",
         description="Simulate fleets of robots.",
@@ -34,18 +64,23 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, swarm, evolve, models, check, schema, bench):
+    ours = SUBCOMMANDS.registered()
+    # Looking for those of other packages takes 50 ms and imports them; most calls need neither.
+    theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
+    for command in {**ours, **theirs}.values():
         command.add(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, or 1 after printing the one error, or 130 when interrupted.
+    """Run the command line; return 0, 1 after printing an error, or 130 when interrupted.
 
     Wrong usage exits with 2, as argparse does.
     """
-    args = build_parser().parse_args(argv)
-    # Configurations may name classes in modules of the present folder, as `python -m` finds them.
+    argv = sys.argv[1:] if argv is None else argv
+    args = build_parser(argv).parse_args(argv)
+    # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
+    # does not have that folder on its path.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -58,7 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("fleet-sim: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output went away (`| head`); keep the interpreter from complaining at exit.
+        # The reader of our output has closed the pipe (`| head`). Standard output is flushed once more at exit, which
+        # would print a second BrokenPipeError; redirect it to prevent that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code

@@ -1,4 +1,4 @@
-"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was rejected and why."""
+"""FleetCommandDispatcher: executes commands for many robots at once and reports which were rejected, and why."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, beyond, check_extent, inside_mask
 from fleet_sim.spatial import quaternions
 
 
 class Commanded(Protocol):
-    """What commands do to a simulation as a whole."""
+    """The operations of commands on a simulation as a whole."""
 
     @property
     def world(self) -> World: ...
@@ -48,7 +49,7 @@ Handler = Callable[[Any], CommandAck]
 
 
 class FleetCommandDispatcher:
-    """Applies commands to a simulation. Bad entries are rejected with a reason and never move anything.
+    """Applies commands to a simulation. Invalid entries are rejected with a reason and never move anything.
 
     Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
@@ -59,21 +60,21 @@ class FleetCommandDispatcher:
         self.moments = Moments()
 
     def handle(self, cls: type[Command], handler: Handler) -> None:
-        """Have `handler(command)` carry out commands of a class of your own; it returns the acknowledgement."""
+        """Register `handler(command)` for commands of the class `cls`; it must return the acknowledgement."""
         self._handlers[cls] = handler
 
     def dispatch(self, command: Command) -> CommandAck:
-        """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
+        """Apply `command` now; raises InvalidValueError if it is malformed as a whole."""
         self._sim.world.events.emit("fleet_command", command=command)
         handler = self._handlers.get(type(command))
         if handler is None and isinstance(command, Command) and command.feature:
-            # A feature brings the handlers of its commands when it is first used.
+            # A feature registers the handlers of its commands at its first use.
             self._world.features.use(command.feature)
             handler = self._handlers.get(type(command))
         return self._apply(command) if handler is None else handler(command)
 
     def described(self, command: Command) -> Command:
-        """Return `command` with its actions told as type and parameters; those that cannot be told stay."""
+        """Return `command` with actions converted to type and parameters; those that cannot be are kept."""
         if not isinstance(command, c.ExecuteAction):
             return command
         return replace(command, actions=tuple(map(self._described, command.actions)))
@@ -84,7 +85,7 @@ class FleetCommandDispatcher:
         try:
             return self._world.actions.describe(action)
         except FleetSimError:
-            # Whoever wants to write it hears why that cannot be done.
+            # Writing it to a log will raise an error with the reason.
             return action
 
     # ---- by command --------------------------------------------------------------------------------------------------
@@ -95,13 +96,12 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.Navigate) -> CommandAck:
-        world = self._world
-        to = Recipients(world, command.names)
+        to = Recipients(self._world, command.names)
         to.reject_immovable()
-        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        points, turns = self._poses(to, command)
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
-            drive.start_paths(world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
+            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
         return self._ack(command, to)
 
     @_apply.register
@@ -110,6 +110,7 @@ class FleetCommandDispatcher:
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
         turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        check_extent(points, self._world.extent, "positions")
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
         self._pre_empt_base(to, "a new path was commanded")
@@ -125,11 +126,16 @@ class FleetCommandDispatcher:
         linear = shaped(command.linear, (count, 3), "linear")[to.indices]
         angular = shaped(command.angular, (count, 3), "angular")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
-        timeout = None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0)
+        timeout = (
+            None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
+        )
         to.keep(good_mask, "velocity is not finite")
+        linear, angular = linear[good_mask], angular[good_mask]
+        bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
+        to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
-            drive.start_velocities(self._world, to.rows, linear[good_mask], angular[good_mask], timeout)
+            drive.start_velocities(self._world, to.rows, linear[bounded_mask], angular[bounded_mask], timeout)
         return self._ack(command, to)
 
     @_apply.register
@@ -151,7 +157,7 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
-        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        points, turns = self._poses(to, command)
         if len(to.rows):
             world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
             if not world.in_step:
@@ -181,7 +187,7 @@ class FleetCommandDispatcher:
         return replace(self._ack(command, to), value=added)
 
     def _made(self, action: Any) -> Any:
-        """Return the action that is given, or described by its type and parameters."""
+        """Return the given action, or make it from its type and parameters."""
         if not isinstance(action, Mapping):
             return action
         params = dict(action)
@@ -275,27 +281,30 @@ class FleetCommandDispatcher:
             drive.stop(world, to.rows)
             hold_joints(world, world.joints.slots(world.robots, to.rows))
 
-    def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
-        """Return the poses of those who may take them; rejects what is not finite and zero quaternions."""
-        points = shaped(positions, (count, 3), "positions")[to.indices]
-        turns = shaped(orientations, (count, 4), "orientations")[to.indices]
+    def _poses(self, to: Recipients, command: c.Navigate | c.SetPoses) -> tuple[Floats, Floats]:
+        """Return the poses of the accepted recipients; rejects poses that are not finite or have a zero quaternion."""
+        count = len(command.names)
+        points = shaped(command.positions, (count, 3), "positions")[to.indices]
+        turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
-        good_mask[good_mask] = (turns[good_mask] ** 2).sum(axis=1) > 1e-12
+        good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
         points, turns = points[good_mask], turns[good_mask]
-        return points, quaternions.normalized(turns)
+        inside = inside_mask(points, self._world.extent)
+        to.keep(inside, beyond(self._world.extent))
+        return points[inside], quaternions.normalized(turns[inside])
 
     def _attach(self, agent: Any, command: c.Attach) -> str:
-        """Attach or detach; returns why that failed, or ""."""
+        """Attach or detach; return the reason for a failure, or ""."""
         if not command.attach:
             carried = [obj for obj in agent.get_attached_objects() if command.object_name in ("", obj.name)]
             for obj in carried:
                 agent.detach_object(obj)
             return "" if carried else "nothing to detach"
         if command.object_name:
-            if not self._world.has_name(command.object_name):
+            if not self._world.index.has_name(command.object_name):
                 return f"unknown object {command.object_name!r}"
-            obj = self._world.handles[self._world.row_named(command.object_name)]
+            obj = self._world.handles[self._world.index.row_named(command.object_name)]
             if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
                 return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
         else:

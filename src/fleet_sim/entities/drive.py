@@ -1,4 +1,4 @@
-"""Telling robots to drive: steering as robots see it, with planar goals, timeouts and blocking. Batch first."""
+"""Drive commands of robots, with planar goals, timeouts and blocking; for many robots at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
+from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.spatial import quaternions
 
 
@@ -25,11 +26,13 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
 ) -> None:
-    """Let the robots in `rows` follow paths of `lengths` waypoints each.
+    """Command the robots in `rows` to follow paths of `lengths` waypoints each.
 
-    `positions` (M, 3) and `orientations` (M, 4) hold the waypoints of all of them, one robot's after the other's.
-    The robots drive from where they are. What they did before is forgotten; their actions are not touched.
+    `positions` (M, 3) and `orientations` (M, 4) are the concatenated waypoints of all robots. The robots start at their
+    present poses. Earlier commands are dropped; their actions are not changed. Raises
+    InvalidValueError for waypoints outside of the world.
     """
+    check_extent(positions, world.extent, "goal")
     motion = world.motion
     planar = motion.planar[rows]
     if planar.any():
@@ -52,7 +55,7 @@ def start_paths(
 
 
 def _turned_to(current: Floats, goals: Floats) -> Floats:
-    """Return `current` turned about z to the headings of `goals`: roll and pitch stay."""
+    """Return `current` rotated about z to the headings of `goals`; roll and pitch are kept."""
     turn = quaternions.wrapped(quaternions.yaws(goals) - quaternions.yaws(current))
     return quaternions.multiply(quaternions.from_yaws(turn), current)
 
@@ -60,14 +63,17 @@ def _turned_to(current: Floats, goals: Floats) -> Floats:
 def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
     """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
 
-    `timeout` in s: None takes each robot's own; 0 holds the command until the next one.
+    `timeout` in s: None uses each robot's own; 0 keeps the command until the next one. Raises InvalidValueError for
+    velocities beyond all bounds.
     """
+    check_speeds(linear, "linear velocity in m/s")
+    check_speeds(angular, "angular velocity in rad/s")
     steering.give_velocities(world, rows, linear, angular, timeout)
     world.motion.blocked_by[rows] = NO_ROW
 
 
 def stop(world: World, rows: Rows) -> None:
-    """Stop the robots in `rows` at once, where they are; goals and commands are forgotten."""
+    """Stop the robots in `rows` at once; goals and commands are dropped."""
     steering.halt(world, rows)
     wheels = world.joints.slots(world.robots, rows)
     wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]

@@ -1,4 +1,4 @@
-"""ShapeParams: one visual or collision shape, as users write it."""
+"""ShapeParams: the settings of one visual or collision shape."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
+from fleet_sim.gate.remote import check_file
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
@@ -26,7 +28,14 @@ _POSE_SCHEMA = {
 
 
 def read_pose(value: object) -> Pose | None:
-    """Return a Pose from any of the ways to write one; raises InvalidValueError."""
+    """Return a Pose from any of the ways to write one; raises InvalidValueError, also for one beyond all bounds."""
+    pose = _read_pose(value)
+    if pose is not None and not max(map(abs, pose.position)) <= LARGEST_EXTENT:
+        raise InvalidValueError(f"a position is within {LARGEST_EXTENT:g} m along each axis, got {value!r}")
+    return pose
+
+
+def _read_pose(value: object) -> Pose | None:
     if value is None or isinstance(value, Pose):
         return value
     if isinstance(value, dict):
@@ -49,7 +58,10 @@ def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
     good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
     if len(items) not in lengths or not good:
         raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers, got {value!r}")
-    return [float(item) for item in items]
+    try:
+        return [float(item) for item in items]
+    except OverflowError as error:
+        raise InvalidValueError(f"a number is too large: {str(error)[:80]}") from error
 
 
 def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, ...] = ()) -> Any:
@@ -61,14 +73,16 @@ def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, .
 class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
 
-    shape_type: ShapeType | None = setting(None, doc="The kind of shape; null: no shape.")
-    mesh_path: str | None = setting(None, doc="File of a mesh (.obj or .stl); collides as its convex hull.")
-    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, doc="Factor on the mesh along each axis.")
-    half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, unit="m", doc="Half the size of a box.")
-    radius: float = setting(0.5, above=0, unit="m", doc="Of a sphere, cylinder or capsule.")
-    height: float = setting(1.0, above=0, unit="m", doc="Of a cylinder; of a capsule between its half spheres.")
+    shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
+    mesh_path: str | None = setting(None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions.")
+    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Scale of the mesh along each axis.")
+    half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
+    radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
+    height: float = setting(
+        1.0, above=0, high=LARGEST_SIZE, unit="m", doc="Of a cylinder; of a capsule between its half spheres."
+    )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
-    frame_pose: Pose | None = pose_setting(doc="Where the shape sits in the body.")
+    frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
@@ -96,6 +110,7 @@ def existing_file(name: str | None, what: str) -> str:
     if not name:
         raise InvalidValueError(f"{what}: must name a file, got {name!r}")
     path = Path(name).expanduser()
+    check_file(path, what)
     if not path.is_file():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         near = [entry.name for entry in beside if entry.suffix == path.suffix]

@@ -1,7 +1,8 @@
-"""Spawning by command: entries as in a scenario file, with names that may be made free."""
+"""Spawning by command: entries as in a scenario file, renamed if their names are taken and this is allowed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -14,10 +15,38 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawning import remove
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.remote import remote_input
+from fleet_sim.models import model_folders
+
+MOST_SPAWNED = 10_000
+"""Maximum number of entities per command from another process."""
 
 
 def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
-    """Spawn what `command` lists and return the names; raises ConfigError naming the entry, and then spawns none."""
+    """Spawn the entries of `command` and return the names; on a ConfigError, which names the entry, none is spawned."""
+    if not command.remote:
+        return _spawn(world, command)
+    check_amount(command)
+    with remote_input(model_folders(world.model_paths)):
+        return _spawn(world, command)
+
+
+def check_amount(command: c.Spawn) -> None:
+    """Raise InvalidValueError if `command` spawns more entities than allowed, as this would block a step for long."""
+    total = 0
+    for entry in (*command.robots, *command.objects):
+        grid = entry.get("grid") if isinstance(entry, Mapping) else None
+        count = grid.get("count") if isinstance(grid, Mapping) else None
+        # A value that is not a number is rejected later, with its place, when the entry is read.
+        total += max(int(count), 1) if isinstance(count, (int, float)) and math.isfinite(count) else 1
+    if total > MOST_SPAWNED:
+        raise InvalidValueError(
+            f"one message may spawn at most {MOST_SPAWNED} entities, this asks for {total:g}; spawn them in several"
+        )
+
+
+def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
     robots = spawn_entries(world, Agent, _entries(world, command, command.robots), path="robots")
     try:
         objects = spawn_entries(world, SimObject, _entries(world, command, command.objects), path="objects")
@@ -28,7 +57,7 @@ def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
 
 
 def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return `entries`, those whose names are taken with other ones where the command lets them be renamed."""
+    """Return `entries`, with new names for those whose names are taken, if the command allows renaming."""
     if not command.rename:
         return list(entries)
     taken: set[str] = set()
@@ -37,7 +66,7 @@ def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]
         stem = entry.get("name") or "robot"
         candidates = (f"{stem}_{number}" for number in count())
         name = entry.get("name") or next(candidates)
-        while world.has_name(name) or name in taken:
+        while world.index.has_name(name) or name in taken:
             name = next(candidates)
         taken.add(name)
         renamed.append({**entry, "name": name})

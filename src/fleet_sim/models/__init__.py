@@ -1,11 +1,11 @@
-"""Robot description files: reading them, finding them by name, and what kind of robot they describe."""
+"""Robot description files: reads them, finds them by name, and detects the kind of robot they describe."""
 
 from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model
 from fleet_sim.models.export import bullet_file, published_text, urdf_text
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.profile import OBJECT, RobotProfile, auto_detect_profile, detect_robot_type, profile_of
-from fleet_sim.models.resolver import discover_models, resolve_model, resolve_urdf
+from fleet_sim.models.resolver import discover_models, model_folders, resolve_model, resolve_urdf
 from fleet_sim.models.search_paths import add_search_path, get_search_paths, remove_search_path
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "get_search_paths",
     "list_all_models",
     "load_robot_model",
+    "model_folders",
     "profile_of",
     "published_text",
     "register_model",

@@ -14,7 +14,8 @@ from fleet_sim.ros.polled import PolledTopic
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.templates import HEADER_SIZE
 
-LITTLE_ENDIAN = 1
+LITTLE_ENDIAN = b"\x00\x01"
+"""How plain CDR of that kind begins."""
 NO_TWIST = "what arrived is not a little-endian geometry_msgs/msg/Twist"
 _TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
 
@@ -46,12 +47,10 @@ class CmdVelTopic(Interface):
     def _take(self) -> tuple[list[int], Floats, Floats]:
         """Take plain twists; all of them are decoded at once."""
         arrived = self._topic.take_bytes()
-        good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[1] == LITTLE_ENDIAN]
+        good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[:2] == LITTLE_ENDIAN]
         if len(good) < len(arrived):
             for index in dict(arrived).keys() - dict(good).keys():
-                self.bridge.reject(
-                    f"{self._topic.names[index]}/cmd_vel", "what arrived is not a little-endian geometry_msgs/msg/Twist"
-                )
+                self.bridge.reject(f"{self._topic.names[index]}/cmd_vel", NO_TWIST)
         numbers = np.frombuffer(b"".join([data for _, data in good]), _TWIST)["numbers"]
         return [index for index, _ in good], numbers[:, :3], numbers[:, 3:]
 

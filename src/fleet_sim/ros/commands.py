@@ -5,12 +5,13 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from rclpy.task import Future
 
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.commands import Command, CommandAck, Spawn
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.throttle import Throttle
@@ -37,9 +38,12 @@ class CommandGateway:
     def take(self, what: str, make: Callable[[], Command]) -> None:
         """Apply the command `make()` returns in this step. What is wrong with it is logged as about `what`."""
         try:
-            self._taken.append((what, make()))
+            self._taken.append((what, _from_outside(make())))
         except FleetSimError as error:
             self.reject(what, error)
+        except Exception:
+            # One message that cannot be read must not cost those that came with it.
+            self._refusals.tell(f"{what}: fault\n{traceback.format_exc()}")
 
     def hand_in(self) -> None:
         """Put what was taken in the inbox, before what came otherwise: it was sent before this step began."""
@@ -70,7 +74,7 @@ class CommandGateway:
         Commands are applied in the order in which they were sent. What `make` raises, the answer raises.
         """
         answer: Answer = ConcurrentFuture()
-        put = self.between_steps(lambda: self._sim.inbox.put(make()))
+        put = self.between_steps(lambda: self._sim.inbox.put(_from_outside(make())))
         put.add_done_callback(partial(_pass_on, answer))
         return answer
 
@@ -84,6 +88,11 @@ class CommandGateway:
         answer.add_done_callback(lambda _: self._mailbox.post(lambda: done.set_result(None)))
         await done
         return answer.result()
+
+
+def _from_outside(command: Command) -> Command:
+    """Return `command` marked as what other processes asked for, where that makes a difference."""
+    return replace(command, remote=True) if isinstance(command, Spawn) else command
 
 
 def _pass_on(answer: Answer, put: ConcurrentFuture[Answer]) -> None:

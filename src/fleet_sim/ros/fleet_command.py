@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from geometry_msgs.msg import Pose, Twist
@@ -72,6 +73,8 @@ class FleetCommandInterface(Interface):
         if message.kind == FleetCommand.VELOCITY:
             _check_length("twists", message.twists, names)
             linear, angular = twists_from_msgs(message.twists)
+            if math.isnan(message.timeout):
+                raise InvalidValueError("timeout: expected seconds, 0 for ever, negative: the default; got nan")
             timeout = message.timeout if message.timeout >= 0.0 else self.bridge.params.cmd_vel_timeout
             return SetVelocity(names=names, linear=linear, angular=angular, timeout=timeout, **common)
         if message.kind == FleetCommand.STOP:

@@ -10,9 +10,9 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 
 from fleet_sim.config.ros_params import RosParams
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
@@ -21,6 +21,7 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
+from fleet_sim.ros.wire import decode
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
@@ -45,8 +46,11 @@ class Bridge:
     gateway: CommandGateway
     refusals: Throttle
 
-    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived."""
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
+        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived.
+
+        Returns the service, for who wants to end it before the node ends.
+        """
 
         async def answer(request: Any, response: Any) -> Any:
             try:
@@ -59,15 +63,15 @@ class Bridge:
                 return response
 
         # By default the eleventh of requests that come at once would be lost.
-        self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
+        return self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
 
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
         """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
 
         async def hear(data: bytes) -> None:
             try:
-                message = deserialize_message(data, kind)
-            except RuntimeError as error:
+                message = decode(data, kind)
+            except InvalidValueError as error:
                 self.reject(name, error)
                 return
             try:
@@ -90,6 +94,8 @@ class Interface:
     """
 
     rate = ""
+    own_rate: float | None = None
+    """In Hz, where `rate` is a name that RateParams does not have, as of interfaces of features; None: each step."""
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge

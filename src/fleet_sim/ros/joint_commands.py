@@ -14,6 +14,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.jointed import with_joints
 from fleet_sim.ros.polled import PolledTopic
+from fleet_sim.ros.robot_command import RobotCommandTopic
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.trajectories import start_time, trajectory_from_msg
 
@@ -62,25 +63,19 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
     )
 
 
-class JointTrajectoryTopic(Interface):
+class JointTrajectoryTopic(RobotCommandTopic):
     """Leads joints along the trajectory sent, in place of what the robot does. One without points stops them."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._topic = PolledTopic(bridge, JointTrajectory, "joint_trajectory", qos.COMMAND)
+    message_type = JointTrajectory
+    topic = "joint_trajectory"
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
+        super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
-    def receive(self) -> None:
-        for index, message in self._topic.take():
-            name = self._topic.names[index]
-            self.bridge.gateway.take(f"{name}/joint_trajectory", partial(self._command, name, message))
-
-    def _command(self, name: str, message: JointTrajectory) -> Command:
+    def command(self, name: str, message: JointTrajectory) -> Command:
         if not message.points:
             world = self.bridge.sim.world
-            model = world.model_of(world.row_named(name))
+            model = world.model_of(world.index.row_named(name))
             if model is None:
                 raise InvalidValueError("it has no joints")
             joints = tuple(message.joint_names) or model.movable_names

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from fleet_sim.errors import FleetSimError
@@ -20,6 +21,9 @@ from fleet_sim.ros.node import FleetSimNode
 PATIENCE = 1.5
 """How long the end waits for a thread or for answers to be sent, in s."""
 
+
+FAULT_PAUSE = 0.01
+"""After a fault in the executor, in s."""
 
 SWITCH_INTERVAL = 1e-4
 """How long the simulation's thread keeps the executor's waiting for the interpreter, in s: at each call of ROS."""
@@ -72,7 +76,7 @@ def main(args: Sequence[str] | None = None) -> int:
     executor.add_node(node)
     workers = [
         Worker("simulation", node.simulation.run_simulation, ended),
-        Worker("executor", executor.spin, ended),
+        Worker("executor", lambda: spin(executor, node.tell_fault), ended),
     ]
     for worker in workers:
         worker.start()
@@ -81,6 +85,24 @@ def main(args: Sequence[str] | None = None) -> int:
     code = shut_down(node, executor, workers)
     prepare_exit(node)
     return code
+
+
+def spin(executor: Executor, tell: Callable[[str], object]) -> None:
+    """Spin until `executor` is shut down. What a callback raises is told and survived.
+
+    rclpy ends the executor with it, and with the executor go all services, actions and parameters; some requests make
+    callbacks of rclpy's own raise, such as a parameter of a type that there is not.
+    """
+    while True:
+        try:
+            executor.spin()
+            return
+        except ExternalShutdownException:
+            raise
+        except Exception:
+            tell(f"executor: fault\n{traceback.format_exc()}")
+            # Where spinning itself cannot go on, this must not take a whole core.
+            time.sleep(FAULT_PAUSE)
 
 
 def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker]) -> int:

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.ros.actions.interface import ActionInterface
 from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.guarded import GuardedInterface
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.interfaces import in_order
 from fleet_sim.ros.mailbox import Mailbox
@@ -69,7 +70,11 @@ class FleetSimNode(Node):
             refusals=refusals,
         )
         self._actions = ActionInterface(self._bridge)
-        self._interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
+        interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
+        for interface in interfaces:
+            if interface.rate:
+                self._rates.add(interface.rate, interface.own_rate)
+        self._interfaces = [GuardedInterface(one, sim.guard, self.get_logger().error) for one in interfaces]
         self._version = -1
         self._update_fleet()
         self._check_names()
@@ -82,7 +87,7 @@ class FleetSimNode(Node):
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:
             robot, part = frames.split(parent) or ("", "")
-            return part == "odom" and self.simulation.world.has_name(robot)
+            return part == "odom" and self.simulation.world.index.has_name(robot)
 
         return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
@@ -90,7 +95,7 @@ class FleetSimNode(Node):
         """Say which robots of `per_robot` there are none of; they may still be spawned."""
         wanted = self._bridge.params.per_robot
         for name in wanted if isinstance(wanted, list) else ():
-            if not self.simulation.world.has_name(name):
+            if not self.simulation.world.index.has_name(name):
                 self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
     @property
@@ -100,6 +105,10 @@ class FleetSimNode(Node):
         topics = sum(1 for node in nodes for kind in (node.publishers, node.subscriptions) for _ in kind)
         services = sum(1 for node in nodes for kind in (node.services, node.clients) for _ in kind)
         return topics + 2 * services + 8 * self._actions.server_count
+
+    def tell_fault(self, line: str) -> None:
+        """Log and count, among what was refused, a fault of what somebody asked for; from any thread."""
+        self._bridge.refusals.tell(line)
 
     def end_goals(self, patience: float) -> None:
         """Give every running goal its result; wait at most `patience` s for that. The executor must be spinning."""
@@ -126,7 +135,8 @@ class FleetSimNode(Node):
         now = self._bridge.time.now(ticks_ahead=1)
         due = self._rates.due()
         for interface in self._interfaces:
-            if not interface.rate or interface.rate in due:
+            rate = interface.interface.rate
+            if not rate or rate in due:
                 interface.publish(now)
             interface.end_step()
 

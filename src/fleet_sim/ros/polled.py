@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 
 from fleet_sim.core.addresses import NamedRows
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.wire import decode
 
 
 class PolledTopic:
@@ -65,8 +66,8 @@ class PolledTopic:
         Where they are taken as a message, bytes that are none may come out as one full of defaults.
         """
         try:
-            return [deserialize_message(data, self.kind)]
-        except RuntimeError as error:
+            return [decode(data, self.kind)]
+        except InvalidValueError as error:
             self._bridge.reject(f"{self._endpoints.names[index]}/{self._name}", error)
             return []
 

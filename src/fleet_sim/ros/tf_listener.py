@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.arrays import Floats
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
+from fleet_sim.ros.wire import decode
 
 TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
 CHECK_PERIOD = 0.5
@@ -100,8 +101,8 @@ class TfListener:
 
     def _decode(self, data: bytes) -> None:
         try:
-            message = deserialize_message(data, TFMessage)
-        except RuntimeError as error:
+            message = decode(data, TFMessage)
+        except InvalidValueError as error:
             self._refuse("/tf", error)
             return
         for stamped in message.transforms:

@@ -14,14 +14,16 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.camera_noise import noisy_colours, noisy_depth
 from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
-from fleet_sim.sensors.render.renderer import Renderer, make_renderer
+from fleet_sim.sensors.render.renderer import Renderer, check_renderer, make_renderer
 from fleet_sim.sensors.render.shot import CHANNELS, Float32s, Frame, Int32s, Shot, check_channels
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 
 FrameKind = Literal["body", "optical"]
 Channel = Literal["rgb", "depth", "ids", "links"]
-RendererName = Literal["auto", "opengl", "tiny"]
+
+RENDERER_SCHEMA = {"anyOf": [{"enum": ["auto", "opengl", "tiny"]}, {"type": "string"}]}
+"""Editors complete our own names; others may be registered."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,12 @@ class CameraSensorParams(SensorParams):
     shadows: bool = setting(False, doc="Draw shadows on the floor, which takes longer; with opengl only.")
     rgb_noise: float = setting(0.0, low=0, high=1, doc="Standard deviation of colours, as a share of full brightness.")
     depth_noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of depth.")
-    renderer: RendererName = setting("auto", doc="What draws: opengl, tiny (PyBullet's own), or the best there is.")
+    renderer: str = setting(
+        "auto",
+        reader=check_renderer,
+        schema=RENDERER_SCHEMA,
+        doc="What draws: opengl, tiny (PyBullet's own), auto (the best available), or a registered name.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,6 +21,8 @@ from fleet_sim.sensors.solids import solids_of
 
 FREE, OCCUPIED = 0, 100
 MOST_CELLS = 100_000_000
+COARSE_CELLS = 25_000_000
+"""Of a grid that was made coarser: whoever takes such a map has to hold it, too."""
 _STATIC = CollisionMode.STATIC.code
 _EMPTY_SIZE = 10.0
 _CORE = 0.499
@@ -65,18 +67,19 @@ def occupancy_grid(
     z: float = 0.2,
     margin: float = 1.0,
     bounds: tuple[float, float, float, float] | None = None,
+    coarsen: bool = False,
 ) -> OccupancyGrid:
     """Return the map of what never moves, cut at height `z`.
 
     A cell is OCCUPIED when anything, surface or inside, is in its square; what only touches its rim is not. The grid
     covers `bounds`, (least x, least y, largest x, largest y), or everything there is, with a `margin` around it. Raises
     InvalidValueError for a resolution that is not above 0, for bounds in the wrong order, and for grids of more than
-    100 million cells.
+    100 million cells; with `coarsen` such a grid has larger cells instead, see its `resolution`.
     """
     step = as_float(resolution, "resolution in m", low=1e-6)
     outlines = outlines_of(solids_of(world, immovable_rows(world)), np.array([as_float(z, "z in m")]))
     outlines = Outlines(_at_height(outlines.discs, z), _at_height(outlines.polygons, z), outlines.walls)
-    grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds)
+    grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds, coarsen)
     discs = outlines.discs
     radii = np.sqrt(discs.squares_at(np.arange(len(discs.rows)), np.full(len(discs.rows), z)))
     for x, y, radius in zip(discs.x.tolist(), discs.y.tolist(), radii.tolist(), strict=True):
@@ -104,7 +107,12 @@ def _each_polygon(polygons: Polygons) -> Iterator[Floats]:
 
 
 def _empty_grid(
-    outlines: Outlines, step: float, z: float, margin: float, bounds: tuple[float, float, float, float] | None
+    outlines: Outlines,
+    step: float,
+    z: float,
+    margin: float,
+    bounds: tuple[float, float, float, float] | None,
+    coarsen: bool,
 ) -> OccupancyGrid:
     if bounds is None:
         half = 0.5 * _EMPTY_SIZE
@@ -112,6 +120,10 @@ def _empty_grid(
     else:
         left, lowest, right, highest = as_floats(bounds, (4,), "bounds").tolist()
         box = (left, lowest, right, highest)
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    if coarsen and area > MOST_CELLS * step * step:
+        # Whole multiples keep the cells of maps of one place over each other.
+        step *= math.ceil(math.sqrt(area / (COARSE_CELLS * step * step)))
     # Cells begin at whole multiples of their size, so that maps of one place fit over each other.
     first_x, first_y = math.floor(box[0] / step + 1e-9), math.floor(box[1] / step + 1e-9)
     width, height = math.ceil(box[2] / step - 1e-9) - first_x, math.ceil(box[3] / step - 1e-9) - first_y

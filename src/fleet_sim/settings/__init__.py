@@ -1,11 +1,11 @@
 """Strict settings: one declaration per field gives the checks, the error messages and the JSON schema.
 
-A settings class is a dataclass whose fields are made with `setting()`. `read()` turns a mapping into it,
-`Checked` keeps it valid when it is constructed or changed in code, `json_schema()` describes it to editors.
+A settings class is a dataclass whose fields are made with `setting()`. `read()` converts a mapping to it,
+`Checked` validates it when it is constructed or changed in code, `json_schema()` describes it to editors.
 """
 
 from fleet_sim.settings.fields import Setting, setting
-from fleet_sim.settings.files import load_mapping, parse_value, set_key
+from fleet_sim.settings.files import load_mapping, parse_remote, parse_value, set_key
 from fleet_sim.settings.reader import Checked, check_fields, read, read_list
 from fleet_sim.settings.schema import json_schema, object_schema
 
@@ -16,6 +16,7 @@ __all__ = [
     "json_schema",
     "load_mapping",
     "object_schema",
+    "parse_remote",
     "parse_value",
     "read",
     "read_list",

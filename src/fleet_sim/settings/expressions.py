@@ -1,4 +1,4 @@
-"""Small expressions in configurations: arithmetic, comparisons and names, evaluated without Python's eval."""
+"""Small expressions in configurations: arithmetic, comparisons and names, evaluated safely without Python's eval."""
 
 from __future__ import annotations
 
@@ -58,33 +58,37 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotEq: operator.ne,
 }
 _LARGEST_EXPONENT = 64
+_MOST_BITS = 1024
+_LONGEST = 10_000
 
 
 class Expression:
-    """An expression of numbers, lists, names, + - * / // % **, comparisons, and, or, not, and the functions above.
+    """An expression of numbers, lists, names, + - * / // % **, comparisons, and, or, not, and FUNCTIONS.
 
-    Raises InvalidValueError for anything else, when it is made.
+    The constructor raises InvalidValueError for anything else.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
+        if len(text) > _LONGEST:
+            raise InvalidValueError(f"an expression has at most {_LONGEST} characters, got {len(text)}")
         try:
             self._body = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise InvalidValueError(f"{text!r} is not an expression: {error}") from error
         self.names = frozenset(_names(self._body, text))
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raise InvalidValueError where it uses a name that is not one of `names`."""
+        """Raise InvalidValueError if the expression uses a name that is not in `names`."""
         known = {*names, *CONSTANTS}
         for name in sorted(self.names - known):
             raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, known)}")
 
     def value(self, names: Mapping[str, Any] | None = None) -> Any:
-        """Return the value where `names` have these values; raises InvalidValueError where it has none."""
+        """Return the value for the given values of `names`; raises InvalidValueError if it cannot be computed."""
         try:
             return self._value(self._body, names or {})
-        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+        except (ArithmeticError, TypeError, ValueError, LookupError, RecursionError) as error:
             if isinstance(error, InvalidValueError):
                 raise
             raise InvalidValueError(f"{self.text!r} has no value: {error}") from error
@@ -120,13 +124,19 @@ class Expression:
     def _binary(self, node: ast.BinOp, names: Mapping[str, Any]) -> Any:
         left, right = self._value(node.left, names), self._value(node.right, names)
         if isinstance(node.op, ast.Pow):
-            # What is typed by mistake must not take a machine's memory.
+            # A mistyped exponent must not use up the memory of the machine.
             if abs(right) > _LARGEST_EXPONENT:
                 raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
+            # Powers of powers multiply their digits at each level; no number here needs more than a float can hold.
+            if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > _MOST_BITS:
+                raise ValueError("the result is too large")
             return left**right
         if not all(isinstance(side, (int, float)) for side in (left, right)):
             raise ValueError("arithmetic is for numbers")
-        return _BINARY[type(node.op)](left, right)
+        result = _BINARY[type(node.op)](left, right)
+        if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+            raise ValueError("the result is too large")
+        return result
 
     def _compared(self, node: ast.Compare, names: Mapping[str, Any]) -> bool:
         left = self._value(node.left, names)
@@ -146,7 +156,8 @@ _NODES = (
 
 
 def _names(node: ast.AST, text: str) -> list[str]:
-    """Return the names used in `node`; raises InvalidValueError for what is not allowed."""
+    """Return the names used in `node`; raises InvalidValueError for syntax that is not allowed."""
+    # An allow-list of node types: anything not listed here, such as an attribute access, is rejected.
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):

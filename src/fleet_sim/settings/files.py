@@ -1,21 +1,39 @@
-"""YAML files as mappings: duplicate keys refused, errors with file and line."""
+"""Loads YAML files as mappings: rejects duplicate keys; errors name file and line."""
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
-from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
+from fleet_sim.gate.data import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.settings.tags import with_tags
 from fleet_sim.settings.types import shown
 
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a configuration."""
+MOST_FILES = 1000
+"""Read for one configuration, counted each time they are included."""
+
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do."""
+    """Safe YAML that refuses duplicate keys and reads 1e-3 as a number, as YAML 1.2 and JSON do.
+
+    What stands for more than `most` values is refused before any of them is made.
+    """
+
+    most = MOST_IN_FILE
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None:
+            check_nodes(node, self.most)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[object, int] = {}
@@ -31,19 +49,18 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_TEMPLATES = ((re.compile(r"\s*#%"), "a statement"), (re.compile(r"[^#]*<([{%]).*[}%]>"), "an expression"))
-"""Lines of the templates that worlds of other simulators are written in, which YAML takes for comments and texts."""
-
-
 def _refuse_templates(text: str, source: str) -> None:
+    """Refuse lines of Jinja templates, which YAML takes for comments and texts; raises ConfigError with the line."""
     for number, line in enumerate(text.splitlines(), start=1):
-        for pattern, what in _TEMPLATES:
-            if pattern.match(line):
-                raise ConfigError(
-                    f"line {number}: {line.strip()!r} is {what} of a Jinja template, and files here are plain YAML;"
-                    " write the value, `!np pi / 4` for arithmetic, or set it in Python in the mapping of the world",
-                    source=source,
-                )
+        code = line.split("#", 1)[0]
+        statement = line.lstrip().startswith("#%")
+        if statement or any(end in code.partition(begin)[2] for begin, end in (("<{", "}>"), ("<%", "%>"))):
+            what = "a statement" if statement else "an expression"
+            raise ConfigError(
+                f"line {number}: {shown(line.strip())} is {what} of a Jinja template, and files here are plain YAML;"
+                " write the value, `!np pi / 4` for arithmetic, or set it in Python in the mapping of the world",
+                source=source,
+            )
 
 
 _Loader.add_implicit_resolver(
@@ -51,14 +68,20 @@ _Loader.add_implicit_resolver(
 )
 
 
-def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the mapping in the YAML file `path`; see `tags` for what it may say beyond YAML.
+class _RemoteLoader(_Loader):
+    """For texts in messages."""
 
-    `values` are names that arithmetic in it may use. Raises ConfigError naming the file: it is missing (with the
+    most = MOST_REMOTE
+
+
+def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the mapping in the YAML file `path`; see `tags` for the supported extensions of YAML.
+
+    `values` are names that arithmetic in it may use. Raises ConfigError naming the file if it is missing (with the
     closest name in its folder), not readable, not YAML (with line and column), a template (`#%>`, `<{ }>`), has a key
     twice, or is not a mapping.
     """
-    data = _load(Path(path), values, 0)
+    data = _load(Path(path), values, 0, [])
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -66,9 +89,18 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     return data
 
 
-def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
-    """Return what is in the YAML file `file`, included by `depth` others."""
+def _load(file: Path, values: Mapping[str, Any] | None, depth: int, read: list[Path]) -> Any:
+    """Return what is in the YAML file `file`, included by `depth` others, after those in `read`."""
+    read.append(file)
+    if len(read) > MOST_FILES:
+        raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")
     try:
+        status = file.stat()
+        # Reading a pipe or a device may never end.
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError("cannot be read: it is no file", source=str(file))
+        if status.st_size > LARGEST_FILE:
+            raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         _fail_missing(file)
@@ -76,8 +108,14 @@ def _load(file: Path, values: Mapping[str, Any] | None, depth: int) -> Any:
         raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
     _refuse_templates(text, str(file))
-    loader = with_tags(_Loader, file, lambda other, level: _load(other, values, level), depth=depth, values=values)
+    loader = with_tags(
+        _Loader, file, lambda other, level: _load(other, values, level, read), depth=depth, values=values
+    )
     return _parse(text, str(file), loader)
 
 
@@ -86,8 +124,16 @@ def parse_value(text: str) -> Any:
     return _parse(text, "", _Loader)
 
 
+def parse_remote(text: str, what: str) -> Any:
+    """Return the YAML value in a text of a message; raises InvalidValueError naming `what`, also for one too large."""
+    try:
+        return _parse(check_text(text, what), "", _RemoteLoader)
+    except ConfigError as error:
+        raise InvalidValueError(f"{what}: {error}") from error
+
+
 def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Put `value` at the key path in `data`, creating sections; raises ConfigError where it has a value."""
+    """Set `value` at the key path `dotted` in `data`, creating sections; raises ConfigError if a section is a value."""
     *sections, last = dotted.split(".")
     if not last or not all(sections):
         raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
@@ -115,6 +161,11 @@ def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
         raise ConfigError("is nested too deep", source=source) from error
     except ConfigError as error:
         raise error.within(source=source) from error
+    except InvalidValueError as error:
+        raise ConfigError(str(error), source=source) from error
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        # PyYAML lets through what Python's int, float, date, ... raise for `!!int abc` or 2001-99-99.
+        raise ConfigError(f"not valid YAML: {type(error).__name__}: {str(error)[:200]}", source=source) from error
 
 
 def _fail_missing(file: Path) -> NoReturn:

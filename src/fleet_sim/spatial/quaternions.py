@@ -1,7 +1,7 @@
 """Unit quaternions, xyzw, as arrays of shape (N, 4).
 
-Every function works on contiguous components, so a result does not depend on how many rows are computed
-together: the bits of row i are the same alone and in a batch of 100,000.
+Every function works on contiguous components, so results do not depend on how many rows are computed together: row i is
+the same bit for bit, alone and in a batch of 100,000.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ _TINY = 1e-12
 
 
 def normalized(quaternions: Floats, what: str = "orientation") -> Floats:
-    """Return unit quaternions (N, 4); raises InvalidValueError where a norm is (almost) zero."""
-    squares = quaternions * quaternions
-    norms = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+    """Return unit quaternions (N, 4); raises InvalidValueError where a norm is (almost) zero or no number."""
+    with np.errstate(over="ignore"):
+        squares = quaternions * quaternions
+        norms = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2] + squares[:, 3])
+    if norms.size and not norms.max() < np.inf:
+        # The squares of large numbers are too large: what is left is the direction, which is all that counts.
+        largest = np.abs(quaternions).max(axis=1, keepdims=True)
+        if not np.isfinite(largest).all():
+            raise InvalidValueError(f"{what}: every number must be finite, got {quaternions.tolist()}")
+        return normalized(quaternions / np.maximum(largest, 1e-6), what)
     if norms.size and norms.min() < 1e-6:
         bad = int(np.argmin(norms))
         raise InvalidValueError(
             f"{what}: a quaternion (x, y, z, w) must not be zero, got {quaternions[bad].tolist()}"
             + (f" in row {bad}" if len(quaternions) > 1 else "")
         )
-    # A quaternion that is a unit already keeps its bits: writing a pose back must not change it.
+    # Unit quaternions are returned bit for bit: writing a pose back must not change it.
     norms[np.abs(norms - 1.0) < 1e-12] = 1.0
     return quaternions / norms[:, None]
 
@@ -62,7 +69,8 @@ def conjugate(quaternions: Floats) -> Floats:
 
 
 def rotate(quaternions: Floats, vectors: Floats) -> Floats:
-    """Return `vectors` (N, 3) turned by `quaternions` (N, 4)."""
+    """Return `vectors` (N, 3) rotated by `quaternions` (N, 4)."""
+    # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
     qx, qy, qz, qw = _parts(quaternions)
     vx, vy, vz = _parts(vectors)
     tx = 2.0 * (qy * vz - qz * vy)
@@ -99,7 +107,7 @@ def to_matrices(quaternions: Floats) -> Floats:
 
 
 def from_matrix(axes: Floats) -> Floats:
-    """Return the rotation (4,) of a rotation matrix (3, 3), whose columns are the turned axes."""
+    """Return the quaternion (4,) of a rotation matrix (3, 3), whose columns are the rotated axes."""
     (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
     # The largest component keeps the division well conditioned.
     squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]
@@ -141,7 +149,7 @@ def from_eulers(eulers: Floats) -> Floats:
 
 
 def to_eulers(quaternions: Floats) -> Floats:
-    """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 the roll is 0 and the yaw carries the rest."""
+    """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 (gimbal lock) the roll is 0 and the yaw holds the whole angle."""
     x, y, z, w = _parts(quaternions)
     sine = np.clip(2.0 * (w * y - z * x), -1.0, 1.0)
     locked_mask = np.abs(sine) > 1.0 - 1e-9
@@ -153,7 +161,7 @@ def to_eulers(quaternions: Floats) -> Floats:
 
 
 def to_rotation_vectors(quaternions: Floats) -> Floats:
-    """Return axis times angle (N, 3) of the shorter way round, angle in [0, pi]."""
+    """Return axis times angle (N, 3) of the shorter rotation, angle in [0, pi]."""
     x, y, z, w = _parts(quaternions)
     sign = np.where(w < 0.0, -1.0, 1.0)
     sines = np.sqrt(x * x + y * y + z * z)
@@ -172,11 +180,11 @@ def from_rotation_vectors(vectors: Floats) -> Floats:
 
 
 def slerp(a: Floats, b: Floats, fractions: Floats) -> Floats:
-    """Return rotations (N, 4) a `fractions` (N,) of the shorter way from `a` to `b`."""
+    """Return rotations (N, 4) interpolated by `fractions` (N,) along the shorter way from `a` to `b`."""
     turn = to_rotation_vectors(multiply(b, conjugate(a)))
     return multiply(from_rotation_vectors(turn * np.ascontiguousarray(fractions)[:, None]), a)
 
 
 def wrapped(angles: Floats) -> Floats:
-    """Return `angles` in [-pi, pi)."""
+    """Return `angles` wrapped to [-pi, pi)."""
     return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)

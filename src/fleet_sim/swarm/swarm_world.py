@@ -101,7 +101,7 @@ class SwarmWorld(SwarmState):
 
     def agent_named(self, name: str) -> SwarmAgent:
         """Return the agent or object of that name; raises UnknownNameError with the closest one."""
-        row = self.columns.row_named(name)
+        row = self.columns.index.row_named(name)
         if self.swarm.group[row] < 0:
             raise unknown_name("agent", name, [str(agent.name) for agent in (*self.population, *self.objects)])
         return self.agent_of(row)
@@ -241,7 +241,7 @@ class SwarmWorld(SwarmState):
 
     def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:
         """Return `count` names: `name` itself for one agent, else `name` or `prefix` with numbers."""
-        if name is not None and count == 1 and not self.columns.has_name(name):
+        if name is not None and count == 1 and not self.columns.index.has_name(name):
             return [name]
         stem = name or prefix
         first = self.name_counts.get(stem, 0)

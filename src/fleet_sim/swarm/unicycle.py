@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
-from fleet_sim.motion.law import by_control
+from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.laws import register_motion_law
 from fleet_sim.motion.limits import clipped
 from fleet_sim.motion.velocity import expire_commands, towards
@@ -28,10 +28,7 @@ class UnicycleLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        commanded, posed = by_control(world, rows)
-        if len(commanded):
-            follow_commands(world, commanded, dt)
-        return differential.follow_poses(world, posed, dt) if len(posed) else NO_ROWS
+        return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
 
 
 def follow_commands(world: World, rows: Rows, dt: float) -> None:

@@ -9,6 +9,7 @@ from fleet_sim.arrays import as_float
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Pose
 from fleet_sim.motion.controllers.goals import GoalController
 
@@ -24,7 +25,7 @@ class Patrol(GoalController):
         self.waypoints = tuple(_waypoint(entry) for entry in waypoints)
         if not self.waypoints:
             raise InvalidValueError("patrol: waypoints must not be empty")
-        self.wait_time = as_float(wait_time, "patrol: wait_time in s", low=0.0)
+        self.wait_time = as_float(wait_time, "patrol: wait_time in s", low=0.0, high=LONGEST_TIME)
         self.loop = loop
         self._index = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from functools import partial
 from threading import Event
 from typing import Any
@@ -103,6 +104,10 @@ class ActionInterface(Interface):
             action = kind.build(goal, reader)
         except FleetSimError as error:
             self.bridge.reject(f"goal of {name}", error)
+            return False
+        except Exception:
+            # Whatever it is, it must not end the executor, and all services and actions with it.
+            self.bridge.refusals.tell(f"goal of {name}: fault\n{traceback.format_exc()}")
             return False
         if robot not in self._known:
             self.bridge.reject(f"goal of {name}", f"unknown robot {robot!r}")

@@ -37,6 +37,7 @@ class MapTopic(Interface):
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
         self._shown: tuple[object, ...] = ()
+        self._told = False
 
     def publish(self, now: int) -> None:
         if not self._publisher.get_subscription_count():
@@ -48,7 +49,12 @@ class MapTopic(Interface):
         content = (world.object_id[rows].tobytes(), poses, height)
         if content != self._shown:
             self._shown = content
-            grid = occupancy_grid(world, resolution=params.map_resolution, z=height)
+            grid = occupancy_grid(world, resolution=params.map_resolution, z=height, coarsen=True)
+            if grid.resolution > params.map_resolution and not self._told:
+                self._told = True
+                self.bridge.node.get_logger().warning(
+                    f"map: cells of {params.map_resolution:g} m would be too many here; they are {grid.resolution:g} m"
+                )
             self._publisher.publish(grid_to_msg(grid, self.bridge.frames.map, now))
 
     def _height(self) -> float:

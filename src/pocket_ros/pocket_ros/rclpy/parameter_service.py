@@ -64,7 +64,8 @@ class ParameterService:
         for message in request.parameters:
             try:
                 result = node.set_parameters_atomically([Parameter.from_parameter_msg(message)])
-            except ParameterNotDeclaredException as error:
+            except (ParameterNotDeclaredException, ValueError) as error:
+                # ValueError: a value of a type that there is not.
                 result = _refused(error)
             response.results.append(result)
         return response
@@ -73,7 +74,7 @@ class ParameterService:
         try:
             parameters = [Parameter.from_parameter_msg(m) for m in request.parameters]
             response.result = self._node().set_parameters_atomically(parameters)
-        except ParameterNotDeclaredException as error:
+        except (ParameterNotDeclaredException, ValueError) as error:
             response.result = _refused(error)
         return response
 

@@ -256,3 +256,21 @@ def test_a_client_sets_what_a_file_says_for_any_node(ros: None, tmp_path: Path) 
     future = client.load_parameter_file_atomically(str(file), use_wildcard=True)
     executor.spin_until_future_complete(future, 20)
     assert future.result().result.successful and server.get_parameter("a").value == 1
+
+
+def test_a_value_of_a_type_that_there_is_not_is_refused(ros: None) -> None:
+    from rcl_interfaces.msg import Parameter as ParameterMessage
+    from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+
+    from pocket_ros.rclpy.parameter_service import ParameterService
+
+    node = Node("here")
+    node.declare_parameter("speed", 1.5)
+    odd = ParameterMessage(name="speed", value=ParameterValue(type=255))
+    service = ParameterService.__new__(ParameterService)
+    service._node = lambda: node  # type: ignore[method-assign]
+    answer = service._set(SetParameters.Request(parameters=[odd]), SetParameters.Response())
+    assert [result.successful for result in answer.results] == [False]
+    atomic = SetParametersAtomically.Request(parameters=[odd])
+    assert not service._set_atomically(atomic, SetParametersAtomically.Response()).result.successful
+    assert node.get_parameter("speed").value == 1.5

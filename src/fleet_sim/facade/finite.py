@@ -1,0 +1,80 @@
+"""The guard on what steps write: no pose is ever something else than numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.config.modes import ActionCause
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
+from fleet_sim.entities import drive
+from fleet_sim.gate.bounds import inside_mask
+
+LARGEST = 1e12
+"""Coordinates beyond this, in m, count as broken: not even commands may ask for them."""
+
+
+class FiniteGuard:
+    """Puts entities whose pose became broken back to the last good one, at rest, and counts them as a fault.
+
+    Commands and settings are bounded where they come in; what user code, a motion law or the engine makes of them is
+    seen here, before anything is told of it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._position: Floats = np.empty((0, 3))
+        self._orientation: Floats = np.empty((0, 4))
+        world.on_spawn.append(self._spawned)
+
+    def run(self) -> None:
+        """Look at all poses: in two sums, which a single broken number spoils, and a copy of the good ones."""
+        world = self._world
+        # Most of the price is in the number of calls, so velocities, which poses come from, are not looked at.
+        total = float(world.position.sum()) + float(world.orientation.sum())
+        if not abs(total) <= LARGEST:
+            self._mend()
+        self._make_room()
+        np.copyto(self._position, world.position)
+        np.copyto(self._orientation, world.orientation)
+
+    def _mend(self) -> None:
+        world = self._world
+        good_mask = inside_mask(world.position, LARGEST) & inside_mask(world.orientation, 2.0)
+        self._make_room()
+        bad = np.flatnonzero(~good_mask)
+        world.position[bad] = self._position[bad]
+        world.orientation[bad] = self._orientation[bad]
+        rows = bad[world.alive[bad]]
+        if not len(rows):
+            return
+        self._stop(rows)
+        for row in rows.tolist():
+            where = [round(number, 3) for number in world.position[row].tolist()]
+            world.guard.note(
+                f"pose of {world.label(row)}", f"was not a number any more; it was stopped and put back to {where}"
+            )
+
+    def _stop(self, rows: Rows) -> None:
+        world = self._world
+        robots = rows[world.kind[rows] == KIND_AGENT]
+        for row in world.actions.busy(robots).tolist():
+            world.actions.cancel(row, "its pose was not a number any more", ActionCause.CANCELLED)
+        if len(robots):
+            drive.stop(world, robots)
+        world.rest(rows)
+        world.touch(rows)
+
+    def _make_room(self) -> None:
+        """Follow the world as it grows; new rows are written down when something is spawned in them."""
+        known, capacity = len(self._position), self._world.capacity
+        if known != capacity:
+            position, orientation = self._position, self._orientation
+            self._position, self._orientation = np.zeros((capacity, 3)), np.tile((0.0, 0.0, 0.0, 1.0), (capacity, 1))
+            self._position[:known], self._orientation[:known] = position[:capacity], orientation[:capacity]
+
+    def _spawned(self, rows: Rows) -> None:
+        self._make_room()
+        self._position[rows] = self._world.position[rows]
+        self._orientation[rows] = self._world.orientation[rows]

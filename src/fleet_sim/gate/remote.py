@@ -1,0 +1,56 @@
+"""Input from other processes: it may name what is known, and read files of known folders, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from fleet_sim.errors import InvalidValueError
+
+# None: the input is the user's own. The value belongs to a thread, so a local call beside a remote one stays local.
+_folders: ContextVar[tuple[Path, ...] | None] = ContextVar("fleet_sim_remote_folders", default=None)
+
+
+@contextmanager
+def remote_input(folders: Iterable[str | Path] = ()) -> Iterator[None]:
+    """Treat what is read inside as input from another process; it may name files below `folders` only."""
+    places = tuple(Path(folder).expanduser().resolve() for folder in folders)
+    token = _folders.set(places)
+    try:
+        yield
+    finally:
+        _folders.reset(token)
+
+
+def is_remote() -> bool:
+    """Return whether input from another process is being read."""
+    return _folders.get() is not None
+
+
+def check_import(path: str, what: str) -> None:
+    """Raise InvalidValueError for the dotted `path` of a class where the input is remote: an import runs code."""
+    if is_remote():
+        raise InvalidValueError(
+            f"{what}: {path[:80]!r} is the path of a class, and messages may not import; give a registered name"
+        )
+
+
+def check_file(path: str | Path, what: str) -> None:
+    """Raise InvalidValueError where the input is remote and `path`, links resolved, is in no allowed folder.
+
+    To be called before anything is looked up: the answer does not tell whether the file exists.
+    """
+    folders = _folders.get()
+    if folders is None:
+        return
+    try:
+        real = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        real = None
+    if real is None or not any(real.is_relative_to(folder) for folder in folders):
+        raise InvalidValueError(
+            f"{what}: {str(path)[:80]!r} is not in a folder of models; messages may give the name of a known model, or "
+            "a file below model_paths, an added search path or the folders of installed models"
+        )

@@ -1,0 +1,35 @@
+"""Bytes from the wire as messages: all of them or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.serialization import deserialize_message, serialize_message
+
+from fleet_sim.errors import InvalidValueError
+
+PADDING = 3
+"""Bytes that may follow a message: writers fill up to a multiple of four."""
+
+
+def is_plain(data: bytes) -> bool:
+    """Return whether the encapsulation says plain CDR, big or little endian: what all ROS 2 middlewares write."""
+    return len(data) >= 4 and data[0] == 0 and data[1] <= 1
+
+
+def decode(data: bytes, kind: Any) -> Any:
+    """Return the message of type `kind` in `data`; raises InvalidValueError for bytes that are not one, whole.
+
+    Decoders take other encapsulations for plain CDR and leave what follows a message alone. Such bytes are of another
+    type, and the numbers in them would move a robot.
+    """
+    if not is_plain(data):
+        raise InvalidValueError(f"what arrived is not plain CDR but begins with {data[:4].hex(' ')}")
+    try:
+        message = deserialize_message(data, kind)
+        whole = len(serialize_message(message))
+    except (RuntimeError, ValueError, AssertionError, RecursionError) as error:
+        raise InvalidValueError(str(error)[:200]) from error
+    if len(data) > whole + PADDING:
+        raise InvalidValueError(f"{len(data)} bytes arrived for a message of {whole}; its type is another one")
+    return message
