@@ -1,4 +1,4 @@
-"""What the PyBullet view costs: bodies, pose writes, staging, physics and pictures.
+"""Measure the cost of the PyBullet view: bodies, pose writes, staging, physics and pictures.
 
 Run with `python bench/bullet.py`; all times are the lowest of several runs.
 """
@@ -41,7 +41,7 @@ def make(count: int, policy: str = "demand") -> tuple[World, BulletMirror, Rows]
 
 
 def clock(work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 15) -> float:
-    """Return the lowest time of `work` in seconds; `before` runs ahead of each one, unmeasured."""
+    """Return the lowest time of `work` in seconds; `before` runs before each call and is not measured."""
     best = np.inf
     for _ in range(repeats):
         before()
@@ -57,7 +57,7 @@ def resident_kb() -> float:
 
 
 def bodies(count: int) -> None:
-    """Print what making, staging, writing and removing bodies costs at `count` robots."""
+    """Print the cost of creating, staging, writing and removing bodies for `count` robots."""
     world, mirror, rows = make(count)
     memory = resident_kb()
     first = clock(mirror.ensure, repeats=1)
@@ -81,7 +81,7 @@ def bodies(count: int) -> None:
 
 
 def questions() -> None:
-    """Print what physics, distances and pictures cost."""
+    """Print the cost of physics, distances and pictures."""
     world, mirror, rows = make(1000)
     queries = BulletQueries(mirror)
     pairs = np.stack([rows[:-1], rows[1:]], axis=1)[:500]

@@ -1,4 +1,4 @@
-"""What a picture costs: the renderers beside a bare `getCameraImage`, taking turns on the same world.
+"""Measure the cost of a picture: the renderers and a plain `getCameraImage`, in turns on the same world.
 
 Run: python bench/camera.py [--robots 20 100 500] [--sizes 320x240 640x480] [--rounds 15] [--shadows]
 
@@ -29,7 +29,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 
 ROBOT = Geometry(ShapeKind.BOX, half_extents=(0.25, 0.2, 0.15), rgba=(0.9, 0.5, 0.1, 1.0))
 BURST = 5
-"""Pictures taken in a row before it is the next one's turn."""
+"""Number of pictures in a row before the next renderer."""
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -49,7 +49,7 @@ def make_mirror(count: int) -> BulletMirror:
 
 
 def bare_call(mirror: BulletMirror, shot: Shot) -> Callable[[], object]:
-    """Return the call a user of PyBullet would make for the same picture."""
+    """Return the call that a user of PyBullet would make for the same picture."""
     client, lens = mirror.client, shot.intrinsics
     axes = quaternions.to_matrices(shot.orientation[None])[0]
     view = client.computeViewMatrix(shot.position.tolist(), (shot.position + axes[:, 2]).tolist(), (0.0, 0.0, 1.0))
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=["320x240", "640x480"], metavar="WxH")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--clock", choices=tuple(CLOCKS), default="wall")
-    parser.add_argument("--shadows", action="store_true", help="let opengl draw shadows on the floor")
+    parser.add_argument("--shadows", action="store_true", help="draw shadows on the floor with opengl")
     args = parser.parse_args()
     keep_freed_memory()
     device = make_renderer(make_mirror(1), "opengl").device

@@ -25,7 +25,7 @@ STEP = 0.1
 
 
 class Fleet:
-    """Cubes on a square floor, half of them on their way back and forth."""
+    """Cubes on a square floor; half of them move back and forth."""
 
     def __init__(self, count: int, walls: int = 0) -> None:
         rng = np.random.default_rng(count)
@@ -42,11 +42,11 @@ class Fleet:
         self._steps = 0
 
     def next_positions(self) -> Floats:
-        """Return where the movers go in the next step."""
+        """Return the next positions of the movers."""
         return np.asarray(self.shapes.positions[self.movers] + self._velocities * STEP)
 
     def step(self) -> None:
-        """Move the movers; they turn back every twenty steps."""
+        """Move the movers; they reverse every twenty steps."""
         self.shapes.positions[self.movers] = self.next_positions()
         self._steps += 1
         if self._steps % 20 == 0:

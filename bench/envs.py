@@ -1,4 +1,4 @@
-"""Measure the environments: worlds side by side, resets, and bin picking next to a plain PyBullet loop.
+"""Measure the environments: many worlds, resets, and bin picking compared with a plain PyBullet loop.
 
 Run: python bench/envs.py. The plain loop does what one writes first: the same scene, motors, steps and control, and
 PyBullet's own camera.
@@ -20,7 +20,7 @@ CONFIG = {"scene": {"bin": {"objects": {"min-number-of-objects": 40, "max-number
 
 
 def navigation(worlds: int, steps: int) -> float:
-    """Return robot steps per second of that many worlds of one robot each."""
+    """Return the robot steps per second of `worlds` worlds with one robot each."""
     envs = NavigationVectorEnv(worlds)
     envs.reset(seed=0)
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, (32, worlds, 2)).astype(np.float32)
@@ -35,7 +35,7 @@ def navigation(worlds: int, steps: int) -> float:
 
 
 class PlainLoop:
-    """The scene of the environment, moved and looked at by PyBullet's functions alone."""
+    """The scene of the environment, moved and rendered with PyBullet's functions only."""
 
     def __init__(self, env: Franka2Env) -> None:
         import pybullet
@@ -47,7 +47,7 @@ class PlainLoop:
         self.camera = env._camera()
 
     def step(self, action: Any) -> Any:
-        """Move the gripper by a step and take a picture, as Franka2Env does."""
+        """Move the gripper by a displacement and take a picture, as Franka2Env does."""
         bullet, client, arm = self.bullet, self.client, self.arm
         state = bullet.getLinkState(arm, 11, computeForwardKinematics=True, physicsClientId=client)
         target = np.array(state[4]) + action[:3]
@@ -76,9 +76,9 @@ class PlainLoop:
 
 
 def delta(steps: int) -> tuple[float, float, float]:
-    """Return steps per second of FrankaDelta and of the plain loop, and the seconds of a reset with 40 things."""
+    """Return steps per second of FrankaDelta and of the plain loop, and the seconds of a reset with 40 objects."""
     env = Franka2Env(CONFIG, max_steps=10**9)
-    # PyBullet lets nothing sleep unless it is told to, body by body, at the right time.
+    # PyBullet puts no body to sleep unless it is enabled for each body, at the right time.
     plain_settings = {"sim-mode": "cpu-headless", "objects-sleep": False}
     plain_env = Franka2Env({**CONFIG, "simulation": plain_settings}, max_steps=10**9)
     for made in (env, plain_env):
@@ -108,7 +108,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=1024)
-    parser.add_argument("--steps", type=int, default=300, help="of the worlds")
+    parser.add_argument("--steps", type=int, default=300, help="steps of the worlds")
     parser.add_argument("--picks", type=int, default=40, help="steps of bin picking")
     args = parser.parse_args()
     rate = navigation(args.worlds, args.steps)

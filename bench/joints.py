@@ -1,4 +1,4 @@
-"""Arms whose joints all move: the step, spawning, and what PyBullet's view adds, next to pybullet-fleet's step.
+"""Measure arms whose joints all move: step, spawning, the cost of PyBullet's view, and pybullet-fleet's step.
 
 Run: python bench/joints.py --peer .venv-peer/bin/python (without --peer only fleet_sim is measured)
 """
@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", help="a Python with pybullet-fleet; 100 arms take it 5 GB")
     parser.add_argument("--arms", type=int, nargs="*", default=[10, 100, 1000])
-    parser.add_argument("--legs", type=int, default=10, help=f"of {joint_workload.LEG} steps each")
+    parser.add_argument("--legs", type=int, default=10, help=f"number of legs of {joint_workload.LEG} steps")
     arguments = parser.parse_args()
     print(f"{'':24} {'arms':>6} {'min ms':>9} {'median ms':>10} {'spawn ms':>9}")
     for arms in arguments.arms:

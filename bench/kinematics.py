@@ -1,4 +1,4 @@
-"""Forward and inverse kinematics: time and success over random reachable targets, next to PyBullet and pybullet-fleet.
+"""Measure kinematics on random reachable targets: time and success, compared with PyBullet and pybullet-fleet.
 
 Targets are where the end effector is for joint values drawn evenly from their limits; every solver starts from the same
 values, 0 or the limit nearest to it. A target counts as met where the joint values found, cut to their limits, bring
@@ -31,11 +31,11 @@ from fleet_sim.spatial import poses, quaternions
 
 MODELS = ("panda", "kuka_iiwa", "arm6", "rail_arm", "mobile_manipulator")
 SINGLE = 100
-"""Targets that are solved one by one."""
+"""Number of targets that are solved one by one."""
 
 
 class Task(NamedTuple):
-    """A model, its end effector, where its joints start (M,), limits, and targets (N, 3), (N, 4) or None."""
+    """A model, its end effector, initial joint values (M,), limits, and targets (N, 3), (N, 4) or None."""
 
     model: RobotModel
     link: int
@@ -68,7 +68,7 @@ def end_effectors(model: RobotModel, link: int, values: Floats) -> tuple[Floats,
 
 
 def met_mask(task: Task, values: Floats) -> Bools:
-    """Return which targets are met by joint values (N, M)."""
+    """Return a mask (N,) of the targets reached by joint values (N, M)."""
     positions, turns = end_effectors(task.model, task.link, np.clip(values, task.lower, task.upper))
     count = len(values)
     mask: Bools = np.linalg.norm(positions - task.positions[:count], axis=1) <= 0.02
@@ -89,7 +89,7 @@ def best_time(work: Callable[[], object], repeats: int = 15) -> float:
 
 
 def forward_table(sizes: tuple[int, ...] = (1, 10, 100, 1000, 10_000)) -> None:
-    """Print what the frames of all links of panda arms cost."""
+    """Print the cost of computing the frames of all links of panda arms."""
     print(f"\n{'frames of all bodies of panda arms':40} {'ms':>9} {'us per arm':>11}")
     model = load_robot_model(resolve_urdf("panda"))
     forward = Forward(tree_of(model))
@@ -103,7 +103,7 @@ def forward_table(sizes: tuple[int, ...] = (1, 10, 100, 1000, 10_000)) -> None:
 
 
 class Bullet:
-    """One robot in PyBullet, used the obvious way."""
+    """One robot in PyBullet, used in the straightforward way."""
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
@@ -120,7 +120,7 @@ class Bullet:
         pybullet.disconnect(self.client)
 
     def link_states(self) -> None:
-        """Ask for all links."""
+        """Query all links."""
         links = list(range(self.model.num_joints))
         pybullet.getLinkStates(self.body, links, computeForwardKinematics=True, physicsClientId=self.client)
 

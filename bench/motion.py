@@ -1,4 +1,4 @@
-"""Time of a motion step, by fleet size, law and kind of motion. Half of the robots move.
+"""Measure a motion step by fleet size, motion law and kind of motion. Half of the robots move.
 
 Run: python bench/motion.py
 """
@@ -20,7 +20,7 @@ DT = 0.1
 
 
 def build(count: int, law: str, kind: str) -> World:
-    """Return a world of `count` robots, every second of them sent far away."""
+    """Return a world of `count` robots; every second one has a distant goal."""
     world = World(Clock(DT), capacity=count)
     rows = world.allocate([None] * count)
     random = np.random.default_rng(1)
@@ -47,7 +47,7 @@ def build(count: int, law: str, kind: str) -> World:
 
 
 def measure(count: int, law: str, kind: str) -> tuple[float, float, float]:
-    """Return the time in ms of the first step, and the least and median time of the steps after it."""
+    """Return the time in ms of the first step, and the lowest and median time of the steps after it."""
     world = build(count, law, kind)
     system = MotionSystem()
     times = []

@@ -66,7 +66,7 @@ def command(manager: AgentManager, case: Case) -> None:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Return what the case took.
+    """Return the measurements of the case.
 
     A run of ours is over so soon that a moment's load of the machine could fill it; it is repeated for a while.
     """
@@ -82,16 +82,16 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 def run(case: Case) -> tuple[dict[str, float], list[float], list[dict[str, float]]]:
-    """Return what a single run took and counted, the seconds of each step, and the ms of each step's systems."""
+    """Return the measurements of one run, the seconds of each step, and the ms of each step's systems."""
     sim = build(case)
     manager = AgentManager(sim)
     if case.bodies or case.flush == "step":
-        sim.setup_pybullet()
+        sim.bullet.getNumBodies()  # any call connects
     before = workload.resident_bytes()
     begin = case.now()
     spawn(manager, case)
     if case.bodies:
-        assert sim.client >= 0  # asking for the handle makes PyBullet hold every robot
+        assert sim.client >= 0  # reading the client id creates a PyBullet body for every robot
     spawn_time = case.now() - begin
     spawned = workload.resident_bytes()
     command(manager, case)

@@ -52,7 +52,7 @@ def spawn(manager: AgentManager, case: Case) -> None:
 
 
 def command(sim: MultiRobotSimulationCore, case: Case) -> None:
-    """Give the robots their goals by the interface its benchmark uses for fleets."""
+    """Send the goals through the interface that the peer's own benchmark uses for fleets."""
     commands = [
         RobotGoalCommand2D(name=f"robot_{index}", position=point, yaw=0.0, z=workload.HEIGHT)
         for index, point in zip(*workload.goals(case), strict=True)
@@ -62,7 +62,7 @@ def command(sim: MultiRobotSimulationCore, case: Case) -> None:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Return what the case took."""
+    """Return the measurements of the case."""
     sim = build(case)
     manager = AgentManager(sim_core=sim, fleet_controller={"type": f"batch_{case.motion}"})
     before = workload.resident_bytes()

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _by_name(agent: Agent) -> dict[str, float]:
-    """Return the joint targets the agent was given last, by name."""
+    """Return the agent's latest joint targets by name."""
     names = list(agent.get_all_joints_state_by_name())
     targets = agent.last_joint_targets
     return {key if isinstance(key, str) else names[key]: value for key, value in targets.items()}

@@ -1,4 +1,4 @@
-"""What the benchmark measures: the cases of the comparison, the cases only fleet_sim has, and the budgets."""
+"""The benchmark's plan: the cases of the comparison, the cases of fleet_sim only, and the budgets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUICK_SIZES = (1_000, 10_000)
 
 @dataclass(frozen=True)
 class Budget:
-    """A promise: `measure` of the results of `case` is at most, or with `least` at least, `limit`."""
+    """A limit: `measure` of the results of `case` must be at most, or with `least` at least, `limit`."""
 
     what: str
     limit: float
@@ -26,7 +26,7 @@ class Budget:
     least: bool = False
 
     def verdict(self, value: float | None) -> str:
-        """Return "met", or by which factor it was missed."""
+        """Return "met", or the factor by which it was missed."""
         if value is None:
             return "not measured"
         factor = self.limit / value if self.least else value / self.limit
@@ -43,7 +43,7 @@ class Plan:
         self._clock = clock
 
     def basic(self, robots: int) -> Case:
-        """Return the case the budgets are about: half moving, omnidirectional, collisions in each step."""
+        """Return the case of the budgets: half moving, omnidirectional, collisions in each step."""
         return Case(robots, self._steps or self._default_steps(robots), clock=self._clock)
 
     def compared(self) -> list[Case]:
@@ -59,7 +59,7 @@ class Plan:
         ]
 
     def own(self) -> list[Case]:
-        """Return what is measured of fleet_sim alone: poses written in each step, and bodies for all robots."""
+        """Return the cases of fleet_sim only: poses written in each step, and bodies for all robots."""
         basics = [self.basic(robots) for robots in self.sizes if robots <= PEER_LIMIT]
         return [self.flushed(case) for case in basics] + [self.bodied(case) for case in basics]
 
@@ -94,7 +94,7 @@ class Plan:
 
     @staticmethod
     def bodied(case: Case) -> Case:
-        """Return the case with PyBullet's handle asked for, so that it holds every robot and follows each step."""
+        """Return the case in which PyBullet has every robot and follows each step, because its client was read."""
         return replace(case, bodies=True)
 
     def _default_steps(self, robots: int) -> int:

@@ -1,4 +1,4 @@
-"""What was measured, by simulator and case, and how rounds become one number."""
+"""Measurements by simulator and case, and how rounds are reduced to one number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 
 
 class Failure(Exception):
-    """A measuring process failed; the message says which and shows the end of what it wrote."""
+    """A measuring process failed; the message names it and shows the end of its output."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Results:
         self.runs.setdefault((program, case), []).append(json.loads(lines[-1]))
 
     def value(self, program: str, case: Case, key: str) -> float | None:
-        """Return the median over all rounds, None where it was not measured."""
+        """Return the median over all rounds, or None if it was not measured."""
         runs = self.runs.get((program, case))
         return median(run[key] for run in runs) if runs else None
 
@@ -55,7 +55,7 @@ class Results:
         return self.value("ours", case, "kb_after_run")
 
     def ratio(self, case: Case) -> float | None:
-        """Return how many times fleet_sim's step fits into the peer's: the median of the rounds' ratios."""
+        """Return the ratio of the peer's step to fleet_sim's: the median over the rounds."""
         ours, peer = self.runs.get(("ours", case)), self.runs.get(("peer", case))
         if not ours or not peer:
             return None
@@ -67,7 +67,7 @@ class Results:
         return {name: median(run["systems"][name] for run in runs) for name in (runs[0]["systems"] if runs else ())}
 
     def core_shares(self) -> list[float]:
-        """Return the share of a core each measuring process was given; far below 1 the machine had other work."""
+        """Return the share of a core that each process got; far below 1, the machine was busy with other work."""
         return [run["core_share"] for runs in self.runs.values() for run in runs]
 
     def as_json(self) -> list[dict[str, Any]]:

@@ -40,17 +40,17 @@ from fleet_sim_msgs.msg import FleetCommand, FleetState
 
 PATIENCE = 120.0
 MEASURED, MEASURED_QUICK = 5.0, 2.0
-"""How long the real-time factor is measured, in s."""
+"""Duration of the measurement of the real-time factor, in s."""
 RATE = 10.0
-"""Of all state, per simulated second."""
+"""Rate of all state messages, per simulated second."""
 COSTS = ("tf", "odom", "fleet_states", "markers")
-"""The kinds of messages whose publication is measured, by the names of their rates."""
+"""The measured kinds of messages, by the names of their rates."""
 WIDTH = 9
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 
 
 def scenario(robots: int, *, per_robot: bool) -> dict[str, Any]:
-    """Return a grid of robots, with interfaces of their own or none."""
+    """Return a scenario with a grid of robots, with or without per-robot interfaces."""
     robot = {
         "name": "robot",
         "pose": [0.0, 0.0, 0.15],
@@ -109,7 +109,7 @@ class Measurement:
             self.executor.spin_once(timeout_sec=0.05)
 
     def measure_command(self) -> None:
-        """Command all robots at once, by their own topics or by the fleet's."""
+        """Command all robots at once, through their own topics or the fleet topic."""
         names = [robot.name for robot in self.states[-1].robots]
         twist = Twist()
         twist.linear.x = 0.5
@@ -141,7 +141,7 @@ class Measurement:
             self.node.destroy_publisher(publisher)
 
     def measure_goals(self) -> None:
-        """Send a goal to each robot at once, by the services of the action.
+        """Send a goal to each robot at once, through the services of the action.
 
         An action client asks the same, but also takes the status and the feedback of every goal, which for a thousand
         of them costs a client of rclpy far more than it costs the node.
@@ -171,7 +171,7 @@ class Measurement:
             self.node.destroy_client(client)
 
     def measure_speed(self, pid: int) -> None:
-        """Let it run as fast as it can, read by a client that does not decode what it gets."""
+        """Run as fast as possible, with a client that receives messages without decoding them."""
         self.node.destroy_subscription(self.subscription)
         self.stamps: list[bytes] = []
         self.node.create_subscription(Clock, "/clock", self.stamps.append, 1, raw=True)
@@ -192,7 +192,7 @@ class Measurement:
             self.row[f"{name} ms"] = f"{max(0.0, used / simulated - rest) / RATE * 1e3:.2f}"
 
     def watch(self, pid: int, seconds: float) -> tuple[float, float, float]:
-        """Return simulated time, real time and processor time of the node, all in s, of a while."""
+        """Return simulated time, real time and processor time of the node over a period, all in s."""
         self.stamps.clear()
         self.until(lambda: self.stamps)
         begin, used, first = time.perf_counter(), processor_time(pid), self.stamps[-1]
@@ -203,7 +203,7 @@ class Measurement:
         return seconds_of(self.stamps[-1]) - seconds_of(first), passed, used
 
     def set_parameters(self, values: dict[str, float]) -> None:
-        """Change parameters of the node; returns when it has."""
+        """Set parameters of the node; returns when they are set."""
         parameters = AsyncParameterClient(self.node, "/fleet_sim")
         self.until(parameters.services_are_ready)
         future = parameters.set_parameters([Parameter(name, value=value) for name, value in values.items()])
@@ -212,13 +212,13 @@ class Measurement:
 
 
 def seconds_of(data: bytes) -> float:
-    """Return the time in a Clock."""
+    """Return the time of a Clock message in s."""
     clock = deserialize_message(data, Clock).clock
     return float(clock.sec + clock.nanosec * 1e-9)
 
 
 BUDGETS = (
-    # What, size, interfaces, figure, comparison, limit: as in the design.
+    # Columns: name, fleet size, interfaces, figure, comparison, limit.
     ("1,000 robots with interfaces of their own, RTF", "1000", "per robot", "RTF", ">=", 1.0),
     ("1,000 robots, fleet interface, RTF", "1000", "fleet", "RTF", ">=", 50.0),
     ("1,000 robots commanded at once, steps until all move", "1000", "per robot", "steps", "<=", 2.0),
@@ -228,7 +228,7 @@ BUDGETS = (
 
 
 def print_budgets(rows: list[dict[str, str]]) -> None:
-    """Say which budgets are met; those whose size was not measured are left out."""
+    """Print which budgets are met; those of sizes that were not measured are omitted."""
     for what, robots, interfaces, figure, comparison, limit in BUDGETS:
         for row in rows:
             if (row["robots"], row["interfaces"]) != (robots, interfaces):
@@ -248,7 +248,7 @@ def main() -> None:
     """Print one row for each size and interface."""
     parser = argparse.ArgumentParser(description="Measure the node.")
     parser.add_argument("--robots", type=int, nargs="+", default=[1, 10, 100, 1000], metavar="N")
-    parser.add_argument("--quick", action="store_true", help="100 robots only where no size is given, and shorter")
+    parser.add_argument("--quick", action="store_true", help="shorter, and with 100 robots unless sizes are given")
     args = parser.parse_args()
     sizes = [100] if args.quick and args.robots == parser.get_default("robots") else args.robots
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")

@@ -19,7 +19,7 @@ from tables import print_all
 
 
 def main() -> int:
-    """Measure and print; return 0, or 1 where a measurement failed."""
+    """Measure and print; return 0, or 1 if a measurement failed."""
     args = parse()
     sizes = args.robots or (QUICK_SIZES if args.quick else FULL_SIZES)
     plan = Plan(sizes, quick=args.quick, steps=args.steps, clock=args.clock)
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def measure(plan: Plan, results: Results, peer: str | None, rounds: int) -> None:
-    """Run every case `rounds` times; what is only counted runs once."""
+    """Run every case `rounds` times; cases that only count run once."""
     for case in plan.compared():
         for _ in range(rounds):
             progress(f"{case}")
@@ -54,7 +54,7 @@ def measure(plan: Plan, results: Results, peer: str | None, rounds: int) -> None
 
 
 def progress(text: str) -> None:
-    """Show what is running where somebody watches."""
+    """Show the running case if the output is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -63,9 +63,9 @@ def parse() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1,000 and 10,000 robots, half moving, omnidirectional")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each case is measured (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements per case (default 3)")
     parser.add_argument("--peer", metavar="PYTHON", help="interpreter with pybullet-fleet; without it: fleet_sim alone")
-    parser.add_argument("--robots", type=int, nargs="+", metavar="N", help="other sizes of the fleet")
+    parser.add_argument("--robots", type=int, nargs="+", metavar="N", help="fleet sizes to measure instead")
     parser.add_argument("--steps", type=int, metavar="N", help="steps measured in each run (default: by size)")
     parser.add_argument(
         "--clock",
@@ -73,7 +73,7 @@ def parse() -> argparse.Namespace:
         default="wall",
         help="cpu: time used by the process (one thread in both), for a machine that does other work as well",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all measurements to this file")
     return parser.parse_args()
 
 

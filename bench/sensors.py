@@ -1,4 +1,4 @@
-"""Times of sensors, beside PyBullet's rays: python bench/sensors.py [--quick]
+"""Measure sensors and compare with PyBullet's rays: python bench/sensors.py [--quick]
 
 A room with walls and one robot on every 4 m2 (or 1 m2: dense), each with a lidar of 360 rays and 10 m; half of the
 robots move between readings. PyBullet casts the same rays with rayTestBatch in one thread, in the largest batches it
@@ -28,19 +28,19 @@ BODIES = {
 }
 LIDAR = {"type": "lidar", "pose": [0.0, 0.0, 0.1], "rays": 360, "range_max": 10.0}
 BUDGETS = {100: (6.0, 100.0), 1000: (60.0, None)}
-"""By number of lidars: ms for one reading of all of them, and how many times faster than PyBullet among discs."""
+"""Budgets by number of lidars: ms for one reading of all, and the speed-up over PyBullet among discs."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """So many robots of one shape, one on each square of `spacing` m."""
+    """A number of robots of one shape, one on each square of `spacing` m."""
 
     robots: int
     body: str
     spacing: float
 
     def build(self) -> fs.MultiRobotSimulationCore:
-        """Return a new simulation of it, with four walls."""
+        """Return a new simulation of the scene, with four walls."""
         rng = np.random.default_rng(self.robots)
         sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1))
         side = math.ceil(math.sqrt(self.robots))
@@ -64,7 +64,7 @@ class Scene:
 
 
 class Shaker:
-    """Moves half of the robots a little, back and forth."""
+    """Moves half of the robots back and forth by a small distance."""
 
     def __init__(self, sim: fs.MultiRobotSimulationCore) -> None:
         self._ids = [agent.object_id for agent in sim.agents][::2]
@@ -78,7 +78,7 @@ class Shaker:
 
 
 def timed(work: Callable[[], object], before: Callable[[], object], rounds: int) -> list[float]:
-    """Return the ms of each of `rounds`, after one to warm up."""
+    """Return the ms of each of `rounds`, after one warm-up round."""
     times = []
     for _ in range(rounds + 1):
         before()
@@ -89,7 +89,7 @@ def timed(work: Callable[[], object], before: Callable[[], object], rounds: int)
 
 
 def rays_of(sensors: list[Any]) -> tuple[Floats, Floats]:
-    """Return where all rays begin and end, (R, 3) each."""
+    """Return the start and end points of all rays, (R, 3) each."""
     params = sensors[0].params
     count = len(params.angles)
     poses = [sensor.get_pose() for sensor in sensors]
@@ -100,7 +100,7 @@ def rays_of(sensors: list[Any]) -> tuple[Floats, Floats]:
 
 
 def cast_by_pybullet(sim: fs.MultiRobotSimulationCore, starts: Any, ends: Any) -> list[Any]:
-    """Return PyBullet's answers for lists of rays."""
+    """Return PyBullet's results for lists of rays."""
     hits: list[Any] = []
     for first in range(0, len(starts), BATCH):
         part = slice(first, first + BATCH)
@@ -137,7 +137,7 @@ def measure(scene: Scene, rounds: int) -> None:
 
 
 def verdict(scene: Scene, ours: list[float], ratio: float) -> str:
-    """Return whether the budgets of so many lidars are met."""
+    """Return whether the budgets for this number of lidars are met, as text; empty without budgets."""
     if scene.robots not in BUDGETS:
         return ""
     limit, least = BUDGETS[scene.robots]

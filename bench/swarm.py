@@ -1,4 +1,4 @@
-"""Swarm worlds: arrays beside loops over agents, side by side in one run; large swarms; memory over a long run.
+"""Measure swarm worlds: arrays compared with loops over agents in one run; large swarms; memory over a long run.
 
 Times are those the process used (CPU), so that other work on the machine does not count; the programs take turns.
 
@@ -29,7 +29,7 @@ MIB = 2.0**20
 
 
 def start(agents: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the side of the world, and where the agents are (N, 2) and look (N,)."""
+    """Return the side of the world, and the positions (N, 2) and headings (N,) of the agents."""
     side = float(np.sqrt(agents / DENSITY))
     random = np.random.default_rng(1)
     return side, random.uniform(0.0, side, (agents, 2)), random.uniform(-np.pi, np.pi, agents)
@@ -69,7 +69,7 @@ def timed(step: Callable[[], None], count: int) -> float:
 
 
 def compare(agents: int, distance: float, rounds: int) -> None:
-    """Print arrays beside loops, after a check that all three do the same."""
+    """Print the times of arrays and loops, after a check that all three programs do the same."""
     worlds = fov_worlds(agents, distance)
     for _, step, _ in worlds.values():
         for _ in range(3):
@@ -105,7 +105,7 @@ def large(agents: int, rounds: int) -> None:
 
 
 def memory(steps: int) -> None:
-    """Print how much memory a world takes that goes on and on, with sensors, metrics and false readings."""
+    """Print the memory of a world over a long run, with sensors, metrics and false readings."""
     view = {"type": "BinaryFOVSensor", "theta": THETA, "distance": 2.0, "false_positive": 0.05, "store_history": True}
     world = world_of(20, {"type": "BinaryController", "a": ACTIONS[0], "b": ACTIONS[1]}, [view])
     config = {"type": "LevyController", "velocity": 0.3, "angular_velocity": 2.0}
@@ -121,7 +121,7 @@ def memory(steps: int) -> None:
 
 
 def resident() -> float:
-    """Return the memory the process holds now, in MiB."""
+    """Return the present memory of the process in MiB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / MIB
 
@@ -129,11 +129,19 @@ def resident() -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--agents", type=int, default=1000, help="with a field of view each (default 1000)")
-    parser.add_argument("--distances", type=float, nargs="+", default=[0.5, 1.0, 2.0], help="of the field of view, m")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each is measured (default 5)")
-    parser.add_argument("--large", type=int, nargs="+", default=[1000, 10000], help="agents of the large swarms")
-    parser.add_argument("--memory", type=int, default=0, metavar="STEPS", help="watch the memory over a long run")
+    parser.add_argument(
+        "--agents", type=int, default=1000, help="number of agents, each with a field of view (default 1000)"
+    )
+    parser.add_argument(
+        "--distances", type=float, nargs="+", default=[0.5, 1.0, 2.0], help="ranges of the field of view in m"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="number of measurements (default 5)")
+    parser.add_argument(
+        "--large", type=int, nargs="+", default=[1000, 10000], help="numbers of agents of the large swarms"
+    )
+    parser.add_argument(
+        "--memory", type=int, default=0, metavar="STEPS", help="print the memory over a run of this many steps"
+    )
     args = parser.parse_args()
     print("A binary field of view each; the same world in three programs. CPU time")
     print(f"{'agents':>7} {'range m':>8}  {'program':14} {'step ms':>10} {'steps/s':>10} {'ratio':>10}")

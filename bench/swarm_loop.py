@@ -1,4 +1,4 @@
-"""The world of the benchmark as people write it first: an object per agent, and loops."""
+"""The world of the benchmark in the straightforward form: an object per agent, and loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Action = tuple[float, float]
 
 @dataclass(slots=True)
 class Agent:
-    """One agent, and whether it saw somebody."""
+    """One agent, and whether it saw another one."""
 
     x: float
     y: float
@@ -30,7 +30,7 @@ class LoopWorld:
         self.dt, self.theta, self.distance, self.actions = dt, theta, distance, actions
 
     def step(self) -> None:
-        """Let all decide and move, then let all look."""
+        """Move all agents, then update all sensors."""
         dt = self.dt
         for agent in self.agents:
             speed, turn = self.actions[agent.seen]
@@ -42,7 +42,7 @@ class LoopWorld:
             agent.seen = self.sees(agent)
 
     def sees(self, me: Agent) -> bool:
-        """Return whether somebody's disc is in the sector ahead; the loop ends with the first."""
+        """Return whether another agent's disc is in the sector ahead; the loop ends at the first."""
         cosine, sine = math.cos(me.angle), math.sin(me.angle)
         for other in self.agents:
             if other is me:
@@ -57,7 +57,7 @@ class LoopWorld:
 
 
 def touches(ahead: float, aside: float, radius: float, theta: float, distance: float) -> bool:
-    """Return whether a disc reaches into the sector, given that it is near enough; theta below a right angle."""
+    """Return whether a disc that is near enough reaches into the sector; theta must be below a right angle."""
     cosine, sine = math.cos(theta), math.sin(theta)
     along, outside = ahead * cosine + aside * sine, aside * cosine - ahead * sine
     if outside <= 0.0 <= along:
@@ -84,7 +84,7 @@ class LoopSensor(Sensor):
         self.theta, self.distance = theta, distance
 
     def step(self, agent: Any) -> int:
-        """Return 1 where somebody's disc is in the sector ahead."""
+        """Return 1 if another agent's disc is in the sector ahead, else 0."""
         my_x, my_y = agent.x_pos, agent.y_pos
         cosine, sine = math.cos(agent.angle), math.sin(agent.angle)
         for other in agent.world.population:

@@ -36,7 +36,7 @@ def print_all(plan: Plan, results: Results) -> None:
 
 
 def print_comparison(plan: Plan, results: Results) -> None:
-    """Print fleet_sim beside the peer."""
+    """Print fleet_sim and the peer side by side."""
     columns = ("step", "ratio", "RTF", "spawn", "memory")
     print(f"\n{'':36}{'fleet_sim':^42}{'pybullet-fleet':^32}")
     print(
@@ -56,7 +56,7 @@ def print_comparison(plan: Plan, results: Results) -> None:
 
 
 def print_own(plan: Plan, results: Results) -> None:
-    """Print what only fleet_sim can do or leave: the ways to keep PyBullet up to date."""
+    """Print the cases of fleet_sim only: the ways to keep PyBullet up to date."""
     print("\nfleet_sim, half moving, omnidirectional: PyBullet kept up to date")
     print(f"{'robots':>7} {'pose_flush':34}{'step':>8}{'RTF':>8}{'spawn':>8}{'memory':>8}")
     for robots in plan.sizes:
@@ -82,7 +82,7 @@ def print_systems(plan: Plan, results: Results) -> None:
 
 
 def print_parity(plan: Plan, results: Results) -> None:
-    """Print what both simulators counted on the same workload."""
+    """Print the counts of both simulators on the same workload."""
     print(
         "\nThe same happened in both (half moving, omnidirectional): robots still moving at the end, collisions begun"
     )
@@ -107,7 +107,7 @@ def print_budgets(plan: Plan, results: Results) -> None:
 
 
 def print_load(results: Results) -> None:
-    """Print whether the machine left a core to the measuring processes."""
+    """Print whether the measuring processes got a full core."""
     shares = results.core_shares()
     print(f"\nThe measuring processes were given {median(shares):.0%} of a core (median), {min(shares):.0%} at worst.")
     if min(shares) < UNDISTURBED:

@@ -1,4 +1,4 @@
-"""The workload both simulators run: who stands where, who drives where to, and what is measured of it.
+"""The workload that both simulators run: initial poses, goals, and the measurements.
 
 It is the peer's own benchmark (its cubes of 0.1 m on a grid of 1 m, physics off, time step 0.1 s, ten steps to warm
 up), with one change: goals come from a seed, so that both simulators get the same. "half" sends half of the robots to
@@ -34,7 +34,7 @@ BEGIN_WALL, BEGIN_CPU = time.perf_counter(), time.process_time()
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: the fleet, what it does, and the options only fleet_sim has."""
+    """One measurement: the fleet, its motion, and the options of fleet_sim only."""
 
     robots: int
     steps: int
@@ -47,7 +47,7 @@ class Case:
     clock: str = "wall"
 
     def now(self) -> float:
-        """Return the seconds on the clock that measures: on the wall, or used by this process."""
+        """Return the seconds of the measuring clock: wall clock, or processor time of this process."""
         return time.process_time() if self.clock == "cpu" else time.perf_counter()
 
     def arguments(self) -> list[str]:
@@ -68,7 +68,7 @@ class Case:
 
 
 def goals(case: Case) -> tuple[list[int], list[tuple[float, float]]]:
-    """Return which robots get a goal, by index, and the goals (x, y)."""
+    """Return the indices of the robots that get a goal, and the goals (x, y)."""
     random = np.random.default_rng(SEED)
     if case.moving == "all":
         angles = random.uniform(0.0, 2.0 * math.pi, case.robots)
@@ -88,7 +88,7 @@ def resident_bytes() -> int:
 
 
 def timed_steps(case: Case, step: Callable[[], object], after: Callable[[], object] = lambda: None) -> list[float]:
-    """Warm up, step, and return the seconds each measured step took.
+    """Warm up, step, and return the seconds of each measured step.
 
     `after` is called after each measured step and is not timed.
     """
@@ -109,6 +109,6 @@ def summary(times: list[float]) -> dict[str, float]:
 
 
 def report(result: dict[str, Any]) -> None:
-    """Print the result as the one line the orchestrator reads, with the share of a core this process was given."""
+    """Print the result as the one line the orchestrator reads, with the share of a core that this process got."""
     share = (time.process_time() - BEGIN_CPU) / (time.perf_counter() - BEGIN_WALL)
     print(json.dumps({**result, "core_share": share}))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Empties a bin through ROS 2 alone: lists the parts, then picks and drops one after the other.
+"""Empties a bin using only ROS 2 interfaces: lists the parts, then picks and drops them one by one.
 
 Start `ros2 launch fleet_sim bin_picking.launch.py`, then `python examples/bin_picker.py`.
 """
@@ -19,11 +19,11 @@ from fleet_sim_msgs.srv import List
 
 HAND = "panda_grasptarget"
 ABOVE = 0.16
-"""Height in m at which the hand travels between the bins."""
+"""Height in m at which the hand moves between the bins."""
 DOWN = [1.0, 0.0, 0.0, 0.0]
-"""Orientation of a hand that looks straight down."""
+"""Orientation of a hand that points straight down."""
 BIN = (0.46, 0.26)
-"""Where the first part is put down; the others follow in rows of three."""
+"""Drop position of the first part; the others follow in rows of three."""
 
 
 class BinPicker(Node):
@@ -41,7 +41,7 @@ class BinPicker(Node):
             waited()
 
     def parts(self) -> dict[str, tuple[float, float, float]]:
-        """Return where the parts are, by name."""
+        """Return the positions of the parts by name."""
         future = self._list.call_async(List.Request(kind=List.Request.OBJECTS))
         rclpy.spin_until_future_complete(self, future)
         found = future.result()
@@ -49,7 +49,7 @@ class BinPicker(Node):
         return dict(sorted(zip(found.names, places, strict=True)))
 
     def run(self, goal: Any) -> None:
-        """Send a goal and wait for its end; raises RuntimeError with the cause where it fails."""
+        """Send a goal and wait for its result; raises RuntimeError with the cause if it fails."""
         client = self._actions[next(kind for kind in self._actions if isinstance(goal, kind.Goal))]
         sent = client.send_goal_async(goal)
         rclpy.spin_until_future_complete(self, sent)
@@ -62,12 +62,12 @@ class BinPicker(Node):
             raise RuntimeError(result.text)
 
     def hover(self, x: float, y: float) -> None:
-        """Bring the hand above a place."""
+        """Move the hand above a position."""
         pose = {"target_position": [x, y, ABOVE], "target_orientation": DOWN, "end_effector_link": HAND}
         self.run(Execute.Goal(action="pose", parameters=json.dumps(pose)))
 
     def bring(self, part: str, place: tuple[float, float, float], to: tuple[float, float]) -> None:
-        """Take a part from its place and put it down elsewhere, from above both times."""
+        """Pick a part and drop it elsewhere, approaching from above both times."""
         pick = Pick.Goal(object=part, use_approach=False, use_arm=True, use_ee_orientation=True, ee_link=HAND)
         drop = Drop.Goal(use_approach=False, use_arm=True, use_ee_orientation=True, ee_link=HAND)
         for target in (pick.ee_target.pose.orientation, drop.ee_target.pose.orientation):
@@ -83,7 +83,7 @@ class BinPicker(Node):
 
 
 def main() -> int:
-    """Empty the bin and say so."""
+    """Empty the bin and print the progress."""
     rclpy.init()
     node = BinPicker()
     try:

@@ -1,4 +1,4 @@
-"""A mobile manipulator drives to a shelf, takes a parcel with its arm and brings it to a station.
+"""A mobile manipulator drives to a shelf, picks a parcel with its arm and delivers it to a station.
 
 Run: python examples/mobile_manipulator.py [folder for pictures]
 """
@@ -11,7 +11,7 @@ from fleet_sim.images import write_png
 from fleet_sim.paths import data_file
 
 FORWARD = (0.0, 0.7071068, 0.0, 0.7071068)
-"""How the gripper is turned to reach into the shelf: its z axis along x of the world."""
+"""Orientation of the gripper for reaching into the shelf: its z axis along x of the world."""
 
 STEPS = {
     "1_drive": fs.MoveTo(fs.Pose.from_yaw(1.5, 0.0, 0.0, 0.0)),
@@ -30,7 +30,7 @@ STEPS = {
 
 
 def main() -> None:
-    """Work through the steps and say how each ended."""
+    """Run the steps and print the status of each."""
     with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "mobile_manipulator.yaml")) as sim:
         robot, parcel = sim.get_object("mm"), sim.get_object("parcel_1")
         for name, action in STEPS.items():

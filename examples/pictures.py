@@ -1,4 +1,4 @@
-"""Make the pictures of the documents in docs/images: robots, what cameras and lidars see, an arm at work, swarms.
+"""Make the pictures in docs/images: robots, pictures of cameras, lidar scans, an arm at work, swarms.
 
 Run: python examples/pictures.py [FOLDER]
 """
@@ -21,9 +21,9 @@ from fleet_sim.swarm.pictures import picture
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
-"""Pictures are rendered so many times larger, and averaged, for smooth edges."""
+"""Pictures are rendered larger by this factor and averaged, for smooth edges."""
 FOV = 0.7
-# From near to far: bright to dark, through colours that keep their order in grey.
+# From near to far: bright to dark, in colours whose order survives conversion to grey.
 DEPTH_COLOURS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
 ID_COLOURS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
                        (171, 221, 164), (255, 217, 47), (128, 205, 193), (231, 138, 195)])  # fmt: skip
@@ -39,14 +39,14 @@ def averaged(rgb: Image) -> Image:
 
 
 def looking_at(target: tuple[float, float, float], distance: float, yaw: float, pitch: float) -> fs.Pose:
-    """Return the pose of a camera that sees `target` in its middle, from above by `pitch`, looking along `yaw`."""
+    """Return the pose of a camera with `target` at the centre, looking along `yaw` and down by `pitch`."""
     ahead = (math.cos(pitch) * math.cos(yaw), math.cos(pitch) * math.sin(yaw), -math.sin(pitch))
     x, y, z = (place - distance * step for place, step in zip(target, ahead, strict=True))
     return fs.Pose.from_euler(x, y, z, 0.0, pitch, yaw)
 
 
 def portrait(model: str, size: tuple[int, int]) -> Image:
-    """Return a picture of one robot, seen from its front left."""
+    """Return a picture of one robot from its front left."""
     with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
         robot = sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
         lower, upper = (np.array(corner) for corner in sim.get_aabbs()[robot.object_id])
@@ -82,7 +82,7 @@ def warehouse() -> fs.MultiRobotSimulationCore:
 
 
 def depth_colours(depth: npt.NDArray[np.float32]) -> Image:
-    """Return depth as colours, near to far; what is infinitely far is white."""
+    """Return depth as colours, near to far; infinite depth is white."""
     near, far = float(depth.min()), float(np.quantile(depth[np.isfinite(depth)], 0.97))
     share = np.clip((np.where(np.isfinite(depth), depth, far) - near) / (far - near), 0.0, 1.0)
     steps = np.linspace(0.0, 1.0, len(DEPTH_COLOURS))
@@ -123,7 +123,7 @@ def overview(size: tuple[int, int]) -> Image:
 
 
 def robots_sheet(size: tuple[int, int]) -> Image:
-    """Return the bundled robots and things, five in a row."""
+    """Return the bundled robots and objects, five in a row."""
     models = fs.discover_models("local")
     names = (
         "diff_base",
@@ -168,7 +168,7 @@ def pick_strip(size: tuple[int, int]) -> Image:
 
 
 def milling(width: int) -> Image:
-    """Return a swarm that begins to mill, at four moments."""
+    """Return a swarm that begins to mill, at four times."""
     pictures = []
     with World_from_config(data_file("config", "swarm/milling.yaml")) as world:
         world.setup()

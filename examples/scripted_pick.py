@@ -1,4 +1,4 @@
-"""An arm empties a bin into another one, guided by nothing but the depth of its camera.
+"""An arm empties a bin into another one, using only the depth of its camera.
 
 Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--pictures pick.png]
 """
@@ -20,71 +20,71 @@ from fleet_sim.sensors.camera import CameraSensorParams
 Mask = npt.NDArray[np.bool_]
 
 FLOOR, WALL = 0.005, 0.002
-"""Points lower than this (m) are of the bin's floor, points nearer to a wall than this are the wall's."""
+"""Points below this height (m) belong to the bin's floor, points nearer than this to a wall belong to the wall."""
 CLUSTER = 60
-"""Fewer pixels are no thing; the smallest thing covers more."""
+"""Smallest number of pixels of an object; smaller regions are ignored."""
 EDGE = 0.003
-"""Metres in height between two neighbouring pixels where one thing ends and another one begins."""
+"""Height step in m between neighbouring pixels that separates two objects."""
 LONGEST = 0.042
-"""What is longer than this (m, the diagonal of the largest box) is more than one thing."""
+"""Longest object in m, the diagonal of the largest box; longer regions are split."""
 FINGER, HALF_WIDTH = 0.014, 0.011
-"""Room in m that a finger takes beyond what is held, along the line on which it closes and to each side of it."""
+"""Space in m that a finger needs beside the object, along its closing direction and to each side of it."""
 SLACK, WIDEST = 0.006, 0.03
-"""Metres that each finger keeps from the thing before it closes, and that each finger is opened at most."""
+"""Clearance of each finger before it closes, and largest opening of each finger, in m."""
 DEPTH, LOWEST = 0.018, 0.003
-"""Metres from the top of a thing down to the tips that hold it, and of the tips above the floor at least."""
+"""Depth of the finger tips below the top of an object, and their smallest height above the floor, in m."""
 TIP = 0.0075
-"""Metres from the point that is steered to the tips."""
+"""Distance in m from the controlled point to the finger tips."""
 ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
-"""Heights in m: of the approach above a thing, of the ways between bins, and of letting go."""
+"""Heights in m: of the approach above an object, of motions between the bins, and of the release."""
 ANGLES = 12
 BLOCKED = 1.0
-"""What is more in the fingers' way than this, see `finger_room`, would be pressed upon: such a thing is left."""
+"""Largest obstruction of the fingers, see `finger_room`; grasps with more would press on other objects."""
 FORCE, SQUEEZE = 10.0, 0.002
-"""Newtons of a finger, and metres that it would go on if the thing were not there: small things are light."""
+"""Force of a finger in N, and how far in m its target lies inside the object; low, because objects are light."""
 NEAR, EXACT = 0.01, 0.003
-"""Radians from its target at which a joint on the way, and one that brings the fingers to a thing, has arrived."""
+"""Joint tolerances in rad: for motions between bins, and for moving the fingers to an object."""
 CLOSE_STEPS, FALL_STEPS = 40, 40
-"""Steps in which the fingers close, and in which a thing falls."""
+"""Number of steps for closing the fingers, and for the fall of an object."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """What the camera sees of one thing: its points (N, 3), world frame."""
+    """The visible points (N, 3) of one object, world frame."""
 
     points: Floats
 
     @property
     def centre(self) -> Floats:
-        """The middle (2,) of its outline, whichever side more points are on."""
+        """The centre (2,) of its outline, independent of the density of points."""
         middle: Floats = 0.5 * (self.points[:, :2].min(0) + self.points[:, :2].max(0))
         return middle
 
     @property
     def top(self) -> float:
-        """How high it is."""
+        """Its height in m."""
         return float(np.quantile(self.points[:, 2], 0.95))
 
     def axis(self) -> Floats:
-        """Return the direction (2,) along which it is longest."""
+        """Return the direction (2,) of its longest extent."""
         offsets = self.points[:, :2] - self.points[:, :2].mean(0)
         directions: Floats = np.linalg.eigh(offsets.T @ offsets)[1]
         return directions[:, 1]
 
     def span(self, direction: Floats) -> tuple[float, float]:
-        """Return from where to where it reaches along a direction (2,)."""
+        """Return its smallest and largest coordinate along a direction (2,)."""
         along = self.points[:, :2] @ direction
         return float(np.quantile(along, 0.01)), float(np.quantile(along, 0.99))
 
 
 @dataclass(frozen=True)
 class Grasp:
-    """Where to close the fingers: the point between their tips (3,), the angle of the line on which they close."""
+    """A grasp: the point (3,) between the finger tips, and the angle of the closing direction."""
 
     point: Floats
     angle: float
     opening: float
-    """Metres for each finger."""
+    """Opening of each finger in m."""
     cost: float
 
     @property
@@ -93,7 +93,7 @@ class Grasp:
         return np.array([np.cos(self.angle), np.sin(self.angle)])
 
     def is_near(self, other: "Grasp") -> bool:
-        """Return whether two grasps are at about the same place."""
+        """Return whether two grasps are at about the same position."""
         return bool(np.hypot(*(self.point - other.point)[:2]) < 0.01)
 
     def is_like(self, other: "Grasp") -> bool:
@@ -105,7 +105,7 @@ class Grasp:
 
 
 def world_points(camera: Camera) -> Floats:
-    """Take a picture and return what its pixels show, (H, W, 3) in the world frame, NaN where there is nothing."""
+    """Take a picture and return the points of its pixels (H, W, 3), world frame; NaN for empty pixels."""
     reading = camera.read()
     points = reading.points().astype(np.float64)
     x, y, z, w = reading.orientation.tolist()
@@ -121,7 +121,7 @@ def world_points(camera: Camera) -> Floats:
 
 
 def seen_things(points: Floats, bin_: BaseBin) -> list[Thing]:
-    """Return the things of a bin in points (H, W, 3), the one with the highest point first."""
+    """Return the objects of a bin in points (H, W, 3), highest first."""
     inside = bin_.to_bin(points.reshape(-1, 3)).reshape(points.shape)
     reach = 0.5 * bin_.dimensions[:2] - WALL
     free = (np.abs(inside[..., :2]) < reach).all(axis=2) & (inside[..., 2] > FLOOR)
@@ -135,7 +135,7 @@ def seen_things(points: Floats, bin_: BaseBin) -> list[Thing]:
 
 
 def grown(seed: int, heights: Floats, free: Mask) -> Mask:
-    """Return the pixels (H, W) that are reached from a flat index over free pixels without a jump in height."""
+    """Return a mask (H, W) of the pixels connected to a flat index through free pixels without a height step."""
     mask = np.zeros_like(free)
     mask.flat[seed] = True
     down = free[1:] & free[:-1] & (np.abs(np.diff(heights, axis=0)) < EDGE)
@@ -152,7 +152,7 @@ def grown(seed: int, heights: Floats, free: Mask) -> Mask:
 
 
 def parted(points: Floats) -> list[Floats]:
-    """Return points (N, 3) of things that lie side by side as several sets, each as short as one thing."""
+    """Split the points (N, 3) of adjacent objects into sets, each not longer than one object."""
     thing = Thing(points)
     axis = thing.axis()
     low, high = thing.span(axis)
@@ -166,9 +166,9 @@ def parted(points: Floats) -> list[Floats]:
 
 
 def best_grasp(points: Floats, bin_: BaseBin, failed: Sequence[Grasp]) -> Grasp | None:
-    """Return how to take a thing out of the bin, None where the fingers get around none.
+    """Return a grasp for an object in the bin, or None if the fingers fit around none of them.
 
-    Grasps like failed ones come last, and where two have failed no third one is tried.
+    Grasps similar to failed ones come last, and after two failures at a position no third one is tried.
     """
     cloud = points.reshape(-1, 3)
     inside = np.abs(bin_.to_bin(cloud)[:, :2]) < 0.5 * bin_.dimensions[:2] - WALL
@@ -179,7 +179,7 @@ def best_grasp(points: Floats, bin_: BaseBin, failed: Sequence[Grasp]) -> Grasp 
 
 
 def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
-    """Return ways to take a thing: across its longer side and turned from that, with what speaks against each."""
+    """Return grasps of an object with their costs: across its longer side, and rotated from that."""
     axis = thing.axis()
     floor = bin_.pose.z
     tips = max(floor + LOWEST, thing.top - DEPTH)
@@ -195,14 +195,14 @@ def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
         blocked = finger_room(middle, line, opening, tips, cloud, bin_)
         if blocked > BLOCKED:
             continue
-        # A way across is better, a high thing is better, a free way is better than all of that.
+        # Prefer grasps across the object and high objects; free space for the fingers outweighs both.
         cost = blocked + 8.0 * (high - low) - 2.0 * (thing.top - floor)
         grasps.append(Grasp(np.array([*middle, tips]), angle, opening, cost))
     return grasps
 
 
 def finger_room(middle: Floats, line: Floats, opening: float, tips: float, cloud: Floats, bin_: BaseBin) -> float:
-    """Return how much is where the fingers go down: 0 where their ways are free, about 1 for a finger's way."""
+    """Return the obstruction where the fingers go down: 0 if free, about 1 if one finger is blocked."""
     side = np.array([-line[1], line[0]])
     offsets = cloud[:, :2] - middle
     along, aside = np.abs(offsets @ line), np.abs(offsets @ side)
@@ -222,8 +222,8 @@ class Picker:
     def __init__(self, config: BinPickingConfig) -> None:
         self.scene = BinScene(config=config)
         self.watch: Callable[[str], None] = lambda moment: None
-        """Called with its name at each moment of a pick."""
-        # The scene is made by its first reset.
+        """Called with the name of each phase of a pick."""
+        # The first reset creates the scene.
         self.scene.reset()
         assert self.scene.pick_bin is not None and self.scene.drop_bin is not None
         self.pick_bin, self.drop_bin = self.scene.pick_bin, self.scene.drop_bin
@@ -232,7 +232,7 @@ class Picker:
         self.arm.max_gripper_force = FORCE
 
     def empty_bin(self, seed: int) -> "Score":
-        """Fill the bin from a seed and empty it, with at most two attempts for each thing."""
+        """Fill the bin from a seed and empty it, with at most two attempts per object."""
         self.scene.reset(rng=np.random.default_rng(seed))
         number = self.scene.current_number_of_objects
         failed: list[Grasp] = []
@@ -252,14 +252,14 @@ class Picker:
         return Score(number, brought, attempts, successes)
 
     def leave(self) -> None:
-        """Take the arm out of the camera's view."""
+        """Move the arm out of the camera's view."""
         self.move([*self.drop_bin.pose.position[:2], TRAVEL], 0.0)
 
     def pick(self, grasp: Grasp) -> None:
-        """Carry what is at a grasp to the other bin."""
+        """Pick the object of a grasp and carry it to the other bin."""
         x, y, tips = grasp.point.tolist()
         drop_x, drop_y, _ = self.drop_bin.pose.position
-        # The fingers close along the hand's y axis; half a turn makes no difference.
+        # The fingers close along the hand's y axis, so a rotation by half a turn is the same grasp.
         yaw = grasp.angle - 0.5 * np.pi
         self.arm.open_position = grasp.opening
         self.arm.closed_position = max(grasp.opening - SLACK - SQUEEZE, 0.0)
@@ -280,15 +280,15 @@ class Picker:
         self.watch("open")
 
     def close(self) -> None:
-        """Close the gripper; fingers that hold something never arrive, so that the number of steps ends it."""
+        """Close the gripper for a fixed number of steps: fingers that hold an object never reach their targets."""
         steps, self.arm.max_steps = self.arm.max_steps, CLOSE_STEPS
         self.arm.close_gripper()
         self.arm.max_steps = steps
 
     def move(self, target: Sequence[float], yaw: float, near: float = NEAR) -> None:
-        """Bring the point between the fingers to a place, the hand looking down, turned by `yaw` or half a turn more.
+        """Move the point between the fingers to a position, the hand down, rotated by `yaw` modulo half a turn.
 
-        Inverse kinematics is the better the nearer the arm is, so that an exact move takes several.
+        Inverse kinematics is more exact the nearer the arm is, so an exact move repeats it.
         """
         self.arm.acceptable_proximity_to_target = near
         for _ in range(3 if near == EXACT else 1):
@@ -298,14 +298,14 @@ class Picker:
             self.arm.apply_action_delta([*offset.tolist(), turn, 1.0 if self.arm.gripper_is_open else -1.0])
 
     def brought(self) -> int:
-        """Return how many things are in the other bin: for the score, not for the choice of grasps."""
+        """Return the number of objects in the other bin; used for the score only, not to choose grasps."""
         places = np.array([thing.get_pose().position for thing in self.pick_bin.objects])
         return int(self.drop_bin.contains_mask(places).sum())
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many things there were and how many were brought, attempts, and attempts that brought something."""
+    """Numbers of objects, delivered objects, attempts, and successful attempts."""
 
     things: int
     brought: int
@@ -313,7 +313,7 @@ class Score:
     successes: int
 
     def __add__(self, other: "Score") -> "Score":
-        """Return both together."""
+        """Return the sum of two scores."""
         return Score(
             self.things + other.things,
             self.brought + other.brought,
@@ -322,7 +322,7 @@ class Score:
         )
 
     def __str__(self) -> str:
-        """Return the score in words."""
+        """Return the score as text."""
         share = 100.0 * self.successes / max(self.attempts, 1)
         return (
             f"{self.brought:3d} of {self.things} things brought, "
@@ -363,7 +363,7 @@ def strip_of_a_pick(picker: Picker, seed: int) -> Bytes:
 
 
 def settings(least: int, most: int) -> BinPickingConfig:
-    """Return bin picking with a camera straight above the bin and an arm that may leave the bin."""
+    """Return settings with a camera straight above the bin and an arm that may leave the bin."""
     view = {"eye-position": [0.5, 0.0, 0.62], "target-position": [0.5, 0.0, 0.0], "up-vector": [1.0, 0.0, 0.0]}
     return load_bin_picking(
         {
@@ -375,11 +375,13 @@ def settings(least: int, most: int) -> BinPickingConfig:
 
 
 def main() -> None:
-    """Empty a bin for each seed and say how many grasps succeeded."""
+    """Empty a bin for each seed and print how many grasps succeeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=50, help="how many bins to empty")
-    parser.add_argument("--objects", type=int, nargs=2, default=(5, 10), metavar=("LEAST", "MOST"), help="in a bin")
-    parser.add_argument("--pictures", metavar="FILE.png", help="write pictures of one pick, and nothing else")
+    parser.add_argument("--seeds", type=int, default=50, help="number of bins to empty")
+    parser.add_argument(
+        "--objects", type=int, nargs=2, default=(5, 10), metavar=("LEAST", "MOST"), help="objects per bin"
+    )
+    parser.add_argument("--pictures", metavar="FILE.png", help="only write pictures of one pick")
     options = parser.parse_args()
     picker = Picker(settings(*options.objects))
     if options.pictures:

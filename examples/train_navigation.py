@@ -25,13 +25,13 @@ from fleet_sim.envs.vector import NavigationVectorEnv
 
 ROBOTS, ARENA = 8, 12.0
 MARGIN = 0.4
-"""The trained policy must succeed this much more often than a random one."""
+"""Smallest difference in success rate between the trained and the random policy."""
 
 Policy = Callable[[Any], Any]
 
 
 class SuccessCurve(BaseCallback):
-    """Notes the share of episodes that ended at the goal, over the last 2,000."""
+    """Records the share of episodes that ended at the goal, over the last 2,000."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,13 +94,13 @@ def success(policy: Policy, episodes: int) -> float:
 
 
 def simple_rule(seen: Any) -> Any:
-    """Turn towards the goal and drive when it lies ahead, whatever is in the way."""
+    """Turn towards the goal and drive while it is ahead, without regard to obstacles."""
     bearing = np.arctan2(seen[:, 2], seen[:, 1])
     return np.stack([np.maximum(0.0, seen[:, 1]), np.clip(bearing, -1.0, 1.0)], axis=1)
 
 
 def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: str) -> None:
-    """Save the curve, with the levels of the other policies."""
+    """Save the learning curve, with the success rates of the other policies."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -116,11 +116,11 @@ def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: s
 
 
 def main() -> int:
-    """Train, evaluate, and return 0 where the margin is met."""
+    """Train and evaluate; return 0 if the margin is met."""
     parser = argparse.ArgumentParser(description="Train PPO on fleet_navigation.")
     parser.add_argument("--steps", type=int, default=2_000_000, help="robot steps to train for")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--episodes", type=int, default=50, help="episodes each policy is judged by")
+    parser.add_argument("--episodes", type=int, default=50, help="episodes to evaluate each policy")
     parser.add_argument("--model", metavar="FILE.zip", help="save the trained policy")
     parser.add_argument("--curve", metavar="FILE.png", help="save the learning curve")
     args = parser.parse_args()

@@ -27,21 +27,21 @@ from fleet_sim_msgs.msg import Cause, FleetState
 from fleet_sim_msgs.srv import List
 
 REACH = 0.85
-"""Between the middles of a robot and of the pallet it takes: their halves, and a gap; m."""
+"""Distance in m between the centres of a robot and of the pallet it picks: half of each, and a gap."""
 
 PALLET_HEIGHT = 0.25
-"""Of the middle of a pallet on the floor, in m."""
+"""Height of the centre of a pallet on the floor, in m."""
 
 ACTIONS = {Pick: "fleet/pick", Drop: "fleet/drop", MoveTo: "fleet/move_to"}
 OTHER_SIDE = {"west": "east", "east": "west"}
 
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
-"""Services keep 10 answers by default; 20 robots may get theirs at once, and none may be lost."""
+"""Services keep 10 responses by default; 20 robots may get theirs at once, and none may be lost."""
 
 
 @dataclass
 class Order:
-    """Bring a pallet to a station."""
+    """An order: deliver a pallet to a station."""
 
     pallet: str
     station: str
@@ -49,7 +49,7 @@ class Order:
 
 
 class WarehouseClient(Node):
-    """Gives every robot one order after the other. Everything runs in the executor; nothing waits in a thread."""
+    """Gives every robot one order after the other. All coroutines run in the executor; no thread is blocked."""
 
     def __init__(self) -> None:
         super().__init__("warehouse_client")
@@ -64,7 +64,7 @@ class WarehouseClient(Node):
         self.create_subscription(FleetState, "fleet/states", self._on_states, 10)
 
     async def run(self) -> None:
-        """Find the robots and set them all to work."""
+        """Find the robots and start all of them."""
         await self._look()
         answer = await self._list.call_async(List.Request(kind=List.Request.ROBOTS))
         for robot, home in zip(answer.names, answer.poses, strict=True):
@@ -72,13 +72,13 @@ class WarehouseClient(Node):
         self.get_logger().info(f"{len(answer.names)} robots, {len(self._pallets())} pallets: off to work")
 
     def ready(self) -> bool:
-        """Return whether the simulation is there."""
+        """Return whether the simulation is running."""
         return self._list.service_is_ready() and all(client.server_is_ready() for client in self._actions.values())
 
     # ---- one robot ---------------------------------------------------------------------------------------------------
 
     async def _work(self, robot: str, home: Pose) -> None:
-        """Work through orders until the robot is gone."""
+        """Work on orders until the robot is removed."""
         cause = Cause.NONE
         while cause != Cause.UNKNOWN_ROBOT:
             await self._rest(robot)
@@ -106,7 +106,7 @@ class WarehouseClient(Node):
         return await self._do(robot, Drop, pose=self._stamped(order.pose), drop_offset=REACH)
 
     async def _do(self, robot: str, kind: Any, **goal: Any) -> int:
-        """Have an action carried out; returns its cause, NONE for success."""
+        """Send a goal and wait for its result; returns the cause, NONE for success."""
         handle = await self._actions[kind].send_goal_async(kind.Goal(robot=robot, **goal))
         if not handle.accepted:
             self.get_logger().warning(f"{robot}: {ACTIONS[kind]} was rejected")
@@ -117,7 +117,7 @@ class WarehouseClient(Node):
         return int(result.cause)
 
     def _rest(self, robot: str) -> Future:
-        """Return what is done when the robot has nothing to do."""
+        """Return a future that is done when the robot is idle."""
         return self._waiting_for_rest.setdefault(robot, Future())
 
     def _on_states(self, fleet: FleetState) -> None:
@@ -146,7 +146,7 @@ class WarehouseClient(Node):
         return Order(pallet, target, pose)
 
     async def _look(self) -> None:
-        """See where everything is."""
+        """Store the positions of robots and pallets."""
         answer = await self._list.call_async(List.Request())
         self._pose_of = dict(zip(answer.names, answer.poses, strict=True))
 
@@ -165,7 +165,7 @@ class WarehouseClient(Node):
 
 def main() -> int:
     """Wait for the simulation, then work until Ctrl-C."""
-    # Ctrl-C shuts rclpy down, which ends the spinning; a KeyboardInterrupt could come in the middle of anything.
+    # Ctrl-C shuts rclpy down, which ends spin(); a KeyboardInterrupt could interrupt any statement.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     rclpy.init()
     client = WarehouseClient()

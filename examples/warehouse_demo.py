@@ -29,10 +29,10 @@ from fleet_sim_msgs.msg import FleetState, RobotState
 from fleet_sim_msgs.srv import TakePicture
 
 PATIENCE = 30.0
-"""The longest the demo waits for the simulation to start, to answer or to end, in s."""
+"""Timeout in s for the simulation to start, to respond or to end."""
 
 PLAIN_PERIOD = 2.0
-"""Between two lines where the output is no terminal, in s."""
+"""Time in s between two lines if the output is no terminal."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -46,11 +46,11 @@ COMMANDS = (
 )
 
 Goals = Mapping[str, tuple[float, float]]
-"""Where each robot drives to, x and y in m."""
+"""The goal of each robot, x and y in m."""
 
 
 def state_of(robot: RobotState) -> str:
-    """Return in a word what a robot does."""
+    """Return the state of a robot as one word."""
     if robot.blocked:
         return "blocked"
     if robot.moving:
@@ -72,7 +72,7 @@ def table(fleet: FleetState, goals: Goals) -> list[str]:
 
 
 def summary(fleet: FleetState) -> str:
-    """Return one line: the time, and how many robots do what."""
+    """Return one line: the time, and the number of robots in each state."""
     states = [state_of(robot) for robot in fleet.robots]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(sorted(states)))
     stamp = fleet.header.stamp
@@ -80,7 +80,7 @@ def summary(fleet: FleetState) -> str:
 
 
 def hints() -> list[str]:
-    """Return what to type in a second terminal, as it has to be typed there."""
+    """Return the commands for a second terminal, with the environment they need."""
     lines = []
     beside = Path(sys.executable).with_name("activate")
     if beside.exists() and shutil.which("ros2") != str(beside.with_name("ros2")):
@@ -90,11 +90,11 @@ def hints() -> list[str]:
 
 
 SHARED = ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY", "CYCLONEDDS_URI")
-"""Variables that must be alike in two terminals for their programs to find each other."""
+"""Variables that must be equal in both terminals, else their programs do not discover each other."""
 
 
 class Watcher(Node):
-    """Knows the newest state of the fleet and where its robots drive to."""
+    """Keeps the latest state of the fleet and the goals of its robots."""
 
     def __init__(self) -> None:
         super().__init__("warehouse_demo")
@@ -116,7 +116,7 @@ class Watcher(Node):
         return True
 
     def take_picture(self, path: Path) -> str:
-        """Save a picture from above; return what became of it."""
+        """Save a picture from above; return a line with the result."""
         request = TakePicture.Request(width=720, height=1200, view="top_down")
         answer = self.pictures.call_async(request)
         if not self.until(answer.done, PATIENCE):
@@ -144,7 +144,7 @@ class Watcher(Node):
 
 
 class Screen:
-    """Shows the table in place in a terminal, and now and then a line where there is none."""
+    """Shows the table in place in a terminal, or a line from time to time if there is no terminal."""
 
     def __init__(self, output: Any) -> None:
         self._output = output
@@ -166,19 +166,19 @@ class Screen:
             print(summary(fleet), file=self._output, flush=True)
 
     def finish(self, fleet: FleetState, goals: Goals) -> None:
-        """Show the whole table once where it was not to be seen."""
+        """Show the whole table once if the output is no terminal."""
         if not self._live:
             print("\n".join(["", *table(fleet, goals)]), file=self._output)
 
 
 @contextmanager
 def launched(log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the launch file, its output in `log`, and end it."""
+    """Run the launch file with its output in `log`, and end it afterwards."""
     beside = Path(sys.executable).with_name("ros2")
     ros2 = str(beside) if beside.exists() else "ros2"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        # In a session of its own, so that Ctrl-C reaches it through us alone, after the picture.
+        # In a session of its own: Ctrl-C must not reach it directly, because it still has to take the picture.
         process = subprocess.Popen(
             [ros2, "launch", "fleet_sim", "warehouse.launch.py"],
             stdout=output,
@@ -193,7 +193,7 @@ def launched(log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -> bool:
-    """Show the fleet for `duration` s or until Ctrl-C; return whether there was one."""
+    """Show the fleet for `duration` s or until Ctrl-C; return whether the simulation ran."""
     started = watcher.until(lambda: watcher.fleet is not None or process.poll() is not None, PATIENCE)
     if not started or watcher.fleet is None:
         return False
@@ -211,10 +211,10 @@ def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -
 
 
 def main() -> int:
-    """Run the demo; return 1 where the simulation did not run."""
+    """Run the demo; return 1 if the simulation did not run."""
     parser = argparse.ArgumentParser(description="Launch the warehouse and show its robots.")
-    parser.add_argument("--duration", type=float, default=30.0, metavar="S", help="how long it runs (default: 30)")
-    parser.add_argument("--folder", type=Path, default=Path("demo"), help="where picture and log go (default: demo)")
+    parser.add_argument("--duration", type=float, default=30.0, metavar="S", help="duration in s (default: 30)")
+    parser.add_argument("--folder", type=Path, default=Path("demo"), help="folder for picture and log (default: demo)")
     args = parser.parse_args()
     log = args.folder / "warehouse.log"
     print("A warehouse with 20 robots. While it runs, try in a second terminal, in this folder:")

@@ -6,7 +6,7 @@ TITLE = "fleet_sim arms: try in a second terminal, one after the other:"
 
 ARGUMENTS = [Argument("config", "arm.yaml", "A scenario with arms: a YAML file, or a shipped one."), RTF, GUI]
 
-# What to try: take a cube, put it down elsewhere, bring the hand to a place, move a joint.
+# Pick a cube, drop it elsewhere, move the hand to a position, move a joint.
 COMMANDS = (
     "ros2 action send_goal /arm/pick fleet_sim_msgs/action/Pick "
     '"{object: cube_1, use_approach: false, use_arm: true, ee_link: tcp_link}"',
@@ -22,5 +22,5 @@ COMMANDS = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "arm.rviz"))

@@ -10,7 +10,7 @@ ARGUMENTS = [
     GUI,
 ]
 
-# What to try: empty the bin through ROS alone, look at joints and pictures, turn the arm.
+# Empty the bin with ROS interfaces only, read joint states and pictures, turn the arm.
 COMMANDS = (
     "python3 examples/bin_picker.py",
     "ros2 topic echo /panda/joint_states --once",
@@ -21,5 +21,5 @@ COMMANDS = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "arm.rviz"))

@@ -4,7 +4,9 @@ from fleet_sim.ros.launching import NAMESPACE, NS, RTF, Argument, beside, simula
 
 ARGUMENTS = [
     Argument("robots", "5", "Number of simple robots to spawn (robot_0, robot_1, ...)."),
-    Argument("config", "", "A scenario: a YAML file, or the name of a shipped one. Its robots come in addition."),
+    Argument(
+        "config", "", "A scenario: a YAML file, or the name of a shipped one. Its robots are spawned in addition."
+    ),
     RTF,
     NAMESPACE,
 ]
@@ -21,6 +23,6 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     config = beside(__file__, "rviz", "fleet.rviz")
     return simulation_launch(ARGUMENTS, TRY, rviz_config=config, rviz_robot="robot_0")

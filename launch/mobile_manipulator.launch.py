@@ -1,4 +1,4 @@
-"""Launch a mobile manipulator before a shelf: `ros2 launch fleet_sim mobile_manipulator.launch.py rviz:=true`."""
+"""Launch a mobile manipulator in front of a shelf: `ros2 launch fleet_sim mobile_manipulator.launch.py rviz:=true`."""
 
 from fleet_sim.ros.launching import GUI, RTF, Argument, beside, simulation_launch
 
@@ -7,7 +7,7 @@ TITLE = "fleet_sim mobile manipulator: try in a second terminal, one after the o
 
 ARGUMENTS = [Argument("config", "mobile_manipulator.yaml", CONFIG_TEXT), RTF, GUI]
 
-# What to try, in this order: to the shelf, take a parcel with the arm, bring it to the station.
+# The order matters: drive to the shelf, pick a parcel with the arm, deliver it to the station.
 COMMANDS = (
     "ros2 action send_goal /mm/move_to fleet_sim_msgs/action/MoveTo "
     '"{pose: {pose: {position: {x: 1.5}, orientation: {w: 1.0}}}}"',
@@ -21,7 +21,7 @@ COMMANDS = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz where it is asked for."""
+    """Return the node, and RViz if `rviz` is true."""
     return simulation_launch(
         ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "mobile_manipulator.rviz")
     )

@@ -1,4 +1,4 @@
-"""Look at a running simulation in RViz: `ros2 launch fleet_sim rviz.launch.py robot:=robot_3`."""
+"""Show a running simulation in RViz: `ros2 launch fleet_sim rviz.launch.py robot:=robot_3`."""
 
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
@@ -7,10 +7,10 @@ from launch.substitutions import LaunchConfiguration
 from fleet_sim.ros.launching import Argument, beside, declared, prefix_of, rviz_window
 
 ARGUMENTS = [
-    Argument("robot", "robot_0", "The robot whose plan is shown, and that drives to the goals set with the mouse."),
-    Argument("namespace", "", "That of the simulation, as given to fleet.launch.py."),
+    Argument("robot", "robot_0", "The robot whose plan is shown, and that gets the goals set with the mouse."),
+    Argument("namespace", "", "Namespace of the simulation, as given to fleet.launch.py."),
     Argument("rviz_config", str(beside(__file__, "rviz", "fleet.rviz")), "An RViz configuration."),
-    Argument("use_sim_time", "true", "Go by the time of the simulation."),
+    Argument("use_sim_time", "true", "Use simulation time (/clock)."),
 ]
 
 

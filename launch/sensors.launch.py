@@ -5,7 +5,7 @@ from fleet_sim.ros.launching import RTF, Argument, beside, simulation_launch
 ARGUMENTS = [Argument("config", "sensors.yaml", "A scenario: a YAML file, or the name of a shipped one."), RTF]
 
 TRY = (
-    "fleet_sim sensors: what nobody listens to is not measured. Try in a second terminal:",
+    "fleet_sim sensors: sensors without subscribers are not computed. Try in a second terminal:",
     "ros2 topic echo /scout/scan --once --qos-profile sensor_data",
     "ros2 topic hz /mapper/points",
     "ros2 topic echo /scout/imu --once --qos-profile sensor_data",
@@ -17,5 +17,5 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, and RViz with scans, points, ranges and the map where it is asked for."""
+    """Return the node, and RViz with scans, points, ranges and the map if `rviz` is true."""
     return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "sensors.rviz"))

@@ -21,7 +21,7 @@ TRY = (
 
 
 def generate_launch_description():
-    """Return the node, the client, and RViz where it is asked for."""
+    """Return the node, the client, and RViz if `rviz` is true."""
     client = ExecuteProcess(
         cmd=[sys.executable, str(beside(__file__, "examples", "warehouse_client.py"))], output="screen"
     )

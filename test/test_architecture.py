@@ -8,6 +8,7 @@ under `fleet_sim` are the parts.
 from __future__ import annotations
 
 import ast
+import configparser
 import re
 import subprocess
 import sys
@@ -17,7 +18,17 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "fleet_sim"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "fleet_sim"
+
+
+def features() -> list[str]:
+    """The parts that are features: those that setup.cfg declares as such."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    points = setup["options.entry_points"].get("fleet_sim.features", "")
+    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)))
+
 
 # A part may import any part of an earlier line. Within a chain it may also import the parts to its left,
 # within a group none: those meet in columns, commands and events.
@@ -46,7 +57,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["facade", "simulation", "plugins"]),
-    (GROUP, ["swarm", "manipulation"]),
+    (GROUP, [*features(), "swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer"]),
     (CHAIN, ["cli"]),
 ]
@@ -83,6 +94,17 @@ def allowed_for(part: str) -> set[str]:
     raise AssertionError(f"{part!r} has no place in LAYERS; put it where its imports point")
 
 
+def floor_of(module: Path) -> str:
+    """The part whose imports `module` may have: a feature's `ros.py` stands on the floor of `ros`."""
+    feature = part_of(module) in features() and module.relative_to(PACKAGE).parts[1:] == ("ros.py",)
+    return "ros" if feature else part_of(module)
+
+
+def allowed_in(module: Path) -> set[str]:
+    """The parts that `module` may import."""
+    return allowed_for(floor_of(module))
+
+
 @cache
 def tree_of(module: Path) -> ast.Module:
     """The parsed source of `module`."""
@@ -113,7 +135,7 @@ def test_imports_point_one_way(module: Path) -> None:
     part = part_of(module)
     if part == "__init__":
         return
-    allowed, outermost = allowed_for(part), part in LAYERS[-1][1]
+    allowed, outermost = allowed_in(module), part in LAYERS[-1][1]
     for line, name in imports_of(module):
         first, _, rest = name.partition(".")
         if first != "fleet_sim":
@@ -136,7 +158,7 @@ def test_no_string_names_a_module_of_a_floor_above(module: Path) -> None:
     for line, name in strings_of(module):
         target = name.split(".")[1]
         if target in known and (str(module.relative_to(PACKAGE)), name) not in NAMED:
-            assert target in allowed_for(part), f"{module}:{line}: {part} must not name {name}"
+            assert target in allowed_in(module), f"{module}:{line}: {part} must not name {name}"
 
 
 def name_of(module: Path) -> str:
@@ -153,6 +175,36 @@ def import_graph() -> dict[str, set[str]]:
         found = {name if name in names else name.rpartition(".")[0] for _, name in imports_of(module)}
         graph[name_of(module)] = found & names - {name_of(module)}
     return graph
+
+
+# Modules that nothing in the package imports, because users do.
+PUBLIC = {
+    "fleet_sim.envs.fleet_navigation": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.fleet_warehouse": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.milling": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
+    "fleet_sim.ros.launching": "for launch files, ours and others'",
+}
+
+
+def entry_points() -> set[str]:
+    """The modules that the package declares to others, by commands and by its own seams for parts above."""
+    config = configparser.ConfigParser()
+    config.read(PACKAGE.parents[1] / "setup.cfg", encoding="utf-8")
+    declared = "\n".join(config["options.entry_points"].values())
+    return set(re.findall(r"=\s*(fleet_sim(?:\.\w+)+):", declared))
+
+
+def test_every_part_has_a_place_and_every_place_a_part() -> None:
+    listed = [name for _, parts in LAYERS for name in parts]
+    assert sorted(listed) == sorted({part_of(module) for module in MODULES} - {"__init__"})
+
+
+def test_every_module_is_imported_declared_or_public() -> None:
+    graph = import_graph()
+    packages = {name_of(module) for module in MODULES if module.name == "__init__.py"}
+    unused = graph.keys() - packages - set[str]().union(*graph.values())
+    assert unused - entry_points() == PUBLIC.keys()
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
@@ -185,7 +237,7 @@ def test_no_modules_import_each_other() -> None:
 def test_foreign_modules_stay_in_their_part(module: Path) -> None:
     for line, name in imports_of(module):
         owners = RESERVED.get(name.split(".")[0])
-        assert owners is None or part_of(module) in owners, f"{module}:{line}: only {owners} may import {name}"
+        assert owners is None or floor_of(module) in owners, f"{module}:{line}: only {owners} may import {name}"
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:

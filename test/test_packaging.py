@@ -82,3 +82,13 @@ def test_ros_finds_executables_where_it_looks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "install" / "lib" / "fleet_sim" / "fleet-sim").is_file()
     assert (tmp_path / "install" / "share" / "fleet_sim" / "config" / "demo.yaml").is_file()
+
+
+def test_extras_have_names_that_every_pip_understands() -> None:
+    """Older versions of pip do not find an extra with an underscore, whichever way it is asked for."""
+    extras = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "").get_all("Provides-Extra") or []
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    hints = {entry.install_hint for entry in fleet_sim.KNOWN_MODELS.values()}
+    asked = re.findall(r"fleet_sim\[([^\]]+)\]", text + "".join(hints))
+    assert {name for names in asked for name in names.split(",")} <= set(extras)
+    assert not [name for name in extras if "_" in name]

@@ -34,7 +34,7 @@ from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System, each_step
 from fleet_sim.core.ports import Parts
 from fleet_sim.core.profiler import Profiler
-from fleet_sim.core.snapshot import SnapshotBoard
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
@@ -131,10 +131,12 @@ class MultiRobotSimulationCore(DocumentedNames):
             contact_erp=params.contact_erp,
         )
         visuals = params.engine_visuals or params.gui
-        self._mirror = BulletMirror(self.world, client, params.pose_flush, visuals=visuals)
-        self._mirror.keeps_previous = params.physics
+        self._mirror = BulletMirror(
+            self.world, client, params.pose_flush, visuals=visuals, inertia_from_file=params.inertia_from_file
+        )
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
+        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
         self.bullet = BulletHandle(self._mirror)
 
     def _build_features(self) -> None:
@@ -163,7 +165,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
         self._finite = FiniteGuard(world)
-        self.snapshots = SnapshotBoard(world)
+        self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
 
     def _connect(self) -> None:
@@ -190,13 +192,24 @@ class MultiRobotSimulationCore(DocumentedNames):
         params, world, mirror, collisions = self.params, self.world, self._mirror, self.collisions
         self.control = control = RunControl(world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
-        self.population = Population(world, mirror, self._queries)
+        self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions)
         self.view = View(params, world, mirror, collisions, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
-        self.state = State(world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions)
+        self.state = State(
+            world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions, self.snapshots
+        )
         self.runner = Runner(
-            self._advance, params, world, control, self.inbox, self.dispatcher, self.monitor, self.view, owner=self
+            self._advance,
+            params,
+            world,
+            control,
+            self.inbox,
+            self.dispatcher,
+            self.monitor,
+            self.view,
+            self.snapshots,
+            owner=self,
         )
 
     def _list_systems(self) -> None:
@@ -295,6 +308,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         if not self._closed:
             self.world.events.emit("closed")
         self._closed = True
+        self.snapshots.close()
         self.monitor.close()
         self.extensions.shutdown()
         self._mirror.close()

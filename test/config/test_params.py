@@ -57,6 +57,7 @@ DEFAULTS: dict[str, Any] = {
     "physics_substep": 1 / 240,
     "solver_iterations": 50,
     "contact_erp": 0.2,
+    "inertia_from_file": False,
     "engine_visuals": True,
     "keep_initial_state": True,
 }

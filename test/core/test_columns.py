@@ -10,7 +10,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.world import World
-from fleet_sim.errors import DuplicateNameError
+from fleet_sim.errors import DuplicateNameError, InvalidValueError
 
 
 class BatteryColumns(ColumnTable):
@@ -69,3 +69,9 @@ def test_every_column_says_who_writes_it(table: type[ColumnTable]) -> None:
         assert spec.writer, name
         assert spec.shape in ((), (3,), (4,)), name
         assert not spec.reference or spec.dtype == np.int64, name
+
+
+@pytest.mark.parametrize("name", ["capacity", "grow", "nbytes"])
+def test_a_column_is_not_named_as_a_part_of_its_table(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"a table has '{name}' itself"):
+        type("Wrong", (ColumnTable,), {name: column(float)})

@@ -19,6 +19,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "set_velocity": {"names": ("a",), "linear": [[0.1, np.nan, np.inf]], "angular": np.zeros((1, 3)), "timeout": 0.5},
     "set_joints": {"names": ("a",), "joint_names": ("j",), "positions": np.array([[1 / 3]]), "max_force": 7},
     "stop": {},
+    "set_charging": {"names": ("a", "b"), "charging": False},
     "set_poses": {"names": ("a",), "positions": [[1, 2, 3]], "orientations": TURN, "preserve_velocity": False},
     "execute_action": {"names": ("a",), "actions": ({"type": "wait", "duration": 0.5},), "replace": False},
     "cancel_actions": {"names": ("a",), "goal": "7"},

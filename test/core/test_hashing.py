@@ -24,9 +24,9 @@ def world_of(*names: str) -> World:
 
 def test_rows_and_order_do_not_matter() -> None:
     plain, shuffled = world_of("a", "b", "c"), world_of("x", "c", "a", "b")
-    shuffled.release(np.array([shuffled.row_named("x")]))
+    shuffled.release(np.array([shuffled.index.row_named("x")]))
     for world in (plain, shuffled):
-        world.parent[world.row_named("a")] = world.row_named("b")
+        world.parent[world.index.row_named("a")] = world.index.row_named("b")
     assert state_hash(plain) == state_hash(shuffled)
 
 

@@ -30,10 +30,10 @@ def test_rows_stay_when_others_go_and_the_world_grows() -> None:
     world.position[b] = (1, 2, 3)
     world.release(np.array([a]))
     spawn(world, *[f"x{index}" for index in range(500)])
-    assert world.row_named("b") == b
+    assert world.index.row_named("b") == b
     assert world.position[b].tolist() == [1, 2, 3]
     assert len(world) == 501
-    assert world.names[b] == "b"
+    assert world.index.names[b] == "b"
 
 
 def test_a_row_used_again_starts_from_the_defaults_in_another_generation() -> None:
@@ -83,22 +83,22 @@ def test_names_are_unique_and_errors_say_which() -> None:
     with pytest.raises(DuplicateNameError, match="'a'"):
         world.rename(b, "a")
     assert len(world) == 2
-    assert not world.has_name("c")
+    assert not world.index.has_name("c")
     world.rename(b, "bob")
     world.rename(a, None)
     spawn(world, "a")
     assert world.label(a) == "#0"
     with pytest.raises(UnknownNameError, match="Did you mean 'bob'"):
-        world.row_named("bobb")
+        world.index.row_named("bobb")
     with pytest.raises(UnknownNameError, match="99"):
-        world.rows_of([0, 99])
+        world.index.rows_of([0, 99])
 
 
 def test_listeners_hear_of_rows_while_their_values_are_there() -> None:
     world = new_world()
     heard: list[tuple[str, list[str | None]]] = []
-    world.on_spawn.append(lambda rows: heard.append(("+", [world.names[row] for row in rows])))
-    world.on_remove.append(lambda rows: heard.append(("-", [world.names[row] for row in rows])))
+    world.on_spawn.append(lambda rows: heard.append(("+", [world.index.names[row] for row in rows])))
+    world.on_remove.append(lambda rows: heard.append(("-", [world.index.names[row] for row in rows])))
     rows = spawn(world, "a", "b")
     world.release(np.array(rows))
     world.release(np.array([], np.int64))
@@ -119,12 +119,12 @@ def test_restoring_brings_entities_back_and_takes_others_away() -> None:
     world.position[b] = 6
     world.rename(b, "bee")
     world.restore(saved)
-    assert [world.names[row] for row in world.rows] == ["a", "b"]
+    assert [world.index.names[row] for row in world.rows] == ["a", "b"]
     assert [world.is_live(*pair) for pair in zip((a, b), generations, strict=True)] == [True, True]
     assert not world.is_live(c, stale)
     assert world.position[b].tolist() == [5, 5, 5]
-    assert not world.has_name("c")
-    assert not world.has_name("bee")
+    assert not world.index.has_name("c")
+    assert not world.index.has_name("bee")
     assert len(set(spawn(world, *"cdefghijklmnop")) & {a, b}) == 0
 
 
@@ -149,9 +149,9 @@ def test_books_agree_after_any_history(history: list[tuple[bool, int]]) -> None:
             (alive[name],) = spawn(world, name)
         elif not spawning and name in alive:
             world.release(np.array([alive.pop(name)]))
-    assert {name: world.row_named(name) for name in alive} == alive
+    assert {name: world.index.row_named(name) for name in alive} == alive
     assert sorted(world.rows.tolist()) == sorted(alive.values())
-    assert [world.row_of(int(world.object_id[row])) for row in world.rows] == world.rows.tolist()
+    assert [world.index.row_of(int(world.object_id[row])) for row in world.rows] == world.rows.tolist()
     assert int(world.alive.sum()) == len(world) == len(alive)
     spare = world.capacity - len(world)
     assert len(spawn(world, *[None] * spare)) == spare

@@ -317,3 +317,28 @@ def test_what_is_carried_can_be_placed_within_a_callback(
     sim.register_callback(look)
     sim.step_once()
     assert seen == [Pose((4, 4, 0))]
+
+
+def test_a_handle_refuses_attributes_it_does_not_have(sim: MultiRobotSimulationCore) -> None:
+    crate, robot = sim.spawn(SimObjectSpawnParams(name="crate")), sim.spawn(AgentSpawnParams(name="robot"))
+    for handle, name, hint in (
+        (robot, "max_linear_vell", "Did you mean 'max_linear_vel'?.*user_data"),
+        (crate, "colour", "SimObject has no attribute 'colour'.*user_data"),
+        (crate, "position", "'position' of SimObject can only be read"),
+        (crate, "mass", r"can only be read; call set_mass\(\)"),
+    ):
+        with pytest.raises(AttributeError, match=hint):
+            setattr(handle, name, 3)
+    crate.pickable = False
+    assert not crate.pickable
+
+
+def test_a_subclass_keeps_attributes_of_its_own(sim: MultiRobotSimulationCore) -> None:
+    class Carrier(SimObject):
+        load = 0
+
+    carrier = Carrier.from_params(SimObjectSpawnParams(name="carrier"), sim)
+    carrier.load, carrier.note = 3, "mine"
+    assert (carrier.load, carrier.note) == (3, "mine")
+    with pytest.raises(AttributeError, match="can only be read"):
+        carrier.position = 3

@@ -59,7 +59,7 @@ def test_what_left_the_bins_is_removed(scene: BinScene) -> None:
     assert scene.current_number_of_objects == 3
     scene.remove_single_object_from_bin(second.object_id)
     assert scene.current_number_of_objects == 2
-    with pytest.raises(InvalidValueError, match="not one of"):
+    with pytest.raises(InvalidValueError, match="does not belong to this bin"):
         scene.remove_single_object_from_bin(second)
 
 
@@ -98,8 +98,8 @@ def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(
             scene.reset(rng=np.random.default_rng(1))
     assert scene.current_number_of_objects < 70
     assert [record.getMessage() for record in caplog.records if "min_number_of_objects" in record.message] == [
-        f"of 70 things of the kind 'box_training_1' only {scene.current_number_of_objects} stay in the bin: fewer than "
-        "min_number_of_objects, 70"
+        f"of 70 objects of the kind 'box_training_1' only {scene.current_number_of_objects} stay in the bin: fewer "
+        "than min_number_of_objects, 70"
     ]
     scene.sim.close()
     large = tmp_path / "large.obj"
@@ -108,6 +108,6 @@ def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(
     lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {face}" for face in faces]
     large.write_text("\n".join(lines))
     scene = BinScene(config=small_bin(objects=(2, 2), kind=str(large), fall=20))
-    with pytest.raises(InvalidValueError, match="none of 2 things of the kind"):
+    with pytest.raises(InvalidValueError, match="none of 2 objects of the kind"):
         scene.reset(rng=np.random.default_rng(1))
     scene.sim.close()

@@ -53,7 +53,7 @@ def test_things_sleep_until_one_is_taken_from_among_them(kind: str, count: int) 
     for _ in range(10):
         scene.sim.step_once()
     assert poses(scene) != before
-    with pytest.raises(InvalidValueError, match="not one of this bin's"):
+    with pytest.raises(InvalidValueError, match="does not belong to this bin"):
         scene.remove_single_object_from_bin(-5)
     scene.sim.close()
 

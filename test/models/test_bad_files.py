@@ -102,7 +102,11 @@ BAD = {
         "",
         "a revolute joint needs a <limit> element",
     ),
-    "an unknown type": ('"revolute"', '"revolut"', "unknown type of joint 'revolut'. Did you mean 'revolute'?"),
+    "an unknown type": (
+        '"revolute"',
+        '"revolut"',
+        "joints of type 'revolut' are not supported. Did you mean 'revolute'?",
+    ),
     "no axis": (
         '<axis xyz="0 0 1"/><limit lower="-1"',
         '<axis xyz="0 0 0"/><limit lower="-1"',
@@ -199,7 +203,7 @@ def test_huge_and_empty_meshes_are_refused_before_they_are_loaded(tmp_path: Path
         ("cut.stl", stl(7)[:200], "it should have 434 bytes but ends after 200"),
         ("short.stl", b"robot", "it should have 84 bytes but ends after 5"),
         ("cut.dae", b"<?xml version='1.0'?><COLLADA><asset/>", "it does not end with </COLLADA>"),
-        ("binary.obj", bytes(range(256)), "it has bytes that no text has"),
+        ("binary.obj", bytes(range(256)), "it has zero bytes, so it is not text"),
     ],
 )
 def test_a_mesh_that_is_only_looked_at_is_refused_where_it_is_cut_off(

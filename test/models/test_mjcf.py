@@ -108,7 +108,7 @@ def test_included_files_are_spliced_in(tmp_path: Path) -> None:
         (
             "</worldbody>",
             "<body name='other'/></worldbody>",
-            "its world holds 2 bodies (<body 'base'>, <body 'other'>)",
+            "its world has 2 bodies (<body 'base'>, <body 'other'>)",
         ),
         ('angle="radian"', 'angle="radian" coordinate="global"', "<compiler>: coordinate='global' is not supported"),
         ('type="slide"', 'type="slde"', "<joint 'lift'>: unknown type of joint 'slde'. Did you mean 'slide'?"),

@@ -97,7 +97,7 @@ def test_one_included_model_is_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("</model>", "</model><model name='b'/>", "holds 2 models (<model 'arm'>, <model 'b'>)"),
+        ("</model>", "</model><model name='b'/>", "has 2 models (<model 'arm'>, <model 'b'>)"),
         ("</model>", "<model name='inner'/></model>", "<model 'inner'>: <model> inside a model is not supported"),
         ('type="revolute"', 'type="screw"', "<joint 'turn'>: joints of type 'screw' are not supported"),
         ("<parent>lift</parent>", "<parent>lft</parent>", "there is no parent link 'lft'. Did you mean 'lift'?"),
@@ -110,7 +110,7 @@ def test_one_included_model_is_the_model(tmp_path: Path) -> None:
         ("__model__", "base", "an axis expressed in 'base' is not supported"),
         ("<upper>0.6</upper>", "<upper>nan</upper>", "<upper> must be a finite number, got 'nan'"),
         ("<length>0.4</length>", "", "<capsule>: needs a <length> element"),
-        ("capsule>", "ellipsoid>", "holds ['ellipsoid']; supported are box"),
+        ("capsule>", "ellipsoid>", "<capsule>, <mesh>, <plane>, got ['ellipsoid']"),
     ],
 )
 def test_what_is_unsupported_or_wrong_is_named(old: str, new: str, words: str, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Loads:
     def grow(self, dt: float) -> None:
         """Let every load grow."""
         self.steps += 1
-        self._table.mass[self._table.rows(self._world.alive)] += dt
+        self._table.mass[self._table.among(self._world.rows)] += dt
 
     def drop(self, command: Drop) -> CommandAck:
         """Carry a Drop out."""

@@ -40,20 +40,20 @@ def row_of_target(world: World, target: Target) -> int:
             raise UnknownNameError(f"{target!r} is not, or no longer, in this simulation")
         return target.row
     if isinstance(target, str):
-        if not world.has_name(target) and target.startswith("#") and target[1:].isdecimal():
-            return world.row_of(int(target[1:]))
-        return world.row_named(target)
+        if not world.index.has_name(target) and target.startswith("#") and target[1:].isdecimal():
+            return world.index.row_of(int(target[1:]))
+        return world.index.row_named(target)
     if isinstance(target, BodyId):
-        return world.row_of(target.object_id)
+        return world.index.row_of(target.object_id)
     if isinstance(target, ObjectId):
-        return world.row_of(target)
+        return world.index.row_of(target)
     return _row_of_number(world, target)
 
 
 def _row_of_number(world: World, number: int) -> int:
     body_row = world.bodies.row_of_body(number)
     try:
-        object_row = world.row_of(number)
+        object_row = world.index.row_of(number)
     except UnknownNameError:
         object_row = NO_ROW
     if body_row == NO_ROW and object_row == NO_ROW:

@@ -42,6 +42,7 @@ class BulletColumns(ColumnTable):
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
     made: Ints = column(np.int64, writer="bodies", doc="BulletBodies.version when it was made", hashed=False)
     mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
+    told: Bools = column(bool, writer="mirror", doc="its id was given to the user", hashed=False)
     model: Bools = column(bool, writer="bodies", doc="loaded from a model file", hashed=False)
     offset: Bools = column(bool, writer="bodies", doc="centre of mass is not the base frame", hashed=False)
     com_position: Floats = column(float, (3,), unit="m", frame="base", writer="bodies", hashed=False)
@@ -55,11 +56,17 @@ class BulletBodies:
     elsewhere, PyBullet is given and asked for the pose of that, and the columns never notice.
     """
 
-    def __init__(self, world: World, client: BulletClient, *, visuals: bool = True) -> None:
-        """Bind to a world and a client; `visuals=False` makes bodies that cannot be seen, in less time and memory."""
+    def __init__(
+        self, world: World, client: BulletClient, *, visuals: bool = True, inertia_from_file: bool = False
+    ) -> None:
+        """Bind to a world and a client; `visuals=False` makes bodies that cannot be seen, in less time and memory.
+
+        With `inertia_from_file` inertias are those of URDF files, and not what the engine makes of masses and shapes.
+        """
         self.world = world
         self.client = client
         self.visuals = visuals
+        self.inertia_from_file = inertia_from_file
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
@@ -116,6 +123,7 @@ class BulletBodies:
                     position,
                     orientation,
                     visuals=self.visuals,
+                    inertia_from_file=self.inertia_from_file,
                     model=self.world.model_of(int(row)),
                 )
                 self._gaps = max(0, self._gaps - 1)
@@ -223,11 +231,13 @@ class BulletBodies:
         """Tell PyBullet which of `rows` became dynamic or kinematic since their bodies were made."""
         table, world = self.table, self.world
         masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
-        changed_mask = (table.mass[rows] != masses) & (table.body[rows] != NO_BODY) & ~table.adopted[rows]
+        # Without physics the masses of the user's own bodies are the user's.
+        ours_mask = ~table.adopted[rows] | world.physics
+        changed_mask = (table.mass[rows] != masses) & (table.body[rows] != NO_BODY) & ours_mask
         if not changed_mask.any():
             return
         changed = rows[changed_mask]
-        models = changed[table.model[changed]]
+        models = changed[table.model[changed] & ~table.adopted[changed]]
         # A model's base is fixed or free for good, so the model is loaded anew.
         self.remove(models)
         self.create(models, world.position[models], world.orientation[models])

@@ -90,7 +90,8 @@ class BulletJoints:
         body, model = int(self._body_of_row()[row]), world.models[int(world.robots.model[row])]
         movable = self._movable(model)
         span = world.joints.of(world.robots, row)
-        if world.robots.motors[row] and world.dynamic[row]:
+        # What has no joints has no motors, and falls as a whole.
+        if world.dynamic[row] and (world.robots.motors[row] or not movable):
             world.joints.motor_behind[span] = True
             return
         for link in range(-1, model.num_joints):

@@ -10,6 +10,7 @@ from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
+from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -31,19 +32,27 @@ class BulletMirror:
     """
 
     def __init__(
-        self, world: World, client: BulletClient, policy: PoseFlush = "demand", *, visuals: bool = True
+        self,
+        world: World,
+        client: BulletClient,
+        policy: PoseFlush = "demand",
+        *,
+        visuals: bool = True,
+        inertia_from_file: bool = False,
     ) -> None:
         """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
         if policy not in get_args(PoseFlush):
             raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")
         self.world = world
         self.client = client
-        self.bodies = BulletBodies(world, client, visuals=visuals)
+        self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.filters = CollisionFilters(self.bodies)
+        self.forces = LastingForces(client)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False
         """Whether poses are staged in each step with dynamic rows even where no query needs them: physics does."""
+        self._any_told = False
         self._in_phase_1 = False
         self._staged = 0
         self._staged_position: Floats = np.empty((0, 3))
@@ -61,6 +70,18 @@ class BulletMirror:
         return self.handed_out or self.client.gui
 
     @property
+    def engine_moves(self) -> bool:
+        """Whether the engine has something to move: a dynamic entity, or bodies that the user made."""
+        return bool(self.world.dynamic.any()) or self.has_others
+
+    @property
+    def has_others(self) -> bool:
+        """Whether PyBullet holds bodies that stand for no entity, besides the floor: the user made them."""
+        client = self.client
+        own = self.bodies.count + (client.floor_id != NO_BODY)
+        return client.connected and int(client.getNumBodies()) > own
+
+    @property
     def eager(self) -> bool:
         """Whether every step writes every changed pose."""
         return self.policy == "step" or self.live
@@ -72,8 +93,7 @@ class BulletMirror:
 
         `stage=False` saves a copy of the poses where no code that could query runs in phase 1.
         """
-        if self.eager:
-            self._sync(None)
+        self._keep_up()
         if stage or (self.keeps_previous and self.world.dynamic.any()):
             self._stage()
         else:
@@ -83,11 +103,24 @@ class BulletMirror:
     def flush(self) -> int:
         """Phase 2: end phase 1, and write all changed poses unless that waits for a demand. Returns how many."""
         self._in_phase_1 = False
-        return self._sync(None) if self.eager else 0
+        return self._keep_up()
 
     def end_step(self) -> None:
-        """End the step, also one that an error broke off: queries see the columns."""
+        """End the step, also one that an error broke off: queries see the columns.
+
+        What was written since phase 2, as by handlers of `post_step`, goes to PyBullet where somebody may look at it.
+        """
         self._in_phase_1 = False
+        self._keep_up()
+
+    def _keep_up(self) -> int:
+        """Write what can be looked at without asking; returns how many poses."""
+        if self.eager:
+            return self._sync(None)
+        if not self._any_told:
+            return 0
+        told = np.flatnonzero(self.bodies.table.told)
+        return self._sync(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
 
     # ---- demand ------------------------------------------------------------------------------------------------------
 
@@ -105,6 +138,15 @@ class BulletMirror:
         """Return the PyBullet body of `row`, made and placed where needed; other rows stay untouched."""
         self.ensure(np.array([row], np.int64))
         return int(self.bodies.table.body[row])
+
+    def tell_body(self, row: int) -> int:
+        """Return the PyBullet body of `row` to someone who may look at it without asking again.
+
+        From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.
+        """
+        body = self.body_id(row)
+        self.bodies.table.told[row] = self._any_told = True
+        return body
 
     def row_of_body(self, body: int) -> int:
         """Return the row that PyBullet `body` stands for, NO_ROW for none. All bodies are made first.
@@ -137,8 +179,12 @@ class BulletMirror:
 
     def pose_written(self, rows: Rows) -> None:
         """To be called after poses of `rows` were written outside a step; inside one it does nothing."""
-        if self.live and not self.world.in_step:
+        if self.world.in_step:
+            return
+        if self.live:
             self._sync(rows)
+        elif self._any_told:
+            self._sync(rows[self.bodies.table.told[rows]])
 
     # ---- whole world -------------------------------------------------------------------------------------------------
 
@@ -151,6 +197,7 @@ class BulletMirror:
     def reset(self) -> None:
         """Empty PyBullet. Bodies of rows that live on are made again when something needs them."""
         self.bodies.forget_all()
+        self.forces.clear()
         self.client.reset()
         self.world.bullet_behind[self.world.rows] = True
         self._staged = -1

@@ -39,12 +39,14 @@ def load_model(
     orientation: Floats,
     *,
     visuals: bool,
+    inertia_from_file: bool = False,
     model: RobotModel | None = None,
 ) -> LoadedModel:
     """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
 
     The base is fixed where the shape says so or `mass` is 0, so that no physics moves it. The model's own masses are
-    kept, or scaled to `mass` in all where it is another than theirs. Raises InvalidValueError for a missing or unusable
+    kept, or scaled to `mass` in all where it is another than theirs. Inertias are worked out from collision shapes, or
+    with `inertia_from_file` those of a URDF file. Raises InvalidValueError for a missing or unusable
     file, one that holds not exactly one model, or whose joints are not those of `model`.
     """
     path = shape.model_path
@@ -59,6 +61,8 @@ def load_model(
             bodies = client.loadMJCF(path)
         else:
             flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
+            if inertia_from_file:
+                flags |= client.URDF_USE_INERTIA_FROM_FILE
             bodies = (client.loadURDF(path, *pose, useFixedBase=fixed, flags=flags),)
     except client.module.error as error:
         raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error

@@ -30,21 +30,18 @@ class BulletPhysics:
         self.world = mirror.world
         self.substep = substep
         mirror.keeps_previous = True
-
-    @property
-    def active(self) -> bool:
-        """Whether any entity is dynamic."""
-        return bool(self.world.dynamic.any())
+        mirror.forces.enabled = True
 
     def step(self, dt: float) -> int:
         """Advance dynamic rows by `dt` seconds; to be called after phase 2. Returns how many were read back.
 
         Dynamic rows whose pose or velocity was written since the last step start from their columns. Does nothing where
-        no entity is dynamic.
+        no entity is dynamic and the user made no body.
         """
-        if not self.active:
-            return 0
         mirror = self.mirror
+        if not mirror.engine_moves:
+            mirror.forces.clear()
+            return 0
         mirror.ensure()
         rows = self._dynamic_rows()
         client, bodies = mirror.client, mirror.bodies
@@ -70,10 +67,13 @@ class BulletPhysics:
         """Make `count` substeps; forces of motors have to be told before each."""
         client = self.mirror.client
         step = client.stepSimulation
-        for _ in range(count):
+        for index in range(count):
+            if index:
+                self.mirror.forces.again()
             for body, joints, forces in forced:
                 client.setJointMotorControlArray(body, joints, client.TORQUE_CONTROL, forces=forces)
             step()
+        self.mirror.forces.clear()
 
     def read_back(self, rows: Rows | None = None) -> None:
         """Copy poses and velocities of dynamic `rows` (all by default) from PyBullet into the columns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,25 @@ _PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "cal
                    "configureDebugVisualizer", "setAdditionalSearchPath", "setTimeStep"})  # fmt: skip
 
 
+_EMPTY_IT = (
+    "it would empty the engine behind the simulation's back; use sim.clear() to begin anew, sim.reset() to go back"
+)
+_OURS = {
+    "reset": _EMPTY_IT,
+    "resetSimulation": _EMPTY_IT,
+    "close": "use sim.close()",
+    "disconnect": "use sim.close()",
+    "connect": "it is connected when it is first needed; use sim.setup_pybullet()",
+}
+_FORCES = {
+    "applyExternalForce": True,
+    "applyExternalTorque": True,
+    "setJointMotorControl2": False,
+    "setJointMotorControlArray": False,
+}
+"""Functions whose effect the engine forgets after each of its own steps: always, or with TORQUE_CONTROL only."""
+
+
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
 
@@ -39,12 +59,15 @@ class BulletHandle:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in _OURS:
+            # An AttributeError, so that asking whether there is such a name is answered with no.
+            raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
         if not callable(value) or _is_pure(name):
             return value
         call = self._calls.get(name)
         if call is None:
-            call = self._calls[name] = _Ensured(self._mirror, name)
+            call = self._calls[name] = (_Lasting if name in _FORCES else _Ensured)(self._mirror, name)
         return call
 
     def set_rendering(self, on: bool) -> None:
@@ -66,6 +89,21 @@ class _Ensured:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._mirror.ensure()
         return getattr(self._mirror.client, self.__name__)(*args, **kwargs)
+
+
+class _Lasting(_Ensured):
+    """A function that pushes: until the end of the next step, of which the engine makes several of its own.
+
+    The engine forgets forces and torques after each of its own steps.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = super().__call__(*args, **kwargs)
+        client = self._mirror.client
+        mode = kwargs.get("controlMode", args[2] if len(args) > 2 else None)
+        if _FORCES[self.__name__] or mode == client.TORQUE_CONTROL:
+            self._mirror.forces.add(partial(getattr(client, self.__name__), *args, **kwargs))
+        return result
 
 
 class BulletQueries:
@@ -159,8 +197,9 @@ class BulletQueries:
 
     def _aabb(self, body: int) -> tuple[list[float], list[float]]:
         client = self.mirror.client
-        links = [link for link in range(-1, client.getNumJoints(body)) if client.getCollisionShapeData(body, link)]
-        boxes = [client.getAABB(body, link) for link in links]
+        boxes = [client.getAABB(body, link) for link in range(-1, client.getNumJoints(body))]
+        # What does not collide has the box of a point. Asking for shapes would miss height fields.
+        boxes = [box for box in boxes if box[0] != box[1]]
         if not boxes:
             point = list(client.getBasePositionAndOrientation(body)[0])
             return point, point

@@ -24,6 +24,7 @@ class EngineState:
     def __init__(self, client: BulletClient, version: int) -> None:
         self.epoch = client.epoch
         self.version = version
+        self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
         weakref.finalize(self, _forget, client, client.epoch, self.number)
 
@@ -46,7 +47,7 @@ class BulletCheckpoints:
     def save(self) -> EngineState | None:
         """Return the engine's state; None where it moves nothing, since the columns are everything then."""
         mirror, world = self._mirror, self._mirror.world
-        if not (world.physics and world.dynamic.any()):
+        if not (world.physics and mirror.engine_moves):
             return None
         mirror.ensure()
         mirror.bodies.refresh_masses(world.rows)
@@ -62,7 +63,11 @@ class BulletCheckpoints:
         mirror.reconcile()
         if saved is None:
             return
-        if saved.epoch == mirror.client.epoch and saved.version == mirror.bodies.version:
+        if (
+            saved.epoch == mirror.client.epoch
+            and saved.version == mirror.bodies.version
+            and saved.bodies == mirror.client.getNumBodies()
+        ):
             # Before the engine goes back: a filter that changes afterwards would cost it contacts it came back to.
             mirror.filters.refresh()
             self._go_to(saved)
@@ -71,7 +76,7 @@ class BulletCheckpoints:
             world.bullet_behind[rows] = False
             world.robots.joints_behind[rows] = False
             world.joints.motor_behind[: world.joints.used] = True
-        elif not (mirror.live or mirror.bodies.table.adopted.any()):
+        elif not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others):
             mirror.reset()
             self.save()
 

@@ -29,20 +29,20 @@ def add(commands: Any) -> None:
         nargs="+",
         default=[100, 1000, 10000],
         metavar="N",
-        help="sizes of the fleet",
+        help="fleet sizes to measure",
     )
-    parser.add_argument("--steps", type=positive, default=100, metavar="N", help="steps that are measured")
+    parser.add_argument("--steps", type=positive, default=100, metavar="N", help="number of steps to measure")
     parser.add_argument(
         "--motion",
         choices=["omnidirectional", "differential"],
         default="differential",
-        help="how robots move",
+        help="motion mode of the robots",
     )
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print one row for each size of the fleet; return 0."""
+    """Print one row per fleet size; return 0."""
     print("physics off, time step 0.1 s, collisions in each step, half of the robots moving")
     print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
     for robots in args.robots:
@@ -52,8 +52,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def measure(robots: int, steps: int, motion: str) -> Result:
-    """Return the times of a fleet of boxes on a grid, of which every other one drives past the rest to a far goal."""
-    # Here, so that `fleet-sim --help` need not load the simulation.
+    """Return the times of a fleet of boxes on a grid; every second one drives past the others to a far goal."""
+    # Imported here so that `fleet-sim --help` does not load the simulation.
     from fleet_sim.config.params import SimulationParams
     from fleet_sim.entities.agent_manager import AgentManager
     from fleet_sim.entities.grid import GridSpawnParams
@@ -73,6 +73,8 @@ def measure(robots: int, steps: int, motion: str) -> Result:
     for agent in agents[::2]:
         x, y, z = agent.get_pose().position
         agent.set_goal(Pose((x + 1e4, y, z)))
+    # The first steps also pay for first use of caches and for acceleration; they are measured but not counted. The
+    # median is not moved by a step in which the machine did something else.
     times = []
     for _ in range(WARM_UP_STEPS + steps):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""`fleet-sim check`: say whether scenarios are right."""
+"""`fleet-sim check`: validate scenarios without running them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fleet_sim.settings import load_mapping
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("check", help="say whether scenarios are right, and what is wrong")
+    parser = commands.add_parser("check", help="validate scenarios and report the errors")
     parser.add_argument("config", nargs="+", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print OK or the one error of each file; return 0 when all are right, else 1."""
+    """Print OK or the first error of each file; return 0 if all files are valid, else 1."""
     failed = False
     for name in args.config:
         path = resolve_config(name)

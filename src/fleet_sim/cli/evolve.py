@@ -19,19 +19,25 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("evolve", help="search parameters of a swarm world for the best value of a metric")
-    parser.add_argument("config", metavar="CONFIG", help="a YAML file: world, parameters, metric")
-    parser.add_argument("--generations", type=positive, metavar="N", help="how long to search")
+    parser.add_argument("config", metavar="CONFIG", help="a YAML file with world, parameters and metric")
+    parser.add_argument("--generations", type=positive, metavar="N", help="number of generations to search")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the search")
     parser.add_argument(
-        "--processes", type=positive, default=os.cpu_count() or 1, metavar="N", help="default: one per processor"
+        "--processes",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="worker processes (default: one per processor)",
     )
-    parser.add_argument("--output", metavar="FILE", help="where the best world goes (default: CONFIG.best.yaml here)")
-    parser.add_argument("--restart", action="store_true", help="begin anew instead of going on from the log")
+    parser.add_argument(
+        "--output", metavar="FILE", help="file for the best world (default: CONFIG.best.yaml in this folder)"
+    )
+    parser.add_argument("--restart", action="store_true", help="start again instead of continuing from the log")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Search, write the best world, print what was found; return 0. Ctrl-C keeps what is known."""
+    """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
     from fleet_sim.swarm.evolution import evolve, load_search, write_best
 
     path = resolve_config(args.config)
@@ -47,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
     try:
         outcome = evolve(search, log=log, processes=args.processes, report=line.show)
     except KeyboardInterrupt:
-        print(f"\nstopped; the same command goes on from {log}", file=sys.stderr)
+        print(f"\nstopped; the same command continues from {log}", file=sys.stderr)
         return 130
     line.end()
     write_best(search, outcome, output)
@@ -59,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 class ProgressLine:
-    """One line that says how far the search is; on a terminal it is rewritten in place."""
+    """One line with the progress of the search; on a terminal it is rewritten in place."""
 
     def __init__(self, search: Search) -> None:
         self._total = search.config.generations
@@ -69,7 +75,9 @@ class ProgressLine:
         self._in_place = sys.stderr.isatty()
 
     def show(self, outcome: SearchOutcome) -> None:
-        """Say how far it is."""
+        """Print the progress after a generation."""
+        # A search that continues from a log starts at a later generation. Only the generations of this run count for
+        # the time per generation.
         if self._first is None:
             self._first = outcome.generation - 1
         share = outcome.generation / self._total
@@ -86,6 +94,6 @@ class ProgressLine:
             print(text, file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Leave the line."""
+        """End the line."""
         if self._in_place:
             print(file=sys.stderr)

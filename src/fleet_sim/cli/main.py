@@ -1,4 +1,4 @@
-"""The command `fleet-sim`: its options, and the errors every command shares."""
+"""The command `fleet-sim`: its subcommands, and how their errors are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
-  fleet-sim check my_fleet.yaml                    say whether a scenario is right, and what is wrong
+  fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
@@ -40,12 +40,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, or 1 after printing the one error, or 130 when interrupted.
+    """Run the command line; return 0, 1 after printing an error, or 130 when interrupted.
 
     Wrong usage exits with 2, as argparse does.
     """
     args = build_parser().parse_args(argv)
-    # Configurations may name classes in modules of the present folder, as `python -m` finds them.
+    # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
+    # does not have that folder on its path.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -58,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("fleet-sim: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output went away (`| head`); keep the interpreter from complaining at exit.
+        # The reader of our output has closed the pipe (`| head`). Standard output is flushed once more at exit, which
+        # would print a second BrokenPipeError; redirect it to prevent that.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code

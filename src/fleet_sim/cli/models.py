@@ -1,4 +1,4 @@
-"""`fleet-sim models`: list the robot models, show what is in one, or render one to a picture."""
+"""`fleet-sim models`: list the robot models, show the content of one, or render one to a picture."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ MAX_SIZE = 4096
 
 _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
 _FOV = 40.0
-# Rendered larger and averaged, edges are smooth.
+# Pictures are rendered this many times larger and averaged, because PyBullet's renderer does not smooth edges.
 _OVERSAMPLING = 2
 
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("models", help="list the robot models, show what is in one, render one")
+    parser = commands.add_parser("models", help="list the robot models, show the content of one, or render one")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    lister = actions.add_parser("list", help="the models that are known by name")
-    lister.add_argument("--tier", choices=TIERS, help="all models of one place, also those outside the catalog")
+    lister = actions.add_parser("list", help="the models known by name")
+    lister.add_argument("--tier", choices=TIERS, help="all models of one place, including those not in the catalog")
     lister.set_defaults(command=_list)
     shower = actions.add_parser("show", help="links, joints, limits and profile of a model")
     shower.set_defaults(command=_show)
@@ -54,7 +54,9 @@ def add(commands: Any) -> None:
     for action in (shower, renderer):
         action.add_argument("model", metavar="NAME", help="a name, or the path of a URDF, xacro, SDF or MJCF file")
     renderer.add_argument("file", metavar="FILE.png", help="the picture to write")
-    renderer.add_argument("--size", type=int, nargs=2, default=(640, 480), metavar=("W", "H"), help="in pixels")
+    renderer.add_argument(
+        "--size", type=int, nargs=2, default=(640, 480), metavar=("W", "H"), help="size of the picture in pixels"
+    )
     renderer.add_argument("--yaw", type=float, default=135.0, help="heading of the camera in degrees (default: 135)")
     renderer.add_argument("--pitch", type=float, default=-25.0, help="-90 looks straight down (default: -25)")
     for action in (lister, shower, renderer):
@@ -62,7 +64,7 @@ def add(commands: Any) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    """Print one line per model: name, tier, and its file or why it is not there."""
+    """Print one line per model: name, tier, and its file or the reason why it is not available."""
     _search(args)
     if args.tier is None:
         rows = [(name, str(found["tier"]), _place(found)) for name, found in list_all_models().items()]
@@ -129,8 +131,9 @@ def _render(args: argparse.Namespace) -> int:
 
 
 def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch: float = -25.0) -> Bytes:
-    """Return a picture (height, width, 3) of a model, by name or path, that fills it; angles in degrees."""
+    """Return a picture (height, width, 3) filled by a model, given by name or path; angles in degrees."""
     path = resolve_urdf(model)
+    # Loaded for its check: our reader reports file and line of an error, PyBullet does not.
     load_robot_model(path)
     with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
         Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
@@ -143,6 +146,7 @@ def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch
 
 def _view(lower: Floats, upper: Floats, aspect: float, yaw: float, pitch: float) -> dict[str, object]:
     """Return the camera section that frames a box with corners (3,), (3,)."""
+    # The box's bounding sphere of radius r touches the edge of a picture with half angle a from distance r / sin(a).
     radius = 0.5 * float(np.linalg.norm(upper - lower))
     half = math.radians(0.5 * _FOV)
     narrow = half if aspect >= 1.0 else math.atan(aspect * math.tan(half))

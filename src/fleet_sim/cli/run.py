@@ -1,4 +1,4 @@
-"""`fleet-sim run`: run a scenario and say what happened."""
+"""`fleet-sim run`: run a scenario and print a summary."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("run", help="run a scenario and say what happened")
+    parser = commands.add_parser("run", help="run a scenario and print a summary")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
     parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
-    window.add_argument("--headless", dest="gui", action="store_false", help="open no window")
+    window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
     parser.add_argument(
         "--set",
         action="append",
@@ -39,7 +39,9 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="set one key, as in simulation.physics=true",
     )
-    parser.add_argument("--monitor", action="store_true", help="show figures of the run: in a window, or here")
+    parser.add_argument(
+        "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
+    )
     parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
@@ -50,10 +52,10 @@ def execute(args: argparse.Namespace) -> int:
     config = configuration(args)
     if args.picture:
         check_png(args.picture)
-    # Loaded here so that --help and a wrong option answer at once.
+    # Imported here so that --help and errors in options are immediate.
     from fleet_sim.simulation import MultiRobotSimulationCore
 
-    # Warnings, faults of user code, and the lines of enable_time_profiling.
+    # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
     sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
     if args.monitor:
@@ -77,7 +79,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def monitor_output() -> MonitorOutput:
-    """Return a window for the figures of a run where there is a display, else the terminal."""
+    """Return a window for the figures of a run if there is a display, else the terminal."""
     if window_hindrance():
         return TerminalMonitor()
     window = DataMonitor()
@@ -86,7 +88,7 @@ def monitor_output() -> MonitorOutput:
 
 
 def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options put in; raises ConfigError."""
+    """Return the scenario of `args` with its options applied; raises ConfigError."""
     config = dict(as_scenario(load_mapping(resolve_config(args.config))))
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
@@ -100,7 +102,7 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         set_key(config, key.strip(), parse_value(value))
     settings = (config.get("simulation") or {}) if section else config
     if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
-        # Nobody asked for a window, and servers have none.
+        # `gui` defaults to true. Without a display that would fail, although the user did not ask for a window.
         print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)
         set_key(config, section + "gui", False)
     return config
@@ -111,7 +113,7 @@ def _has_no_display() -> bool:
 
 
 def summary(sim: MultiRobotSimulationCore, seconds: float) -> str:
-    """Return one line on what was simulated and how fast."""
+    """Return one line with what was simulated and how fast."""
     factor = f"{sim.sim_time / seconds:.1f} times real time" if seconds > 0 else "at once"
     return (
         f"{len(sim.agents)} robots, {sim.step_count} steps, {sim.sim_time:.2f} s simulated in {seconds:.2f} s"

@@ -18,13 +18,13 @@ from fleet_sim.settings import json_schema, object_schema
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("schema", help="print the JSON schema of scenarios, for editors")
-    parser.add_argument("--world", action="store_true", help="of swarm worlds instead")
+    parser.add_argument("--world", action="store_true", help="print the schema of swarm worlds instead")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Print the schema; return 0."""
-    # Loaded here: the schema of worlds lists all parts there are.
+    # Imported here: the schema of worlds loads all swarm parts.
     from fleet_sim.swarm.world_schema import world_schema
 
     print(json.dumps(world_schema() if args.world else scenario_schema(), indent=2))
@@ -46,7 +46,7 @@ def scenario_schema() -> dict[str, Any]:
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),
-        "description": "What is simulated, and how.",
+        "description": "Settings of a simulation and the entities in it.",
         "properties": {
             **{name: {**schemas[name], "description": doc} for name, doc in OWN_SECTIONS.items()},
             **{name: {**section.schema(), "description": section.doc} for name, section in SECTIONS.all().items()},

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.world import RectangularWorld
 
 STEPS = 1000
-"""How many steps a world makes that has no end of its own and is not shown."""
+"""Default number of steps of a world that has no `stop_at` and is not shown in a window."""
 
 FRAMES = 240
-"""Pictures in a recording of a run whose length is known, about."""
+"""Approximate number of pictures in a recording of a run of known length."""
 
 STRIDE = 10
-"""Steps between the pictures of a recording otherwise."""
+"""Steps between the pictures of a recording if the length is not known."""
 
 
 def add(commands: Any) -> None:
@@ -31,20 +31,23 @@ def add(commands: Any) -> None:
     parser = commands.add_parser("swarm", help="run a swarm world; show it, record it, write its metrics")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.add_argument(
-        "--steps", type=not_negative, metavar="N", help=f"steps to make (default: until it stops, or {STEPS})"
+        "--steps", type=not_negative, metavar="N", help=f"steps to run (default: until stop_at, or {STEPS})"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random stream")
-    parser.add_argument("--show", action="store_true", help="show it in a window")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
+    parser.add_argument("--show", action="store_true", help="show the world in a window")
     parser.add_argument("--speed", type=int, default=1, metavar="N", help="steps per picture in the window")
-    parser.add_argument("--paused", action="store_true", help="begin paused, with --show")
-    parser.add_argument("--record", metavar="FILE", help="write a GIF or a film (.gif, .mp4)")
+    parser.add_argument("--paused", action="store_true", help="start paused, with --show")
+    parser.add_argument("--record", metavar="FILE", help="record a GIF or a video (.gif, .mp4)")
     parser.add_argument(
-        "--every", type=positive, metavar="N", help=f"steps between its pictures (default: {FRAMES} in all)"
+        "--every",
+        type=positive,
+        metavar="N",
+        help=f"steps between recorded pictures (default: {FRAMES} pictures in all)",
     )
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
-    parser.add_argument("--live", action="store_true", help="plot the metrics in a window while it runs")
-    parser.add_argument("--picture", metavar="FILE", help="draw the world as it is at the end (.png)")
+    parser.add_argument("--live", action="store_true", help="plot the metrics in a window during the run")
+    parser.add_argument("--picture", metavar="FILE", help="save a picture of the final state (.png)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="set one key, as in time_step=0.1"
     )
@@ -54,7 +57,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the world to its end, print its metrics; return 0."""
     config = world_config(args.config, args.set, args.seed)
-    # Loaded here so that --help and a wrong option answer at once.
+    # Imported here so that --help and errors in options are immediate.
     from fleet_sim.swarm import simulate
     from fleet_sim.swarm.pictures import check_picture_path, save_picture
     from fleet_sim.swarm.world import World_from_config
@@ -87,14 +90,14 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def window_maker() -> WindowMaker:
-    """Return what opens a window; its toolkit is loaded only where one is wanted."""
+    """Return the class of the window; its toolkit is imported only when it is needed."""
     from fleet_sim.viewer.swarm_window import SwarmWindow
 
     return SwarmWindow
 
 
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
-    """Return the world in the file `name` with settings KEY=VALUE put in; raises ConfigError."""
+    """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError."""
     from fleet_sim.swarm.world import naming, world_in
 
     with naming(name):
@@ -110,7 +113,7 @@ def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, 
 
 
 def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None) -> list[Any]:
-    """Return what the options ask for, in a run of so many `steps`."""
+    """Return the recorder, table and plot that the options select, for a run of `steps` (None: not known)."""
     from fleet_sim.swarm.plots import MetricPlot
     from fleet_sim.swarm.recorders import recorder_for
     from fleet_sim.swarm.tables import MetricTable
@@ -128,7 +131,7 @@ def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | 
 
 
 def summary(world: RectangularWorld, seconds: float) -> str:
-    """Return what happened: the world, its metrics, and how fast it ran."""
+    """Return one line for the run and one per metric."""
     rate = world.steps / seconds if seconds > 0.0 else float("inf")
     head = (
         f"{len(world.population)} agents, {world.steps} steps, {world.time:.2f} s simulated in {seconds:.2f} s"

@@ -52,6 +52,9 @@ class SimulationParams(Checked):
     physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Longest step of the engine within a step.")
     solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's solver of constraints.")
     contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that the engine mends in a step.")
+    inertia_from_file: bool = setting(
+        False, doc="Take inertias from URDF files. Off: the engine works them out from masses and collision shapes."
+    )
     enable_floor: bool = setting(True, doc="Put a floor at z = 0.")
     engine_visuals: bool = setting(
         True, doc="Bodies in the engine have looks. Off: they load faster, but only OpenGL cameras see them."

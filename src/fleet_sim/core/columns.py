@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
+from fleet_sim.errors import InvalidValueError
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ class ColumnTable:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Column)}
+        for name in own:
+            # A column `capacity`, as of batteries, would be taken for the number of rows.
+            if name == "capacity" or hasattr(ColumnTable, name):
+                raise InvalidValueError(f"{cls.__name__}: a table has {name!r} itself; name the column otherwise")
         cls.schema = {**cls.schema, **own}
 
     def __init__(self, capacity: int = 64) -> None:
@@ -118,10 +123,10 @@ class FeatureColumns(ColumnTable):
 
     present: Bools = column(bool, writer="spawning, Features", doc="the entity has the feature")
 
-    def rows(self, alive: Bools) -> Rows:
-        """Return the rows that have the feature among the living ones, ascending; `alive` is the world's column."""
-        rows: Rows = np.flatnonzero(self.present & alive)
-        return rows
+    def among(self, rows: Rows) -> Rows:
+        """Return those of `rows` that have the feature, in the same order: `among(world.rows)` are all there are."""
+        having: Rows = rows[self.present[rows]]
+        return having
 
 
 def _compact_copy(array: AnyArray) -> AnyArray:

@@ -56,6 +56,9 @@ class BodyBook(Protocol):
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of the entity, made now if it has none yet."""
 
+    def tell_body(self, row: int) -> int:
+        """As `body_id`, for users: PyBullet keeps up with that body from now on."""
+
     def row_of_body(self, body: int) -> int:
         """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
 
@@ -64,6 +67,12 @@ class BodyBook(Protocol):
 
     def pose_written(self, rows: Rows) -> None:
         """Hear that poses of `rows` were written outside a step."""
+
+    def push(self, row: int, force: Floats, position: Floats | None) -> None:
+        """Push the entity with `force` (3,) in N, world frame, for the next step; at its centre of mass or a point."""
+
+    def twist(self, row: int, torque: Floats) -> None:
+        """Turn the entity with `torque` (3,) in Nm, world frame, for the next step."""
 
     def contacts(self, row: int) -> list[Any]:
         """Return the contacts of the entity in the last step, each with the rows and links that touch."""

@@ -1,23 +1,32 @@
-"""Frozen pictures of the fleet for readers outside the step: viewers, bridges, other threads."""
+"""Snapshot: the state of all living entities at one moment, for readers outside the step."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints
-from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.columns import FeatureColumns
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
+from fleet_sim.errors import unknown_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """The state of all living entities at the end of a step; arrays are read-only and aligned by index.
 
-    Poses are in the world frame, in m and xyzw.
+    Poses and velocities are in the world frame, in m, m/s, rad/s and xyzw. Nothing in it ever changes: any number of
+    threads may keep it and read it.
     """
 
     tick: int
+    """How many steps were made."""
     time: float
+    """Simulation time in s."""
     names: tuple[str, ...]
     object_ids: Ints
     agent_mask: Bools
@@ -25,55 +34,72 @@ class Snapshot:
     orientations: Floats
     velocities: Floats
     angular_velocities: Floats
+    carriers: Ints
+    """(N,) index of who carries each; -1: nobody."""
+    joint_starts: Ints
+    """(N + 1,) the joints of the entity `i` are those from `joint_starts[i]` to `joint_starts[i + 1]`."""
+    joint_positions: Floats
+    """(J,) in rad or m, in the order of each robot's movable joints."""
+    joint_velocities: Floats
+    """(J,) in rad/s or m/s."""
+    collisions: Ints
+    """(M, 2) indices of the pairs that collided at the last check."""
+    features: Mapping[str, Mapping[str, AnyArray]]
+    """The columns (N, ...) of each feature in use, by its name and theirs; `present` says who has it."""
+
+    def index_of(self, name: str) -> int:
+        """Return the index of the entity called `name`; raises UnknownNameError with the closest names."""
+        index = self._index_of_name.get(name)
+        if index is None:
+            raise unknown_name("object or agent", name, self.names)
+        return index
+
+    def joints_of(self, index: int) -> tuple[Floats, Floats]:
+        """Return positions (K,) and velocities (K,) of the movable joints of an entity."""
+        own = slice(int(self.joint_starts[index]), int(self.joint_starts[index + 1]))
+        return self.joint_positions[own], self.joint_velocities[own]
+
+    @cached_property
+    def _index_of_name(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
 
 
-def take_snapshot(world: World) -> Snapshot:
-    """Return the state of `world` as it is now."""
+def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
+    """Return the state of `world` as it is now; inside a step, as it is at its end.
+
+    `pairs` (M, 2) are the rows that collide, `names` those of all living entities, in the order of `world.rows`.
+    """
     rows = world.rows
-
-    def frozen(column: AnyArray) -> AnyArray:
-        copy = column[rows]
-        copy.flags.writeable = False
-        return copy
-
+    # One more than there are rows, so that NO_ROW is looked up as itself.
+    index_of_row = np.full(world.capacity + 1, NO_ROW, np.int64)
+    index_of_row[rows] = np.arange(len(rows))
+    collisions = index_of_row[pairs].reshape(-1, 2)
+    slots = world.joints.slots(world.robots, rows)
+    # A step counts as made when it has ended.
+    tick = world.clock.tick + world.in_step
     return Snapshot(
-        tick=world.clock.tick,
-        time=world.clock.time,
-        names=tuple(world.label(row) for row in rows.tolist()),
-        object_ids=frozen(world.object_id),
-        agent_mask=frozen(world.kind == KIND_AGENT),
-        positions=frozen(world.position),
-        orientations=frozen(world.orientation),
-        velocities=frozen(world.velocity),
-        angular_velocities=frozen(world.angular_velocity),
+        tick=tick,
+        time=world.clock.seconds(tick),
+        names=tuple(names),
+        object_ids=_frozen(world.object_id[rows]),
+        agent_mask=_frozen(world.kind[rows] == KIND_AGENT),
+        positions=_frozen(world.position[rows]),
+        orientations=_frozen(world.orientation[rows]),
+        velocities=_frozen(world.velocity[rows]),
+        angular_velocities=_frozen(world.angular_velocity[rows]),
+        carriers=_frozen(index_of_row[world.parent[rows]]),
+        joint_starts=_frozen(np.concatenate([[0], np.cumsum(world.robots.joint_count[rows])])),
+        joint_positions=_frozen(world.joints.position[slots]),
+        joint_velocities=_frozen(world.joints.velocity[slots]),
+        collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
+        features={
+            name: {column: _frozen(array[rows]) for column, _, array in table.columns()}
+            for name, table in world.tables.items()
+            if isinstance(table, FeatureColumns)
+        },
     )
 
 
-class SnapshotBoard:
-    """Swaps in a new snapshot at the end of each step, while somebody wants one.
-
-    `latest` may be read from any thread: it is replaced as a whole and never changed.
-    """
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._readers = 0
-        self._latest: Snapshot | None = None
-
-    @property
-    def latest(self) -> Snapshot | None:
-        """The newest snapshot, None until the first step with a reader."""
-        return self._latest
-
-    def subscribe(self) -> None:
-        """Ask for a snapshot at each step; call `unsubscribe` when it is no longer read."""
-        self._readers += 1
-
-    def unsubscribe(self) -> None:
-        """Take one `subscribe` back."""
-        self._readers = max(0, self._readers - 1)
-
-    def end_step(self, dt: float) -> None:
-        """Swap the snapshot if anybody reads it."""
-        if self._readers:
-            self._latest = take_snapshot(self._world)
+def _frozen(copy: AnyArray) -> AnyArray:
+    copy.flags.writeable = False
+    return copy

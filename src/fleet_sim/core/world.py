@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.drive_rules import DriveRules
+from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
@@ -29,10 +29,10 @@ from fleet_sim.core.ports import (
 )
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
-from fleet_sim.core.schema import NO_ROW, BodyColumns, MaterialColumns, MotionColumns
+from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.errors import DuplicateNameError, StateError
 from fleet_sim.gate.bounds import EXTENT, check_extent
 
 Table = TypeVar("Table", bound=ColumnTable)
@@ -41,12 +41,44 @@ RowListener = Callable[[Rows], None]
 _NO_PARTS = Parts()
 
 
+class _Connected(Generic[Part]):
+    """A part as an attribute of a world: the one it was connected to under that name."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __set_name__(self, owner: type[World], name: str) -> None:
+        self._name = name
+
+    def __get__(self, world: World, owner: type[World]) -> Part:
+        part: Part | None = getattr(world.parts, self._name)
+        if part is None:
+            raise StateError(f"this world has no {self._what}; use MultiRobotSimulationCore")
+        return part
+
+
 class World(BodyColumns):
     """Columns of all entities. A row keeps its place while its entity lives and is used again afterwards.
 
     `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns
     still hold the entity's values. Rows freed inside a step are not reused before the step has ended.
     """
+
+    # The systems above, for handles. A world of its own lacks them: asking for one then raises StateError.
+    actions = _Connected[ActionBook]("action system")
+    """The action queues."""
+    bodies = _Connected[BodyBook]("PyBullet view")
+    """The PyBullet bodies."""
+    links = _Connected[LinkBook]("kinematics")
+    """The links of robots."""
+    sensors = _Connected[SensorBook]("sensor system")
+    """The sensors."""
+    laws = _Connected[LawBook]("motion laws")
+    """The motion laws."""
+    controllers = _Connected[ControllerBook]("registry of controllers")
+    """The registry of controllers."""
+    features = _Connected[FeatureBook]("features")
+    """The features in use."""
 
     def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:
         super().__init__(capacity)
@@ -72,7 +104,8 @@ class World(BodyColumns):
         self.models: list[RobotModel] = []
         """The descriptions of all robots that were ever spawned, by number."""
         self.shapes = ShapeCatalog()
-        self.names: list[str | None] = [None] * capacity
+        self.index = EntityIndex(capacity)
+        """Names and object ids of what lives; change names with `rename`."""
         self.handles: list[Any] = [None] * capacity
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
@@ -87,9 +120,8 @@ class World(BodyColumns):
         """Folders searched first for robot models by name."""
         self.version = 0
         """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
-        self._parts = _NO_PARTS
-        self._row_of_name: dict[str, int] = {}
-        self._row_of_id: dict[int, int] = {}
+        self.parts = _NO_PARTS
+        """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
@@ -101,44 +133,9 @@ class World(BodyColumns):
 
     def connect(self, parts: Parts) -> None:
         """Let handles reach the systems above the world; once, by whoever builds them. Raises StateError."""
-        if self._parts is not _NO_PARTS:
+        if self.parts is not _NO_PARTS:
             raise StateError("this world is connected to its parts already; a part cannot be replaced")
-        self._parts = parts
-
-    @property
-    def actions(self) -> ActionBook:
-        """The action queues; this and the parts below raise StateError in a world that lacks them."""
-        return _connected(self._parts.actions, "action system")
-
-    @property
-    def bodies(self) -> BodyBook:
-        """The PyBullet bodies."""
-        return _connected(self._parts.bodies, "PyBullet view")
-
-    @property
-    def links(self) -> LinkBook:
-        """The links of robots."""
-        return _connected(self._parts.links, "kinematics")
-
-    @property
-    def sensors(self) -> SensorBook:
-        """The sensors."""
-        return _connected(self._parts.sensors, "sensor system")
-
-    @property
-    def laws(self) -> LawBook:
-        """The motion laws."""
-        return _connected(self._parts.laws, "motion laws")
-
-    @property
-    def controllers(self) -> ControllerBook:
-        """The registry of controllers."""
-        return _connected(self._parts.controllers, "registry of controllers")
-
-    @property
-    def features(self) -> FeatureBook:
-        """The features in use."""
-        return _connected(self._parts.features, "features")
+        self.parts = parts
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -157,7 +154,7 @@ class World(BodyColumns):
         for table in self.tables.values():
             if table is not self:
                 table.grow(capacity)
-        self.names.extend([None] * (capacity - old))
+        self.index.grow(capacity)
         self.handles.extend([None] * (capacity - old))
         self._free[:0] = range(capacity - 1, old - 1, -1)
 
@@ -174,26 +171,14 @@ class World(BodyColumns):
         return self._rows
 
     def __len__(self) -> int:
-        return len(self._row_of_id)
-
-    def check_names(self, names: Iterable[str | None]) -> None:
-        """Raise DuplicateNameError where a name is taken, or given twice."""
-        seen: set[str] = set()
-        for name in names:
-            if name is None:
-                continue
-            if name in self._row_of_name or name in seen:
-                raise DuplicateNameError(
-                    f"the name {name!r} is taken already; names of objects and agents are unique in a simulation"
-                )
-            seen.add(name)
+        return len(self.index)
 
     def allocate(self, names: Sequence[str | None]) -> Rows:
         """Take one row per name, with every column at its default; raises DuplicateNameError.
 
         The caller fills the columns and then calls `announce`.
         """
-        self.check_names(names)
+        self.index.check_new(names)
         count = len(names)
         if count > len(self._free):
             needed = self.capacity + count - len(self._free)
@@ -208,13 +193,10 @@ class World(BodyColumns):
         self.clear_rows(rows)
         self.generation[rows] = generations
         self.alive[rows] = True
-        self.object_id[rows] = np.arange(self._next_id, self._next_id + count)
-        self._row_of_id.update(zip(range(self._next_id, self._next_id + count), taken, strict=True))
+        ids = range(self._next_id, self._next_id + count)
+        self.object_id[rows] = ids
+        self.index.add(taken, ids, names)
         self._next_id += count
-        for row, name in zip(taken, names, strict=True):
-            self.names[row] = name
-            if name is not None:
-                self._row_of_name[name] = row
         self.version += 1
         return rows
 
@@ -242,11 +224,7 @@ class World(BodyColumns):
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
             if self.handles[row] is not None:
                 self.handles[row].last_label = self.label(row)
-            name = self.names[row]
-            if name is not None:
-                del self._row_of_name[name]
-                self.names[row] = None
-            del self._row_of_id[object_id]
+            self.index.discard(row, object_id)
             self.user_data.pop(row, None)
             self.entity_events.discard(row)
             self.handles[row] = None
@@ -290,8 +268,8 @@ class World(BodyColumns):
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:
         """Let what mirrors the world follow a write made outside a step; inside, it looks once at the end."""
-        if not self.in_step and self._parts.bodies is not None:
-            self._parts.bodies.pose_written(rows)
+        if not self.in_step and self.parts.bodies is not None:
+            self.parts.bodies.pose_written(rows)
 
     def model_of(self, row: int) -> RobotModel | None:
         """Return the description of the robot in `row`, None where it has none."""
@@ -308,7 +286,7 @@ class World(BodyColumns):
         """Return all state as values of their own, for a checkpoint."""
         return {
             "tables": {name: table.copy_arrays() for name, table in self.tables.items() if not table.transient},
-            "names": list(self.names),
+            "names": list(self.index.names),
             "handles": list(self.handles),
             "user_data": {row: dict(data) for row, data in self.user_data.items()},
             "free": list(self._free),
@@ -347,9 +325,9 @@ class World(BodyColumns):
                 table.clear_rows(np.arange(self.capacity))
         dead_mask = ~self.alive
         self.generation[dead_mask] = generations[dead_mask]
-        beyond = [None] * (self.capacity - count)
-        self.names[:] = saved["names"] + beyond
-        self.handles[:] = saved["handles"] + beyond
+        rows = np.flatnonzero(self.alive)
+        self.index.restore(saved["names"], dict(zip(self.object_id[rows].tolist(), rows.tolist(), strict=True)))
+        self.handles[:] = saved["handles"] + [None] * (self.capacity - count)
         self.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
         self._free = [*range(self.capacity - 1, count - 1, -1), *saved["free"]]
         self._resting.clear()
@@ -359,9 +337,6 @@ class World(BodyColumns):
         self.random.restore(saved["random"])
         self.entity_events.revive(back.tolist(), saved["entity_events"])
         self.hooks.revive(back.tolist(), saved["hooks"])
-        rows = np.flatnonzero(self.alive).tolist()
-        self._row_of_id = {int(self.object_id[row]): row for row in rows}
-        self._row_of_name = {name: row for row in rows if (name := self.names[row]) is not None}
         self.version += 1
         for listener in self.on_spawn:
             listener(back)
@@ -387,61 +362,18 @@ class World(BodyColumns):
         for column in (self.velocity, self.angular_velocity, self.motion.body_linear, self.motion.body_angular):
             column[rows] = 0.0
 
-    # ---- names and ids -----------------------------------------------------------------------------------------------
-
-    def row_named(self, name: str) -> int:
-        """Return the row of the entity called `name`; raises UnknownNameError with the closest names."""
-        row = self._row_of_name.get(name)
-        if row is None:
-            raise unknown_name("object or agent", name, self._row_of_name)
-        return row
-
-    def rows_named(self, names: Sequence[str]) -> Rows:
-        """Return the rows (N,) of the entities called `names`, NO_ROW for each that is unknown."""
-        return np.fromiter(map(self._row_of_name.get, names, repeat(NO_ROW)), np.int64, len(names))
-
-    def row_of(self, object_id: int) -> int:
-        """Return the row of `object_id`; raises UnknownNameError."""
-        row = self._row_of_id.get(int(object_id))
-        if row is None:
-            raise unknown_name("object id", object_id, ())
-        return row
-
-    def rows_of(self, object_ids: Iterable[int] | Ints) -> Rows:
-        """Return the rows of `object_ids`; raises UnknownNameError for the first unknown one."""
-        ids = object_ids.tolist() if isinstance(object_ids, np.ndarray) else list(object_ids)
-        try:
-            return np.array([self._row_of_id[object_id] for object_id in ids], np.int64)
-        except KeyError as error:
-            raise unknown_name("object id", error.args[0], ()) from None
-
-    def has_name(self, name: str) -> bool:
-        """Return whether an entity is called `name`."""
-        return name in self._row_of_name
+    # ---- one entity --------------------------------------------------------------------------------------------------
 
     def rename(self, row: int, name: str | None) -> None:
         """Give the entity in `row` another name; raises DuplicateNameError."""
-        old = self.names[row]
-        if name == old:
-            return
-        self.check_names([name])
-        if old is not None:
-            del self._row_of_name[old]
-        self.names[row] = name
-        if name is not None:
-            self._row_of_name[name] = row
-        self.version += 1
+        if name != self.index.names[row]:
+            self.index.rename(row, name)
+            self.version += 1
 
     def label(self, row: int) -> str:
         """Return the entity's name, or `#id` where it has none."""
-        return self.names[row] or f"#{self.object_id[row]}"
+        return self.index.names[row] or f"#{self.object_id[row]}"
 
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that got `row` in its `generation` is still there."""
         return bool(self.alive[row] and self.generation[row] == generation)
-
-
-def _connected(part: Part | None, what: str) -> Part:
-    if part is None:
-        raise StateError(f"this world has no {what}; use MultiRobotSimulationCore")
-    return part

@@ -58,7 +58,7 @@ class AgentManager(BaseManager[Agent]):
 
     def set_goal_pose_by_body_id(self, body_id: int, goal: Pose) -> None:
         """Send the agent with the PyBullet body `body_id` to `goal`; raises UnknownNameError."""
-        self._one("body id", body_id, lambda agent: agent.body_id).set_goal_pose(goal)
+        self._one("body id", body_id, lambda agent: agent.world.bodies.body_id(agent.row)).set_goal_pose(goal)
 
     def set_goal_pose_all(self, factory: Callable[[Agent], Pose | None]) -> None:
         """Send every agent to `factory(agent)`, in one write; None leaves an agent as it is."""

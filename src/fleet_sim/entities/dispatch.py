@@ -96,13 +96,12 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.Navigate) -> CommandAck:
-        world = self._world
-        to = Recipients(world, command.names)
+        to = Recipients(self._world, command.names)
         to.reject_immovable()
-        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        points, turns = self._poses(to, command)
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
-            drive.start_paths(world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
+            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
         return self._ack(command, to)
 
     @_apply.register
@@ -158,7 +157,7 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
-        points, turns = self._poses(to, command.positions, command.orientations, len(command.names))
+        points, turns = self._poses(to, command)
         if len(to.rows):
             world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
             if not world.in_step:
@@ -282,10 +281,11 @@ class FleetCommandDispatcher:
             drive.stop(world, to.rows)
             hold_joints(world, world.joints.slots(world.robots, to.rows))
 
-    def _poses(self, to: Recipients, positions: Any, orientations: Any, count: int) -> tuple[Floats, Floats]:
+    def _poses(self, to: Recipients, command: c.Navigate | c.SetPoses) -> tuple[Floats, Floats]:
         """Return the poses of those who may take them; rejects what is not finite and zero quaternions."""
-        points = shaped(positions, (count, 3), "positions")[to.indices]
-        turns = shaped(orientations, (count, 4), "orientations")[to.indices]
+        count = len(command.names)
+        points = shaped(command.positions, (count, 3), "positions")[to.indices]
+        turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
         good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
@@ -302,9 +302,9 @@ class FleetCommandDispatcher:
                 agent.detach_object(obj)
             return "" if carried else "nothing to detach"
         if command.object_name:
-            if not self._world.has_name(command.object_name):
+            if not self._world.index.has_name(command.object_name):
                 return f"unknown object {command.object_name!r}"
-            obj = self._world.handles[self._world.row_named(command.object_name)]
+            obj = self._world.handles[self._world.index.row_named(command.object_name)]
             if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
                 return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
         else:

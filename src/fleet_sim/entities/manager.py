@@ -224,7 +224,7 @@ class BaseManager(Generic[Handle]):
         if prefix is None:
             return None
         first = 0
-        while self.world.has_name(f"{prefix}_{first}"):
+        while self.world.index.has_name(f"{prefix}_{first}"):
             first += 1
         return [f"{prefix}_{first + index}" for index in range(count)]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import as_float
+from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.world import World
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import StateError, unknown_name
 
 MATERIAL = ("friction", "rolling_friction", "restitution", "linear_damping", "angular_damping")
 """The columns of materials."""
@@ -45,6 +45,27 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
         getattr(world.material, name)[row] = value
     world.material.behind[row] = True
     world.bullet_behind[row] = True
+
+
+def push(world: World, row: int, force: Sequence[float], position: Sequence[float] | None) -> None:
+    """Push the entity in `row` with `force` (3,) in N for the next step, at its centre of mass or a world point."""
+    _check_moved(world, row)
+    point = None if position is None else as_floats(position, (3,), "position")
+    world.bodies.push(row, as_floats(force, (3,), "force in N"), point)
+
+
+def twist(world: World, row: int, torque: Sequence[float]) -> None:
+    """Turn the entity in `row` with `torque` (3,) in Nm for the next step."""
+    _check_moved(world, row)
+    world.bodies.twist(row, as_floats(torque, (3,), "torque in Nm"))
+
+
+def _check_moved(world: World, row: int) -> None:
+    if not world.dynamic[row]:
+        raise StateError(
+            f"forces do not move {world.label(row)!r}: it is kinematic. The engine moves what has a mass and is not "
+            "carried, with physics on"
+        )
 
 
 def contacts_of(world: World, row: int) -> list[Contact]:

@@ -31,7 +31,7 @@ class Recipients:
         self._given = names
         self._reasons: dict[int, str] = {}
         known = names.rows_in(world) if isinstance(names, NamedRows) else None
-        rows = world.rows_named(names) if known is None else known
+        rows = world.index.rows_named(names) if known is None else known
         self.rows, self.indices = rows, np.arange(len(rows))
         if known is None:
             self.reject(rows == NO_ROW, "unknown robot")

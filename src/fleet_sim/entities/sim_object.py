@@ -15,7 +15,8 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.materials import Contact, contacts_of, set_material
+from fleet_sim.entities.attributes import unsettable
+from fleet_sim.entities.materials import Contact, contacts_of, push, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
@@ -57,7 +58,10 @@ class SimObject:
         name: str | None = None,
         user_data: dict[str, Any] | None = None,
     ) -> None:
-        """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation."""
+        """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation.
+
+        `mass` None is the one it has in PyBullet, of its base.
+        """
         world, row = sim_core.adopt_body(self, body_id, mass, name)
         self._world, self._row, self._generation = world, row, int(world.generation[row])
         self.pickable = pickable
@@ -127,14 +131,14 @@ class SimObject:
 
     @property
     def body_id(self) -> int:
-        """The entity's PyBullet body, made at the first request: a BodyId, which is an int."""
+        """The entity's PyBullet body, made at the first request and kept up to date from then on: a BodyId, an int."""
         row, world = self.row, self._world
-        return BodyId(world.bodies.body_id(row), int(world.object_id[row]))
+        return BodyId(world.bodies.tell_body(row), int(world.object_id[row]))
 
     @property
     def name(self) -> str | None:
         """The entity's name, unique in its simulation, or None."""
-        return self._world.names[self.row]
+        return self._world.index.names[self.row]
 
     def set_name(self, name: str | None) -> None:
         """Rename the entity; raises DuplicateNameError."""
@@ -158,6 +162,16 @@ class SimObject:
     def events(self) -> EventBus:
         """Events of this entity alone."""
         return self._world.entity_events.bus(self.row)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
+        try:
+            super().__setattr__(name, value)
+        except AttributeError:
+            message = unsettable(self, name)
+            if message is None:
+                raise
+            raise AttributeError(message) from None
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -257,6 +271,17 @@ class SimObject:
         They count with physics on, from the next step. Raises InvalidValueError, and UnknownNameError for other names.
         """
         set_material(self._world, self.row, values)
+
+    def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
+        """Push with `force` (3,) in N, world frame, for the next step of physics; at the centre of mass, or `position`.
+
+        Raises StateError for what the engine does not move.
+        """
+        push(self._world, self.row, force, position)
+
+    def apply_torque(self, torque: Sequence[float]) -> None:
+        """Turn with `torque` (3,) in Nm, world frame, for the next step of physics; raises as `apply_force` does."""
+        twist(self._world, self.row, torque)
 
     def get_contacts(self) -> list[Contact]:
         """Return where the entity touched anything in the last step of physics; nothing without physics."""

@@ -66,7 +66,7 @@ def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]
         stem = entry.get("name") or "robot"
         candidates = (f"{stem}_{number}" for number in count())
         name = entry.get("name") or next(candidates)
-        while world.has_name(name) or name in taken:
+        while world.index.has_name(name) or name in taken:
             name = next(candidates)
         taken.add(name)
         renamed.append({**entry, "name": name})

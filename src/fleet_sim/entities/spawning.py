@@ -165,7 +165,7 @@ def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]
     features = dict.fromkeys(name for run in runs for name in run.template.features)
     if features:
         # A feature stays in use, so what can be refused is refused before.
-        world.check_names(names)
+        world.index.check_new(names)
     for name in features:
         world.features.use(name)
 

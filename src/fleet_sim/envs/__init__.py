@@ -1,4 +1,4 @@
-"""Environments for learning: Gymnasium and PettingZoo. They are imported here only.
+"""Environments for reinforcement learning. Only this package imports Gymnasium and PettingZoo.
 
 Importing this package registers the ids, as in `gymnasium.make("fleet_sim.envs:FleetSim/Navigation-v0")`.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fleet_sim.envs.single import WarehouseEnv as WarehouseEnv
     from fleet_sim.envs.vector import NavigationVectorEnv as NavigationVectorEnv
 else:
-    # Who learns to drive loads no arm.
+    # Imported on first use: navigation must not load the code of the arms, and vice versa.
     __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
 
 _register_all()

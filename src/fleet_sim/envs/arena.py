@@ -1,7 +1,7 @@
-"""Arenas: many small worlds side by side in one simulation, so that one step moves the robots of all of them.
+"""Arenas: many small worlds side by side in one simulation, so that one step moves the robots of all worlds.
 
-World k is a square around `origins[k]`; the squares are far enough apart that nothing in one meets anything in another.
-Arrays of robots are (W, R): the world, then the robot in it. Positions are in the world's own frame, (x, y) in m.
+World k is a square around `origins[k]`, with a gap of `GAP` m to the next. Arrays of robots are (W, R): world, then
+robot. Positions are in the frame of their world, (x, y) in m.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
 GAP = 4.0
-"""Least metres between the squares of two worlds."""
+"""Distance between the squares of neighbouring worlds in m."""
 PARKING_HEIGHT = -50.0
-"""Height of robots that take no part: far below everything else."""
+"""Height of parked robots in m, far below everything else, so that they collide with no active robot."""
 ROBOT_HEIGHT = 0.3
 OBSTACLE_RADIUS = 0.3
 ROBOT_COLOUR, OBSTACLE_COLOUR, GOAL_COLOUR = (0.16, 0.42, 0.75, 1.0), (0.45, 0.45, 0.47, 1.0), (0.18, 0.62, 0.32, 1.0)
@@ -72,6 +72,7 @@ class Arena:
                 monitor=False,
                 target_rtf=0,
                 timestep=timestep,
+                # Episodes place robots anew; `sim.reset()` is never called.
                 keep_initial_state=False,
                 ignore_static_collision=False,
                 collision_margin=0.0,
@@ -83,7 +84,7 @@ class Arena:
         self.robot_rows: Rows = self._spawn_robots(worlds, robots)
         self.obstacle_rows: Rows = self._spawn_obstacles(worlds, obstacles)
         self.active: Bools = np.ones((worlds, robots), np.bool_)
-        """Which robots take part."""
+        """The robots in an episode, (W, R); the others are parked or wait for a reset."""
 
     def _spawn_robots(self, worlds: int, robots: int) -> Rows:
         kind = self.kind
@@ -117,7 +118,7 @@ class Arena:
     ) -> Rows:
         total = worlds * count
         positions = np.zeros((total, 3))
-        # In a row at first, apart from each other: where they belong is said before the first step.
+        # A provisional line below the floor, with gaps, so that nothing collides before `place_robots` is called.
         positions[:, 0], positions[:, 2] = 4.0 * self.size * np.arange(total), PARKING_HEIGHT
         handles = spawn_many(self.world, cls, params, positions, np.tile([0.0, 0.0, 0.0, 1.0], (total, 1)), names)
         return np.array([handle.row for handle in handles], np.int64).reshape(worlds, count)
@@ -125,7 +126,7 @@ class Arena:
     # ---- placing -----------------------------------------------------------------------------------------------------
 
     def place_robots(self, mask: Bools, positions: Floats, headings: Floats) -> None:
-        """Put the robots of `mask` (W, R) at `positions` (N, 2), `headings` (N,), at rest, and let them take part."""
+        """Put the robots of `mask` (W, R) at `positions` (N, 2), `headings` (N,), at rest, and make them active."""
         rows = self.robot_rows[mask]
         self._place(rows, self._in_world(mask, positions), quaternions.from_yaws(headings))
         steering.halt(self.world, rows)
@@ -138,7 +139,9 @@ class Arena:
         self._place(rows, positions + self.origins[world], turns)
 
     def park(self, mask: Bools) -> None:
-        """Take the robots of `mask` (W, R) out of their worlds."""
+        """Move the robots of `mask` (W, R) below the floor and make them inactive."""
+        # Robots are moved, not removed: spawning again would cost far more than a step. Parked robots may overlap each
+        # other, so `touching` reports active robots only.
         rows = self.robot_rows[mask]
         steering.halt(self.world, rows)
         positions = self.world.position[rows]
@@ -163,15 +166,16 @@ class Arena:
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
         linear[:, 0] = speeds[self.active]
         angular[:, 2] = turns[self.active]
+        # A timeout of 0: a command lasts until the next one.
         drive.start_velocities(self.world, rows, linear, angular, 0.0)
 
     def step(self) -> Bools:
-        """Advance by one time step; return which robots (W, R) touch something."""
+        """Advance by one time step; return a mask (W, R) of the robots that touch something."""
         self.sim.step_once()
         return self.touching()
 
     def touching(self) -> Bools:
-        """Return which active robots (W, R) touch another robot or an obstacle."""
+        """Return a mask (W, R) of the active robots that touch another robot or an obstacle."""
         hit_mask = np.zeros(self.world.capacity, np.bool_)
         hit_mask[self.sim.collisions.pairs.reshape(-1)] = True
         touching: Bools = hit_mask[self.robot_rows] & self.active
@@ -181,19 +185,19 @@ class Arena:
 
     @property
     def positions(self) -> Floats:
-        """Where the robots are, (W, R, 2), each in its world's frame."""
+        """Positions of the robots (W, R, 2), each in the frame of its world."""
         found: Floats = self.world.position[self.robot_rows, :2] - self.origins[:, None, :]
         return found
 
     @property
     def headings(self) -> Floats:
-        """Which way the robots look, (W, R) in rad."""
+        """Headings of the robots (W, R) in rad."""
         rows = self.robot_rows.reshape(-1)
         return quaternions.yaws(self.world.orientation[rows]).reshape(self.robot_rows.shape)
 
     @property
     def velocities(self) -> Floats:
-        """How the robots move, (W, R, 2) in m/s, world frame."""
+        """Velocities of the robots (W, R, 2) in m/s, world frame."""
         found: Floats = self.world.velocity[self.robot_rows, :2]
         return found
 
@@ -205,13 +209,13 @@ class Arena:
 
     @property
     def turns(self) -> Floats:
-        """Turning speeds (W, R) in rad/s."""
+        """Angular velocities (W, R) in rad/s."""
         found: Floats = self.world.motion.body_angular[self.robot_rows, 2]
         return found
 
     @property
     def obstacles(self) -> Floats:
-        """Where the obstacles are, (W, O, 2), each in its world's frame."""
+        """Positions of the obstacles (W, O, 2), each in the frame of its world."""
         found: Floats = self.world.position[self.obstacle_rows, :2] - self.origins[:, None, :]
         return found
 
@@ -221,17 +225,18 @@ class Arena:
 
 
 def _origins(worlds: int, pitch: float) -> Floats:
-    """Return the middles (W, 2) of the worlds' squares, on a square grid."""
+    """Return the centres (W, 2) of the worlds' squares, on a square grid."""
     columns = math.ceil(math.sqrt(worlds))
     index: Ints = np.arange(worlds)
     return pitch * np.stack([index % columns, index // columns], axis=1).astype(np.float64)
 
 
 def scatter_points(rng: np.random.Generator, count: int, size: float, distance: float, taken: Floats) -> Floats:
-    """Return `count` points (N, 2) of a square of side `size` around 0, at least `distance` m apart and from `taken`.
+    """Return `count` points (N, 2) in a square of side `size` around 0, at least `distance` m apart and from `taken`.
 
-    Where there is no room left for that, the distance is relaxed step by step, so that it always ends.
+    If there is no room left, the distance is reduced step by step, so that the function always returns.
     """
+    # Rejection sampling. After 200 misses in a row the squared distance shrinks by a fifth.
     points = np.empty((len(taken) + count, 2))
     points[: len(taken)] = taken
     have, limit, tries = len(taken), distance * distance, 0

@@ -21,10 +21,10 @@ Config = str | Path | Mapping[str, Any] | BinPickingConfig | None
 
 
 class BaseGymEnv(gym.Env[Any, Any]):
-    """The base of environments with a scene.
+    """Base class of environments with a scene.
 
-    A subclass defines `set_space_attributes`, `get_state`, `get_reward`, `check_termination` and `step`. Robots are in
-    `robots`. Nothing is loaded before the first `reset`.
+    A subclass defines `set_space_attributes`, `get_state`, `get_reward`, `check_termination` and `step`. The robots are
+    in `robots`. The scene is loaded by the first `reset`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as the base class has it
@@ -36,7 +36,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
     def __init__(self, config_file: Config = None, render_mode: str | None = None) -> None:
         """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError.
 
-        Without `render_mode` the settings' counts.
+        Without `render_mode`, the render mode of the settings is used.
         """
         check_render_mode(render_mode, self.metadata["render_modes"])
         self.config = self.configure(config_file)
@@ -57,15 +57,15 @@ class BaseGymEnv(gym.Env[Any, Any]):
         raise NotImplementedError
 
     def get_state(self) -> Any:
-        """Return the observation of the present state."""
+        """Return the observation of the current state."""
         raise NotImplementedError
 
     def get_reward(self, info: dict[str, Any]) -> float:
-        """Return the reward of the step just made, of which `info` tells."""
+        """Return the reward of the last step; `info` comes from `check_termination`."""
         raise NotImplementedError
 
     def check_termination(self) -> tuple[bool, dict[str, Any]]:
-        """Return whether the episode has ended, and what there is to know about it."""
+        """Return whether the episode has ended, and an info dictionary."""
         raise NotImplementedError
 
     # ---- the scene ---------------------------------------------------------------------------------------------------
@@ -75,16 +75,16 @@ class BaseGymEnv(gym.Env[Any, Any]):
         return load_bin_picking(config_file)
 
     def initialize_client(self) -> tuple[MultiRobotSimulationCore, None]:
-        """Make the simulation the scene is in. No renderer needs a plugin, so the second value is None."""
+        """Create the simulation of the scene. No renderer needs a plugin, so the second value is None."""
         self.sim = MultiRobotSimulationCore(picking_params(self.config))
         return self.sim, None
 
     def load_egl_plugin(self) -> tuple[MultiRobotSimulationCore, None]:
-        """Make the simulation; pictures are drawn with OpenGL wherever that is possible without a plugin."""
+        """Create the simulation; pictures are rendered with OpenGL if available, without a plugin."""
         return self.initialize_client()
 
     def load_scene(self, mode: str = "bin-scene") -> BinScene:
-        """Set the scene `mode`; raises InvalidValueError for an unknown one."""
+        """Load the scene `mode`; raises InvalidValueError for an unknown one."""
         if mode not in self.scene_modes:
             raise InvalidValueError(f"mode: expected one of {', '.join(self.scene_modes)}, got {mode!r}")
         if self.sim is None:
@@ -99,13 +99,13 @@ class BaseGymEnv(gym.Env[Any, Any]):
         return self.scene
 
     def configure_renderer(self, disable_rendering: bool) -> None:
-        """Let the window stop drawing, or draw again."""
+        """Stop drawing in the window, or continue."""
         self.loaded_scene().configure_renderer(disable_rendering)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of things in the bin.
+        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of objects in the bin.
 
-        The camera is put back to where its settings say.
+        The camera returns to the pose of its settings.
         """
         super().reset(seed=seed)
         scene = self.scene or self.load_scene(self.config.scene.mode)
@@ -129,9 +129,9 @@ class BaseGymEnv(gym.Env[Any, Any]):
         render_width: int | None = None,
         render_height: int | None = None,
     ) -> None:
-        """Put the camera elsewhere until the next reset; what is not given stays.
+        """Move the camera until the next reset; omitted values do not change.
 
-        Only for environments whose observations have no picture of another size.
+        If observations contain the camera's picture, do not change its size: the observation space is fixed.
         """
         camera = self._camera()
         camera.eye, camera.target = np.array(eye_position, np.float64), np.array(target_position, np.float64)
@@ -146,9 +146,9 @@ class BaseGymEnv(gym.Env[Any, Any]):
         return self.camera
 
     def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
-        """Return what the camera sees, as the render mode (or `mode`) says: colours, or colours and depth in m.
+        """Return the camera's picture in the render mode (or `mode`): colours, or colours and depth in m.
 
-        None in the mode "human", where the window shows the scene, and without a render mode.
+        Return None in the mode "human", where the window shows the scene, and without a render mode.
         """
         wanted = mode or self.render_mode
         if wanted in (None, "human"):
@@ -165,7 +165,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
 
 
 def picture_spaces(config: BinPickingConfig) -> tuple[Any, Any]:
-    """Return the spaces of colours and of depth as the camera gives them."""
+    """Return the spaces of the camera's colours and depth."""
     camera = config.camera
     size = (camera.height_resolution, camera.width_resolution)
     most = 255.0 if camera.scale_depth_data else camera.projection_matrix.far_plane

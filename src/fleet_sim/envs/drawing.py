@@ -1,4 +1,8 @@
-"""Top views of arenas: discs, rings and lines drawn straight into an array, without a window or a graphics library."""
+"""Top views of arenas: discs, rings and lines drawn into an array, without a window or a graphics library.
+
+Each shape is drawn from the signed distance of a pixel's centre to its edge: coverage falls from 1 to 0 within one
+pixel, which gives smooth edges. Only the pixels of the shape's bounding box are touched.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ ROBOTS: tuple[Colour, ...] = (
     (186, 52, 66),
     (94, 104, 20),
 )
-"""Colours of robots, in turn."""
+"""Colours of the robots, reused in this order."""
 
 
 class ArenaCanvas:
@@ -33,7 +37,7 @@ class ArenaCanvas:
         self._middle = 0.5 * pixels
 
     def disc(self, centre: Floats, radius: float, colour: Colour, *, hole: float = 0.0) -> None:
-        """Fill a disc; with a `hole` (its radius in m) a ring. Edges are smooth."""
+        """Draw a disc, or a ring if `hole` (its inner radius in m) is given."""
         x, y = self._to_pixels(centre)
         outer, inner = radius * self._scale, hole * self._scale
         left, right = self._span(x, outer)
@@ -52,6 +56,7 @@ class ArenaCanvas:
         left, right = self._span(0.5 * (ax + bx), 0.5 * abs(bx - ax) + half)
         low, high = self._span(0.5 * (ay + by), 0.5 * abs(by - ay) + half)
         x, y = np.meshgrid(np.arange(left, right) + 0.5, np.arange(low, high) + 0.5)
+        # The nearest point of the segment, as a share of its length; the floor keeps a line of length 0 valid.
         length = max((bx - ax) ** 2 + (by - ay) ** 2, 1e-12)
         along = np.clip(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0.0, 1.0)
         distance = np.hypot(x - ax - along * (bx - ax), y - ay - along * (by - ay))

@@ -1,4 +1,4 @@
-"""fleet_warehouse: FleetWarehouse under the names that PettingZoo's own environments have."""
+"""fleet_warehouse: FleetWarehouse as `parallel_env` and `env`, the usual names in modules of PettingZoo."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ parallel_env = FleetWarehouse
 
 
 def env(**settings: Any) -> Any:
-    """Return the environment in PettingZoo's turn-by-turn (AEC) form."""
+    """Return the environment in PettingZoo's turn-based (AEC) form."""
     return parallel_to_aec(FleetWarehouse(**settings))

@@ -1,4 +1,4 @@
-"""Franka0Env, Franka1Env, Franka2Env: one arm moved by joint positions, joint velocities, or steps of its gripper."""
+"""Franka0Env, Franka1Env, Franka2Env: an arm driven by joint positions, joint velocities, or gripper displacements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.models import load_robot_model, resolve_urdf
 
 VELOCITY_LIMIT = 2.0
+"""Largest joint velocity of an action, in rad/s or m/s."""
 
 
 class JointsEnv(FrankaBaseEnv):
-    """The base of environments whose actions are one number for each of the nine joints.
+    """Base class of environments whose actions are one number for each of the nine joints.
 
-    With `normalized_actions` all of them are in [-1, 1], the range of each joint; that is how Gymnasium's ids are made.
-    Observations are colours (H, W, 3) and depth (H, W) in m.
+    With `normalized_actions` each number is in [-1, 1], scaled to the range of its joint; the registered Gymnasium ids
+    use it. Observations are colours (H, W, 3) and depth (H, W) in m.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class JointsEnv(FrankaBaseEnv):
         super().__init__(config_file, render_mode, max_steps)
 
     def joint_range(self) -> tuple[Floats, Floats]:
-        """Return the least and the largest action of each joint, in its own unit: (9,), (9,)."""
+        """Return the smallest and the largest action of each joint, in its own unit: (9,), (9,)."""
         raise NotImplementedError
 
     def set_space_attributes(self) -> None:
@@ -59,7 +60,7 @@ class JointsEnv(FrankaBaseEnv):
 class Franka0Env(JointsEnv):
     """Actions are joint positions: seven of the arm in rad, two of the fingers in m.
 
-    Each step lets the arm move until it is there.
+    Each environment step runs the simulation until the arm has reached them.
     """
 
     def joint_range(self) -> tuple[Floats, Floats]:
@@ -68,7 +69,7 @@ class Franka0Env(JointsEnv):
         return model.lower[model.movable], model.upper[model.movable]
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Move all joints to positions."""
+        """Move all joints to the positions of `action`."""
         self.arm().apply_action_pos(self.joint_action(action))
         return self.finish_step()
 
@@ -80,19 +81,19 @@ class Franka1Env(JointsEnv):
     """
 
     def joint_range(self) -> tuple[Floats, Floats]:
-        """Return the joints' largest velocities, at most 2 rad/s, both ways."""
+        """Return the velocity limits of the joints in both directions, at most VELOCITY_LIMIT."""
         model = load_robot_model(resolve_urdf("panda"))
         limits = np.minimum(model.max_velocities[model.movable], VELOCITY_LIMIT)
         return -limits, limits
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Move all joints at velocities."""
+        """Move all joints at the velocities of `action`."""
         self.arm().apply_action_vel(self.joint_action(action))
         return self.finish_step()
 
 
 class Franka2Env(FrankaBaseEnv):
-    """Actions are steps of the gripper: dx, dy, dz up to `dv` m, a turn up to `da` rad, and open (> 0) or close.
+    """Actions are gripper displacements: dx, dy, dz up to `dv` m, a rotation up to `da` rad, and open (> 0) or close.
 
     Observations are a dictionary: `gripper_position` (3,) in m, world frame; `image`, colours of `downsample_height` x
     `downsample_width`; `gripper_open`, 1 or 0.
@@ -131,12 +132,12 @@ class Franka2Env(FrankaBaseEnv):
         )
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Move the gripper by a step, then open or close it."""
+        """Move the gripper by the displacement of `action`, then open or close it."""
         self.arm().apply_action_delta(np.asarray(action, np.float64).tolist())
         return self.finish_step()
 
     def get_state(self) -> dict[str, Any]:
-        """Return position of the gripper, picture, and whether the gripper is open."""
+        """Return the position of the gripper, the picture, and whether the gripper is open."""
         scene = self.loaded_scene()
         arm = scene.arms[0]
         position, _ = arm.get_gripper_state()
@@ -147,14 +148,14 @@ class Franka2Env(FrankaBaseEnv):
         }
 
     def get_image_observation(self) -> Bytes:
-        """Return the picture, brought down to its size by taking means."""
+        """Return the picture, downsampled by averaging."""
         rgb = self._camera().get_image()
         assert isinstance(rgb, np.ndarray)
         return downsampled(rgb, self.downsample_height, self.downsample_width)
 
 
 def downsampled(image: Bytes, height: int, width: int) -> Bytes:
-    """Return `image` (H, W, 3) at another size: each pixel is the mean of those it covers."""
+    """Return `image` (H, W, 3) at a smaller size: each pixel is the mean of the pixels it covers."""
     rows = _bands(image.shape[0], height)
     columns = _bands(image.shape[1], width)
     sums: npt.NDArray[np.float64] = np.add.reduceat(image.astype(np.float64), rows, axis=0)
@@ -166,7 +167,7 @@ def downsampled(image: Bytes, height: int, width: int) -> Bytes:
 
 
 def _bands(size: int, count: int) -> npt.NDArray[np.int64]:
-    """Return where `count` bands of about equal width begin in `size` pixels."""
+    """Return the starts of `count` bands of about equal width in `size` pixels."""
     if count > size:
         raise InvalidValueError(f"the camera's picture has {size} pixels; it cannot be brought down to {count}")
     return np.arange(count) * size // count

@@ -1,4 +1,4 @@
-"""FrankaBaseEnv: arms that pick things out of a bin."""
+"""FrankaBaseEnv: arms that pick objects out of a bin."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import look_at
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.scenes import BinScene
 from fleet_sim.spatial import quaternions
 
 STIFFNESS = 0.5
@@ -22,17 +23,17 @@ COLLISION_REWARD, GRAB_REWARD, STEP_REWARD = -1.0, 1.0, -0.1
 
 
 class FrankaBaseEnv(BaseGymEnv):
-    """The base of environments in which panda arms pick from a bin.
+    """Base class of environments in which panda arms pick from a bin.
 
-    An episode ends when an arm touches a bin and after so many grabs, each where the settings say so, and is cut after
-    `max_steps`. A subclass defines `set_space_attributes` and `step`.
+    An episode terminates when an arm touches a bin or after a number of grabs, if the settings enable it, and is
+    truncated after `max_steps`. A subclass defines `set_space_attributes` and `step`.
     """
 
     collision_threshold = 0.0002
-    """Contacts nearer than this (m, negative: penetration) count as collisions with a bin, and so do those that press.
+    """Contact distance in m (negative: penetration) below which a contact with a bin counts as a collision.
 
-    The engine also tells of bodies that are about to touch, which press on nothing. Its hollow meshes keep what presses
-    on them up to 0.6 mm away: the distance alone misses that.
+    Contacts with a normal force always count. Both tests are needed: the engine also reports contacts of bodies that
+    are only near each other, without a force, and its concave meshes keep pressed bodies up to 0.6 mm away.
     """
 
     def __init__(self, config_file: Config = None, render_mode: str | None = None, max_steps: int = 200) -> None:
@@ -44,26 +45,31 @@ class FrankaBaseEnv(BaseGymEnv):
         self.set_default_arm_configs()
 
     def set_default_arm_configs(self) -> None:
-        """Check the arms of the settings: their number, places and orientations. The scene makes them."""
+        """Count the arms of the settings. The scene creates them."""
         self.number_of_arms = len(self.config.arms)
 
+    def load_scene(self, mode: str = "bin-scene") -> BinScene:
+        """Load the scene, with arms whose motors are stiffer than by default."""
+        scene = super().load_scene(mode)
+        # With the default gain, half of the steps of a small move would be spent on its last millimetre. It is set
+        # before the arms are created, so that they stand the same way in every episode while the bin is filled.
+        scene.arm_gain = STIFFNESS
+        return scene
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; never more grabs are asked for than there are things."""
+        """Begin an episode; the number of required grabs is at most the number of objects."""
         observation, _ = super().reset(seed=seed, options=options)
-        for arm in self.robots:
-            # With the usual gain half of the steps of a small move would go into its last millimetre.
-            arm.stiffen(STIFFNESS)
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
         return observation, self.get_info()
 
     def get_info(self) -> dict[str, Any]:
-        """Return what there is to know besides the observation."""
+        """Return the info dictionary: `grabs` made and `objects` left."""
         return {"grabs": self.completed_grabs, "objects": self.get_current_number_of_objects()}
 
     def get_state(self) -> Any:
-        """Return what the camera sees: colours (H, W, 3) and depth (H, W) in m."""
+        """Return the camera's colours (H, W, 3) and depth (H, W) in m."""
         return self._camera().get_image(get_depth_data=True)
 
     def get_reward(self, info: dict[str, Any]) -> float:
@@ -76,7 +82,7 @@ class FrankaBaseEnv(BaseGymEnv):
         return reward
 
     def get_current_number_of_objects(self) -> int:
-        """Return how many things there are."""
+        """Return the number of objects."""
         return self.loaded_scene().current_number_of_objects
 
     # ---- the end of an episode ---------------------------------------------------------------------------------------
@@ -97,36 +103,38 @@ class FrankaBaseEnv(BaseGymEnv):
         return ended, {**info, **self.get_info()}
 
     def check_for_collision_with_bin(self, arm_id: int, enable: bool = True) -> bool:
-        """Return whether the arm with this PyBullet body touches a bin; never, where it is not enabled."""
+        """Return whether the arm with this PyBullet body id touches a bin; False if not `enable`."""
         if not enable:
             return False
-        ask = self.loaded_scene().sim.bullet.getContactPoints
-        return any(self.check_collision_threshold(ask(arm_id, made.bin_id)) for made in self.loaded_scene().bins)
+        contacts = self.loaded_scene().sim.bullet.getContactPoints
+        return any(self.check_collision_threshold(contacts(arm_id, made.bin_id)) for made in self.loaded_scene().bins)
 
     def check_collision_threshold(self, contact_points: Sequence[Any] | None) -> bool:
-        """Return whether any contact of PyBullet is a collision: near enough, or with a normal force."""
+        """Return whether any of PyBullet's contacts is a collision: near enough, or with a normal force."""
+        # Fields of getContactPoints: 8 is the distance, 9 the normal force.
         return any(point[8] < self.collision_threshold or point[9] > 0.0 for point in contact_points or ())
 
     def check_for_successful_grab(self) -> tuple[bool, bool]:
-        """Return whether enough things have been grabbed, and whether one was grabbed now.
+        """Return whether enough objects have been grabbed, and whether one was grabbed now.
 
-        A thing counts when a finger holds it a bin's height above the bins, and, where the settings ask for it, still
-        does after a shake. It is removed then.
+        An object counts if a finger holds it one bin height above the bins and, if the settings require it, still holds
+        it after a shake. The object is then removed.
         """
         scene = self.loaded_scene()
         assert scene.pick_bin is not None
         tops = [made.pose.z + made.dimensions[2] for made in scene.bins]
         height = max(tops) + scene.pick_bin.dimensions[2]
-        high = [thing for thing in scene.pick_bin.objects if thing.get_pose().z >= height]
+        # Collected first, because a grabbed object is removed from `objects`.
+        lifted = [obj for obj in scene.pick_bin.objects if obj.get_pose().z >= height]
         grabbed = False
-        for thing in high:
-            if self.check_arm_obj_collision(scene.pick_bin, thing):
+        for obj in lifted:
+            if self.check_arm_obj_collision(scene.pick_bin, obj):
                 self.completed_grabs += 1
                 grabbed = True
         return self.completed_grabs >= self.grabs_before_termination, grabbed
 
     def check_arm_obj_collision(self, b: BaseBin, obj: int | SimObject) -> bool:
-        """Return whether an arm holds `obj`, a thing of bin `b`; one that is held firmly is removed."""
+        """Return whether an arm holds `obj`, an object of bin `b`; if it is held firmly, it is removed."""
         stable = self.config.termination.terminate_after_successful_grabs.ensure_grab_is_stable
         for arm in self.robots:
             if not arm.check_grab(obj):
@@ -140,17 +148,17 @@ class FrankaBaseEnv(BaseGymEnv):
         return False
 
     def remove_objects_not_in_bins(self) -> None:
-        """Remove the things that are in no bin."""
+        """Remove the objects that are in no bin."""
         self.loaded_scene().remove_objects_not_in_bins()
 
     def remove_single_object_from_bin(self, obj: int | SimObject) -> None:
-        """Remove one thing, given as a handle or by its object id."""
+        """Remove one object, given as a handle or by its object id."""
         self.loaded_scene().remove_single_object_from_bin(obj)
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
     def finish_step(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return what `step` returns, after the arm has moved."""
+        """Return the result of `step`; to be called after the arm has moved."""
         self.steps += 1
         terminated, info = self.check_termination()
         truncated = not terminated and self.steps >= self.max_steps
@@ -175,9 +183,9 @@ class FrankaBaseEnv(BaseGymEnv):
         near_plane: float = 0.001,
         far_plane: float = 1.0,
     ) -> None:
-        """Let a link of an arm carry the camera, looking at its grasp target. Offsets are along the world's z axis.
+        """Mount the camera on a link of an arm, pointing at its grasp target. Offsets are along the world's z axis.
 
-        `robot_id` is the arm's PyBullet body (`arm.arm_id`) or its number in `robots`.
+        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`.
         """
         arm = next((arm for number, arm in enumerate(self.robots) if robot_id in (arm.arm_id, number)), None)
         if arm is None:
@@ -186,9 +194,11 @@ class FrankaBaseEnv(BaseGymEnv):
         target = arm.agent.get_link_pose(grasp_target_index)
         eye = np.array(mount.position) + [0.0, 0.0, mount_position_offset]
         aim = np.array(target.position) + [0.0, 0.0, target_position_offset]
+        # A camera that looks straight up or down cannot have z as its up vector.
         forward_is_vertical = np.hypot(*(aim - eye)[:2]) < 1e-6
         up = np.array([1.0, 0.0, 0.0] if forward_is_vertical else [0.0, 0.0, 1.0])
         turn = look_at(eye, aim, up)
+        # The camera's pose in the frame of the link, with which it moves from now on.
         back = quaternions.conjugate(np.array([mount.orientation]))
         position = quaternions.rotate(back, (eye - np.array(mount.position))[None])[0]
         orientation = quaternions.multiply(back, turn[None])[0]

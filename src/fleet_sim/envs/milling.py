@@ -1,6 +1,6 @@
-"""Milling: a swarm whose agents know one bit each is to go round in a ring. The reward is a metric of the swarm.
+"""Milling: a swarm whose agents sense one bit each learns to circle in a ring. The reward is a metric of the swarm.
 
-`MillingEnv` chooses what all agents do with their bit, `FleetMilling` lets each of them decide for itself.
+In `MillingEnv` one action sets the behaviour of all agents, in `FleetMilling` each agent has its own action.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
+from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
@@ -30,17 +31,17 @@ except ModuleNotFoundError as error:
     raise missing_extra("pettingzoo", "gym", "FleetMilling") from error
 
 SPEED, TURN = 0.4, 1.2
-"""Speed in m/s and turning speed in rad/s of an agent at action 1."""
+"""Linear velocity in m/s and angular velocity in rad/s of an agent at action 1."""
 
 
 class MillingController(Controller):
-    """Does what an environment says: by the agent's bit where there is a `table`, else by agent."""
+    """Applies the actions of an environment: from `table` by the agent's bit if it is set, else from `actions`."""
 
     def __init__(self) -> None:
         self.table: Floats | None = None
-        """Actions (2, 2) of who sees nobody, and of who sees somebody."""
+        """Actions (2, 2): row 0 for agents that see no one ahead, row 1 for those that do."""
         self.actions: Floats = np.zeros((0, 2))
-        """Actions (N, 2) of each agent."""
+        """Actions (N, 2), one per agent."""
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -54,16 +55,16 @@ class MillingController(Controller):
 class MillingParams(Checked):
     """Settings of the milling environments."""
 
-    num_agents: int = setting(8, low=2, doc="Agents of the swarm.")
-    theta: float = setting(0.33, above=0, high=3.2, unit="rad", doc="Half the angle in which an agent sees.")
-    distance: float = setting(2.0, above=0, unit="m", doc="How far it sees.")
-    world_size: float = setting(8.0, above=1, unit="m", doc="Side of the world.")
-    steps_per_action: int = setting(20, low=1, doc="Steps of the world, of 0.05 s, for each step of the environment.")
+    num_agents: int = setting(8, low=2, doc="Number of agents.")
+    theta: float = setting(0.33, above=0, high=3.2, unit="rad", doc="Half the angle of an agent's field of view.")
+    distance: float = setting(2.0, above=0, unit="m", doc="Range of an agent's sensor.")
+    world_size: float = setting(8.0, above=1, unit="m", doc="Side length of the square world.")
+    steps_per_action: int = setting(20, low=1, doc="World steps of 0.05 s per environment step.")
     max_steps: int = setting(60, low=1, doc="Steps after which an episode is truncated.")
 
 
 class MillingWorld:
-    """The swarm; made once, and begun anew for each episode."""
+    """The swarm: created once, reset for each episode."""
 
     def __init__(self, params: MillingParams) -> None:
         middle, reach = 0.5 * params.world_size, min(1.0, 0.2 * params.world_size)
@@ -99,7 +100,7 @@ class MillingWorld:
         self.controller = controller
 
     def begin(self, rng: np.random.Generator) -> None:
-        """Begin an episode: agents apart from each other around the middle, looking away from it."""
+        """Begin an episode: agents at random around the centre, facing away from it."""
         self.world.reset()
         size = self.params.world_size
         reach = min(2.0, 0.4 * size)
@@ -109,7 +110,7 @@ class MillingWorld:
         self.controller.table, self.controller.actions = None, np.zeros((0, 2))
 
     def step(self) -> None:
-        """Go on for one step of the environment."""
+        """Advance by one step of the environment."""
         self.world.evaluate(self.params.steps_per_action)
 
     @property
@@ -118,7 +119,7 @@ class MillingWorld:
         return self.world.groups[0]
 
     def metric(self, name: str) -> float:
-        """Return a metric as it is now; 0 before the first step."""
+        """Return the current value of a metric; 0 before the first step."""
         value = self.world.metric(name).current_value
         return 0.0 if value is None or not np.isfinite(value) else float(value)
 
@@ -140,11 +141,11 @@ class MillingWorld:
 
 
 class MillingEnv(gym.Env[Observations, Observations]):
-    """Choose what all agents of a swarm do: action (4,) in [-1, 1].
+    """One action (4,) in [-1, 1] sets the behaviour of all agents of a swarm.
 
-    The first two numbers are speed and turning speed of who sees nobody ahead, the others of who sees somebody. The
-    observation holds circliness, scatter, group rotation, and the share of agents that see somebody. The reward is the
-    circliness, from 0 to 1. Settings are those of MillingParams.
+    Elements 0-1: linear and angular velocity of agents that see no one ahead; elements 2-3: of those that do. The
+    observation holds circliness, scatter, group rotation, and the share of agents that see another one. The reward is
+    the circliness, from 0 to 1. Settings are those of MillingParams.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
@@ -168,7 +169,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin with a swarm elsewhere; the same seed gives the same one."""
+        """Begin an episode with new random positions; the same seed gives the same ones."""
         super().reset(seed=seed)
         if self._swarm is None:
             self._swarm = MillingWorld(self.params)
@@ -177,7 +178,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
         return self._observe(), {}
 
     def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
-        """Let the swarm do so for a while."""
+        """Apply `action` for `steps_per_action` steps of the world."""
         swarm = self.swarm
         swarm.controller.table = np.clip(np.asarray(action, float).reshape(2, 2), -1.0, 1.0) * [SPEED, TURN]
         swarm.step()
@@ -203,8 +204,8 @@ class MillingEnv(gym.Env[Observations, Observations]):
             self._swarm = None
 
 
-class FleetMilling(ParallelEnv[str, Observations, Observations]):
-    """Each agent of a swarm decides for itself: speed and turning speed in [-1, 1], from its bit alone.
+class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
+    """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
     """
@@ -228,18 +229,10 @@ class FleetMilling(ParallelEnv[str, Observations, Observations]):
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
 
-    def observation_space(self, agent: str) -> Any:
-        """Return what `agent` observes: always the same object."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return what `agent` can do: always the same object."""
-        return self.action_spaces[agent]
-
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begin with a swarm elsewhere; the same seed gives the same one."""
+        """Begin an episode with new random positions; the same seed gives the same ones."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
         if self._swarm is None:
@@ -252,7 +245,7 @@ class FleetMilling(ParallelEnv[str, Observations, Observations]):
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Let every agent do what it has decided; an agent without an action stands still."""
+        """Apply the action of each agent; an agent without an action stands still."""
         if self._swarm is None:
             raise InvalidValueError("this needs a running episode; call reset() first")
         agents = self.agents

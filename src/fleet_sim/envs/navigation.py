@@ -1,4 +1,4 @@
-"""The navigation task: robots reach goals without touching anything. One task, any number of worlds and robots."""
+"""The navigation task: robots drive to goals without collisions, in any number of worlds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 
 @dataclass
 class NavigationParams(TaskParams):
-    """The navigation task's settings."""
+    """Settings of the navigation task."""
 
 
 class NavigationTask(ArenaTask[NavigationParams]):
-    """A robot's episode ends at its goal, or when it touches something."""
+    """A robot's episode ends at its goal or at a collision."""
 
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
-        """Begin `world` anew: obstacles, robots and goals at random, apart from each other."""
+        """Reset `world`: obstacles, robots and goals at random, with a distance between them."""
         robots, size = self.shape[1], self.params.arena_size
         nothing = np.empty((0, 2))
         obstacles = scatter_points(rng, self.params.num_obstacles, size, self.spacing, nothing)
@@ -35,7 +35,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
         self.distances[world] = np.hypot(goals[:, 0] - points[:, 0], goals[:, 1] - points[:, 1])
 
     def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
-        """Put one robot somewhere free, with a new goal; the rest of its world goes on."""
+        """Put one robot at a free position, with a new goal; the rest of its world does not change."""
         arena, size = self.arena, self.params.arena_size
         others = np.arange(self.shape[1]) != robot
         obstacles = arena.obstacles[world]
@@ -50,7 +50,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
         self.distances[world, robot] = np.hypot(offset[0], offset[1])
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
-        """Reward progress, the goal, and every step; touching costs."""
+        """Return rewards for progress, goals, collisions and each step; inactive robots get 0."""
         params, active = self.params, self.arena.active
         reached = (self.distances <= params.goal_radius) & active & ~touching
         rewards = params.progress_reward * progress + params.step_reward

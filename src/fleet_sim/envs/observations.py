@@ -1,4 +1,7 @@
-"""What robots of an arena observe: where they are headed for, how they move, and who is near. All on arrays."""
+"""Observations of the robots of an arena, on arrays: the goal, the own motion, and the nearest robots and obstacles.
+
+Values are in the body frame and divided by a scale, so that a policy does not depend on where a robot is in its world.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from fleet_sim.arrays import Bools, Floats
 Observations = npt.NDArray[np.float32]
 
 OWN_SIZE = 5
-"""Numbers in `own_part`."""
+"""Number of values of `own_part`."""
 NEIGHBOUR_SIZE = 5
-"""Numbers per neighbour in `neighbour_part`."""
+"""Number of values per neighbour in `neighbour_part`."""
 
 
 def to_body(offsets: Floats, headings: Floats) -> Floats:
@@ -32,9 +35,9 @@ def own_part(
     turns: Floats,
     scales: tuple[float, float, float],
 ) -> Floats:
-    """Return (..., 5): distance to the target and its direction (cosine, sine in the body frame), speed, turning speed.
+    """Return (..., 5): distance to the target, its direction (cosine, sine in the body frame), speed, angular velocity.
 
-    `scales` are what distances, speeds and turning speeds are divided by.
+    `scales` are the divisors of distances, speeds and angular velocities.
     """
     ahead = to_body(targets - positions, headings)
     distances = np.hypot(ahead[..., 0], ahead[..., 1])
@@ -57,11 +60,11 @@ def neighbour_part(
     reach: float,
     speed: float,
 ) -> Floats:
-    """Return (W, R, 5 count): the `count` nearest of `others` within `reach`, nearest first, then zeros.
+    """Return (W, R, 5 count): the `count` nearest of `others` within `reach`, nearest first, padded with zeros.
 
-    Each is its offset in the body frame over `reach`, its relative velocity over `speed`, and its closeness from 0 (at
-    `reach`) to 1 (touching). `others` (W, M, 2); `radii` (M,) theirs plus the robot's own; `present` (W, R, M) who
-    counts for whom.
+    The values of a neighbour are its offset in the body frame / `reach`, its relative velocity / `speed`, and its
+    closeness from 0 (at `reach`) to 1 (touching). `others` are positions (W, M, 2); `radii` (M,) are their radii plus
+    the robot's own; `present` (W, R, M) masks the others that a robot can observe.
     """
     worlds, robots = headings.shape
     found = np.zeros((worlds, robots, count, NEIGHBOUR_SIZE))
@@ -72,7 +75,7 @@ def neighbour_part(
     offsets = others[:, None, :, :] - positions[:, :, None, :]
     gaps = np.hypot(offsets[..., 0], offsets[..., 1]) - radii
     gaps = np.where(present & (gaps < reach), gaps, np.inf)
-    # A stable order: equally near ones are taken by their number.
+    # A stable sort: neighbours at equal distance are ordered by index, so equal states give equal observations.
     nearest = np.argsort(gaps, axis=2, kind="stable")[:, :, :used]
     near_gaps = np.take_along_axis(gaps, nearest, axis=2)
     near_mask = np.isfinite(near_gaps)

@@ -10,7 +10,7 @@ from fleet_sim.envs.drawing import Image
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
-from fleet_sim.envs.spaces import drive_box, observation_box
+from fleet_sim.envs.spaces import SpaceBook, drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError, missing_extra
@@ -26,11 +26,11 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": ["rgb_array"], "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
-    """A fleet in one arena: agents are "robot_0", "robot_1" and so on. A subclass names its task and the settings.
+class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
+    """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
-    Observations and actions are those of the Gymnasium form. An agent whose episode has ended leaves the arena; all are
-    cut after `max_steps`.
+    Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
+    all episodes are truncated after `max_steps`.
     """
 
     task_class: type[ArenaTask[Any]]
@@ -52,18 +52,10 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
 
-    def observation_space(self, agent: str) -> Any:
-        """Return what `agent` observes: always the same object."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """Return what `agent` can do: always the same object."""
-        return self.action_spaces[agent]
-
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observations], dict[str, AgentDict]]:
-        """Begin an episode with all robots; the same seed gives the same one."""
+        """Begin an episode with all robots; the same seed gives the same episode."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
         if self._task is None:
@@ -76,7 +68,7 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
     def step(
         self, actions: dict[str, Observations]
     ) -> tuple[dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, AgentDict]]:
-        """Move by one time step; an agent without an action stops."""
+        """Advance by one time step; an agent without an action stops."""
         task = self._running()
         if not self.agents:
             return {}, {}, {}, {}, {}
@@ -86,6 +78,7 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
         outcome = task.step(wanted)
         self._steps += 1
         agents = self.agents
+        # Observed before robots are parked: agents that end now still get their last observation.
         observations = self._observe(task, agents)
         late = self._steps >= self.params.max_steps
         index = [self._number[name] for name in agents]
@@ -113,7 +106,7 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
         return None if self.render_mode is None else self._running().draw()
 
     def state(self) -> Observations:
-        """Return what all robots observe, one after the other, for a central critic."""
+        """Return the concatenated observations of all robots, for a central critic."""
         return self._running().observe()[0].reshape(-1)
 
     def close(self) -> None:
@@ -124,7 +117,7 @@ class ArenaParallelEnv(ParallelEnv[str, Observations, Observations]):
 
 
 class FleetNavigation(ArenaParallelEnv):
-    """Robots reach their goals without touching anything; whoever has done either has ended."""
+    """Robots drive to their goals without collisions; an agent ends at its goal or at a collision."""
 
     task_class = NavigationTask
     params_class = NavigationParams
@@ -133,7 +126,7 @@ class FleetNavigation(ArenaParallelEnv):
 
 
 class FleetWarehouse(ArenaParallelEnv):
-    """Robots fetch crates at stations on one side and deliver them to the other, until time is up."""
+    """Robots fetch crates at stations on one side and deliver them to the other, until `max_steps`."""
 
     task_class = WarehouseTask
     params_class = WarehouseParams

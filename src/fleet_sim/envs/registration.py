@@ -1,4 +1,4 @@
-"""The ids under which Gymnasium makes our environments."""
+"""The Gymnasium ids of the environments."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ except ModuleNotFoundError as error:
 
 NAMESPACE = "FleetSim"
 ENTRY_POINTS = "fleet_sim.environment"
-"""The entry-point group in which other distributions declare environments: `Theirs/Dock-v0 = theirs.dock:DockEnv`."""
+"""Entry-point group for environments of other distributions: `Theirs/Dock-v0 = theirs.dock:DockEnv`."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an environment is; `vector` where it also comes as many worlds in one simulation."""
+    """The import paths of an environment; `vector` if there is also a form with many worlds in one simulation."""
 
     single: str
     vector: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment, unless others are given."""
+    """Default arguments of the environment."""
 
 
 ENVIRONMENTS: dict[str, Entry] = {
@@ -43,13 +43,13 @@ ENVIRONMENTS: dict[str, Entry] = {
 
 
 def register_all() -> None:
-    """Make the ids known to Gymnasium, also those of other distributions; may be called again."""
+    """Register all ids with Gymnasium, including those of other distributions; may be called again."""
     for name, entry in ENVIRONMENTS.items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 id=name, entry_point=entry.single, vector_entry_point=entry.vector, kwargs=dict(entry.settings)
             )
-    # Gymnasium is a registry that imports a class when it is made, so these need none of ours.
+    # No registry of our own here: Gymnasium's imports the class when an environment is made.
     for point in entry_points(group=ENTRY_POINTS):
         if point.name not in gymnasium.registry:
             gymnasium.register(id=point.name, entry_point=f"{point.module}:{point.attr}")

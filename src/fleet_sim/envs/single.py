@@ -1,4 +1,4 @@
-"""Gymnasium environments of one robot; the others of its world, if any, drive to their goals by a simple rule."""
+"""Gymnasium environments for one robot; other robots in its world drive to their goals by a simple rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.settings import read
 
 
 class ArenaEnv(gym.Env[Observations, Observations]):
-    """One robot of an arena. A subclass names its task and the settings of that."""
+    """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
     task_class: type[ArenaTask[Any]]
@@ -42,7 +42,7 @@ class ArenaEnv(gym.Env[Observations, Observations]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode; the same seed gives the same one."""
+        """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
         if self._task is None:
             self._task = self.task_class(self.params)
@@ -51,12 +51,13 @@ class ArenaEnv(gym.Env[Observations, Observations]):
         return self._task.observe()[0, 0], self._info(False)
 
     def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
-        """Move by one time step."""
+        """Advance by one time step."""
         task = self.task
         actions = task.simple_actions()
         actions[0, 0] = action
         outcome = task.step(actions)
         self._steps += 1
+        # Other robots whose episode has ended are parked: nothing resets them before the next episode of this robot.
         others_mask = outcome.ended.copy()
         others_mask[0, 0] = False
         if others_mask.any():
@@ -81,11 +82,11 @@ class ArenaEnv(gym.Env[Observations, Observations]):
 
 
 class NavigationEnv(ArenaEnv):
-    """A robot with a differential drive reaches a goal between obstacles and other robots.
+    """A differential-drive robot drives to a goal among obstacles and other robots.
 
-    Observation (float32): distance and direction of the goal, own speeds, then the nearest robots and obstacles.
-    Action: speed and turning speed in [-1, 1]. An episode ends at the goal or at the first touch, and is cut after
-    `max_steps`. `info` says `is_success` and `distance`. Settings are those of NavigationParams.
+    Observation (float32): distance and direction of the goal, own velocities, then the nearest robots and obstacles.
+    Action: linear and angular velocity in [-1, 1]. An episode terminates at the goal or at the first collision, and is
+    truncated after `max_steps`. `info` has `is_success` and `distance` (m). Settings are those of NavigationParams.
     """
 
     task_class = NavigationTask
@@ -93,10 +94,10 @@ class NavigationEnv(ArenaEnv):
 
 
 class WarehouseEnv(ArenaEnv):
-    """A robot fetches crates at stations and delivers them, among others that do the same by a simple rule.
+    """A robot fetches crates at stations and delivers them, among other robots that do the same by a simple rule.
 
-    As NavigationEnv, with one more observation: whether it carries a crate. `is_success` is true at each delivery. An
-    episode is cut after `max_steps`. Settings are those of WarehouseParams.
+    Like NavigationEnv, with one more observation: whether the robot carries a crate. `is_success` is true at each
+    delivery. Episodes are truncated after `max_steps` and never terminate. Settings are those of WarehouseParams.
     """
 
     task_class = WarehouseTask

@@ -1,4 +1,4 @@
-"""Our vector environments as those of stable-baselines3."""
+"""Adapter of NavigationVectorEnv to the VecEnv of stable-baselines3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
 
 
 class FleetVecEnv(VecEnv):
-    """A NavigationVectorEnv for stable-baselines3: nothing is copied to other processes, one step moves all robots."""
+    """A NavigationVectorEnv for stable-baselines3. One step moves all robots; there are no worker processes."""
 
     def __init__(self, envs: NavigationVectorEnv) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
@@ -32,30 +32,31 @@ class FleetVecEnv(VecEnv):
         self._seed: int | None = None
 
     def reset(self) -> Any:
-        """Begin anew, with the seed given by `seed` since the last time."""
+        """Reset all worlds, with the seed of the last call of `seed`, which is used once."""
         seen, _ = self.envs.reset(seed=self._seed)
         self._seed = None
         return seen
 
     def step_async(self, actions: Any) -> None:
-        """Take the actions of the next step."""
+        """Store the actions of the next step."""
         self._actions = actions
 
     def step_wait(self) -> Any:
         """Make the step."""
         seen, rewards, terminated, truncated, infos = self.envs.step(self._actions)
         dones = terminated | truncated
-        told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        # stable-baselines3 expects one dictionary per environment, with keys of its own.
+        sb3_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in np.flatnonzero(dones).tolist():
-            told[index] = {
+            sb3_infos[index] = {
                 "terminal_observation": infos["final_obs"][index],
                 "TimeLimit.truncated": bool(truncated[index]),
                 "is_success": bool(infos["is_success"][index]),
             }
-        return seen, rewards.astype(np.float32), dones, told
+        return seen, rewards.astype(np.float32), dones, sb3_infos
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Seed the next reset."""
+        """Store the seed of the next reset; return the seeds."""
         self._seed = seed
         return [None if seed is None else seed + index for index in range(self.num_envs)]
 
@@ -64,7 +65,7 @@ class FleetVecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute, the same for all robots."""
+        """Return an attribute, once per robot; all robots share it."""
         return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -76,5 +77,5 @@ class FleetVecEnv(VecEnv):
         return [getattr(self.envs, method_name)(*args, **kwargs)] * len(list(self._get_indices(indices)))
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Return that robots are not wrapped one by one."""
+        """Return False for each robot: wrappers of single environments are not supported."""
         return [False] * len(list(self._get_indices(indices)))

@@ -1,4 +1,4 @@
-"""What tasks in arenas have in common: robots with goals, what they observe, how they are drawn."""
+"""Common base of tasks in arenas: robots with goals, their observations, and drawing."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from fleet_sim.settings import Checked, setting
 class TaskParams(Checked):
     """Settings of every task in an arena."""
 
-    num_robots: int = setting(1, low=1, doc="Robots per world.")
-    num_obstacles: int = setting(4, low=0, doc="Round obstacles per world.")
-    arena_size: float = setting(8.0, above=0, unit="m", doc="Side of the square in which things are placed.")
-    neighbours: int = setting(5, low=0, doc="How many of the nearest robots and obstacles a robot sees.")
-    reach: float = setting(4.0, above=0, unit="m", doc="How far it sees.")
-    goal_radius: float = setting(0.3, above=0, unit="m", doc="How near to its goal a robot has reached it.")
-    max_steps: int = setting(200, low=1, doc="Steps after which an episode is truncated.")
-    timestep: float = setting(0.1, above=0, unit="s", doc="Simulated time of one step.")
-    max_speed: float = setting(1.0, above=0, unit="m/s", doc="Speed of a robot at action 1.")
-    max_turn: float = setting(2.5, above=0, unit="rad/s", doc="Turning speed of a robot at action 1.")
-    progress_reward: float = setting(1.0, doc="Per metre nearer to the goal.")
-    goal_reward: float = setting(10.0, doc="For reaching the goal.")
-    collision_reward: float = setting(-10.0, doc="For touching something.")
-    step_reward: float = setting(-0.02, doc="For each step.")
+    num_robots: int = setting(1, low=1, doc="Number of robots per world.")
+    num_obstacles: int = setting(4, low=0, doc="Number of round obstacles per world.")
+    arena_size: float = setting(8.0, above=0, unit="m", doc="Side of the square in which robots and goals are placed.")
+    neighbours: int = setting(5, low=0, doc="Number of nearest robots and obstacles in an observation.")
+    reach: float = setting(4.0, above=0, unit="m", doc="Distance up to which neighbours are observed.")
+    goal_radius: float = setting(0.3, above=0, unit="m", doc="Distance to the goal at which it is reached.")
+    max_steps: int = setting(200, low=1, doc="Number of steps after which an episode is truncated.")
+    timestep: float = setting(0.1, above=0, unit="s", doc="Simulated time per step.")
+    max_speed: float = setting(1.0, above=0, unit="m/s", doc="Linear velocity of a robot at action 1.")
+    max_turn: float = setting(2.5, above=0, unit="rad/s", doc="Angular velocity of a robot at action 1.")
+    progress_reward: float = setting(1.0, doc="Reward per metre of progress to the goal.")
+    goal_reward: float = setting(10.0, doc="Reward for reaching the goal.")
+    collision_reward: float = setting(-10.0, doc="Reward for a collision.")
+    step_reward: float = setting(-0.02, doc="Reward for each step.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Each robot, goal and obstacle needs about a square of side 2 * 0.3 m. Random placement works well only while
+        # these squares fill at most half of the arena.
         needed = 4 * (2 * self.num_robots + self.num_obstacles) * 0.3**2
         if needed > 0.5 * self.arena_size**2:
             raise ConfigError(
@@ -49,7 +51,7 @@ ParamsT = TypeVar("ParamsT", bound=TaskParams)
 
 
 class StepOutcome(NamedTuple):
-    """What a step brought each robot, all (W, R): reward, success in this step, and whether its episode has ended."""
+    """The result of a step per robot, all (W, R): reward, success in this step, and whether its episode has ended."""
 
     rewards: Floats
     success: Bools
@@ -57,10 +59,10 @@ class StepOutcome(NamedTuple):
 
 
 class ArenaTask(Generic[ParamsT]):
-    """Worlds of robots that have goals. Robots that are done wait until they are reset or parked."""
+    """Worlds of robots that have goals. Robots whose episode has ended wait until they are reset or parked."""
 
     extra_size = 0
-    """How many numbers a robot observes besides its goal, its motion and its neighbours."""
+    """Number of observed values besides those of the goal, the own motion and the neighbours."""
 
     def __init__(self, params: ParamsT, worlds: int = 1) -> None:
         self.params = params
@@ -70,25 +72,25 @@ class ArenaTask(Generic[ParamsT]):
         )
         self.shape = self.arena.robot_rows.shape
         self.goals: Floats = np.zeros((*self.shape, 2))
-        """Where the robots are to go at present, (W, R, 2)."""
+        """Current goals of the robots (W, R, 2), each in the frame of its world."""
         self.distances: Floats = np.zeros(self.shape)
-        """How far they are from there, (W, R)."""
+        """Distances of the robots to their goals (W, R)."""
         self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
-        """Least distance of what is placed at random."""
+        """Minimum distance in m between the centres of bodies that are placed at random."""
 
     @classmethod
     def observation_size(cls, params: TaskParams) -> int:
-        """Return how many numbers a robot observes."""
+        """Return the number of values in an observation."""
         return OWN_SIZE + cls.extra_size + NEIGHBOUR_SIZE * params.neighbours
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
-        """Begin `world` anew, drawing from `rng` only."""
+        """Reset `world`; all random numbers come from `rng`."""
         raise NotImplementedError
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
-        """Say what the step just made brought: `progress` (W, R) in m towards the goals, who touches something."""
+        """Return the result of a step, from `progress` (W, R) in m towards the goals and the `touching` mask (W, R)."""
         raise NotImplementedError
 
     def extra(self) -> Floats:
@@ -98,7 +100,7 @@ class ArenaTask(Generic[ParamsT]):
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
     def step(self, actions: Floats) -> StepOutcome:
-        """Drive with `actions` (W, R, 2) in [-1, 1]: speed and turning speed; return what that brought."""
+        """Drive with `actions` (W, R, 2) in [-1, 1], linear and angular velocity; return the result."""
         params, arena = self.params, self.arena
         wanted = np.clip(actions, -1.0, 1.0)
         arena.drive(wanted[..., 0] * params.max_speed, wanted[..., 1] * params.max_turn)
@@ -108,12 +110,12 @@ class ArenaTask(Generic[ParamsT]):
         return self.after_step(before - self.distances, touching)
 
     def measure(self) -> None:
-        """Take the distances to the goals anew."""
+        """Update the distances to the goals."""
         offsets = self.goals - self.arena.positions
         self.distances = np.hypot(offsets[..., 0], offsets[..., 1])
 
     def simple_actions(self) -> Floats:
-        """Return actions (W, R, 2) of a simple rule: turn towards the goal, and drive when it lies ahead."""
+        """Return actions (W, R, 2) of a simple rule: turn towards the goal, and drive while it is ahead."""
         offsets = self.goals - self.arena.positions
         bearing = np.arctan2(offsets[..., 1], offsets[..., 0]) - self.arena.headings
         bearing = (bearing + np.pi) % (2.0 * np.pi) - np.pi
@@ -122,7 +124,7 @@ class ArenaTask(Generic[ParamsT]):
     # ---- observing ---------------------------------------------------------------------------------------------------
 
     def observe(self) -> Observations:
-        """Return what each robot observes, (W, R, `observation_size`), every number within [-2, 2]."""
+        """Return the observations (W, R, `observation_size`), all values within [-2, 2]."""
         params, arena = self.params, self.arena
         positions, headings = arena.positions, arena.headings
         scales = (params.arena_size, params.max_speed, params.max_turn)
@@ -138,6 +140,7 @@ class ArenaTask(Generic[ParamsT]):
         others = np.concatenate([positions, obstacles], axis=1)
         other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
         radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], OBSTACLE_RADIUS)])
+        # Parked robots and the robot itself are no neighbours.
         present = np.ones((worlds, robots, others.shape[1]), np.bool_)
         present[:, :, :robots] = arena.active[:, None, :]
         own = np.arange(robots)
@@ -152,6 +155,7 @@ class ArenaTask(Generic[ParamsT]):
             present,
             params.neighbours,
             params.reach,
+            # The largest relative velocity: two robots that drive towards each other.
             2.0 * params.max_speed,
         )
 
@@ -176,10 +180,10 @@ class ArenaTask(Generic[ParamsT]):
         return canvas.image
 
     def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
-        """Draw what lies under the robots."""
+        """Draw below the robots."""
 
     def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:
-        """Draw what lies on the robots."""
+        """Draw on top of the robots."""
 
     def close(self) -> None:
         """End the simulation; may be called again."""

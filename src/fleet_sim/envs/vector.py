@@ -1,4 +1,4 @@
-"""NavigationVectorEnv: thousands of navigation worlds as rows of one simulation, stepped together."""
+"""NavigationVectorEnv: thousands of navigation worlds in one simulation, stepped together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fleet_sim.settings import read
 
 
 class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
-    """`num_envs` robots, each an environment of its own: what NavigationEnv is, for all of them at once.
+    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
 
-    With `num_robots` they share worlds: so many to a world, each with its own episodes, an obstacle to the others.
-    World k draws from a stream of its own, `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
-    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED, where robots that have
-    ended are reset with `reset(options={"reset_mask": mask})`.
+    With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
+    World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
+    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED (reset ended robots with
+    `reset(options={"reset_mask": mask})`).
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
@@ -74,7 +74,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         return self._observe(), {}
 
     def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
-        """Move all worlds by one time step."""
+        """Advance all worlds by one time step."""
         again = self._ended.copy()
         if again.any() and self.autoreset_mode is AutoresetMode.DISABLED:
             raise InvalidValueError(
@@ -87,7 +87,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self._steps += 1
         truncated = ~terminated & (self._steps >= self.params.max_steps)
         if again.any():
-            # These worlds had ended: this step is their reset.
+            # NEXT_STEP: for robots that had ended, this step is the reset, and their action is ignored.
             self._begin(again)
             rewards = np.where(again, 0.0, rewards)
             reached, terminated, truncated = reached & ~again, terminated & ~again, truncated & ~again
@@ -124,7 +124,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
                 self._streams[world] = seeding.np_random(seeds[world])[0]
 
     def _begin(self, mask: Bools) -> None:
-        """Begin new episodes for the robots of `mask`; a world all of whose robots begin is made anew."""
+        """Begin new episodes for the robots of `mask`; a world whose robots all begin is reset as a whole."""
         task = self._task
         by_world = mask.reshape(task.shape)
         for world in np.flatnonzero(by_world.any(axis=1)).tolist():

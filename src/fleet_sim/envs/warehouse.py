@@ -19,28 +19,28 @@ from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 from fleet_sim.settings import setting
 
 CRATE = 0.12
-"""Half the side of a crate, in m."""
+"""Half of the side length of a crate in m."""
 _ON_TOP = np.array([0.0, 0.0, 0.5 * ROBOT_HEIGHT + CRATE])
 _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 @dataclass
 class WarehouseParams(TaskParams):
-    """The warehouse task's settings: those of every task, and the stations."""
+    """Settings of the warehouse task: those of every task, and the stations."""
 
-    num_robots: int = setting(4, low=1, doc="Robots per world.")
-    num_obstacles: int = setting(6, low=0, doc="Racks, round, between the stations.")
-    arena_size: float = setting(12.0, above=0, unit="m", doc="Side of the square in which things are placed.")
-    max_steps: int = setting(600, low=1, doc="Steps after which an episode is truncated.")
-    goal_radius: float = setting(0.5, above=0, unit="m", doc="How near to a station a robot is at it.")
-    collision_reward: float = setting(-2.0, doc="For beginning to touch something.")
-    num_stations: int = setting(4, low=1, doc="Stations on each side.")
+    num_robots: int = setting(4, low=1, doc="Number of robots per world.")
+    num_obstacles: int = setting(6, low=0, doc="Number of round racks between the stations.")
+    arena_size: float = setting(12.0, above=0, unit="m", doc="Side of the square that contains stations and racks.")
+    max_steps: int = setting(600, low=1, doc="Number of steps after which an episode is truncated.")
+    goal_radius: float = setting(0.5, above=0, unit="m", doc="Distance to a station at which it is reached.")
+    collision_reward: float = setting(-2.0, doc="Reward when a contact begins.")
+    num_stations: int = setting(4, low=1, doc="Number of stations on each side.")
 
 
 class WarehouseTask(ArenaTask[WarehouseParams]):
-    """Each robot has an order: a station to fetch a crate from, and one to bring it to. Then it gets the next one.
+    """Each robot has an order: fetch a crate at one station and deliver it to another. Then it gets the next order.
 
-    Crates change hands by themselves at the stations. Episodes end with `max_steps` only.
+    Crates are attached and detached automatically at the stations. Episodes end only by `max_steps`.
     """
 
     extra_size = 1
@@ -48,15 +48,15 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
     def __init__(self, params: WarehouseParams, worlds: int = 1) -> None:
         super().__init__(params, worlds)
         self.loaded: Bools = np.zeros(self.shape, np.bool_)
-        """Which robots carry a crate."""
+        """Mask (W, R) of the robots that carry a crate."""
         self.delivered: Ints = np.zeros(self.shape, np.int64)
-        """Crates each robot has delivered in its episode."""
+        """Number of crates (W, R) delivered in the episode."""
         heights = params.arena_size * ((np.arange(params.num_stations) + 0.5) / params.num_stations - 0.5)
         edge = 0.5 * params.arena_size - 0.5
         self.sources: Floats = np.stack([np.full_like(heights, -edge), heights], axis=1)
-        """Where crates are fetched, (S, 2)."""
+        """Stations where crates are fetched, (S, 2)."""
         self.sinks: Floats = np.stack([np.full_like(heights, edge), heights], axis=1)
-        """Where they are delivered, (S, 2)."""
+        """Stations where crates are delivered, (S, 2)."""
         self._orders: Ints = np.zeros((*self.shape, 2), np.int64)
         self._touched: Bools = np.zeros(self.shape, np.bool_)
         self._streams: list[np.random.Generator] = [np.random.default_rng(0) for _ in range(worlds)]
@@ -71,7 +71,8 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         return np.array([handle.row for handle in handles], np.int64).reshape(self.shape)
 
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
-        """Begin `world` anew: racks and robots at random between the stations, and new orders."""
+        """Reset `world`: racks and robots at random between the stations, and new orders."""
+        # Stations are 0.5 m from the edge; 2 m on each side stay free of racks in front of them.
         robots, size = self.shape[1], self.params.arena_size - 4.0
         self._streams[world] = rng
         racks = scatter_points(rng, self.params.num_obstacles, size, 2.0 * self.spacing, np.empty((0, 2)))
@@ -89,7 +90,9 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         self.measure()
 
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
-        """Reward progress, crates fetched and delivered, and every step; beginning to touch costs."""
+        """Return rewards for progress, fetched and delivered crates, new contacts and each step."""
+        # A collision does not end an episode here, so only its first step is penalised: else a robot that is stuck
+        # would collect the penalty in every step.
         params = self.params
         rewards = params.progress_reward * progress + params.step_reward
         rewards += params.collision_reward * (touching & ~self._touched)
@@ -104,6 +107,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
                 self._order(world, robot)
             else:
                 self._take(world, robot)
+        # New goals: measured again, so that the jump in distance does not count as progress in the next step.
         if arrived.any():
             self.measure()
         return StepOutcome(np.where(self.arena.active, rewards, 0.0), delivered, np.zeros(self.shape, np.bool_))
@@ -113,7 +117,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         return self.loaded[..., None].astype(np.float64)
 
     def _order(self, world: int, robot: int) -> None:
-        """Give the robot its next order, and put its crate where it is to be fetched."""
+        """Give the robot its next order, and put its crate at the station where it is fetched."""
         order = self._streams[world].integers(0, self.params.num_stations, 2)
         self._orders[world, robot] = order
         source = self.sources[order[0]]
@@ -133,14 +137,14 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         self.loaded[world, robot] = False
 
     def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
-        """Draw the stations and the crates that wait."""
+        """Draw the stations and the waiting crates."""
         for stations, colour in ((self.sources, (225, 208, 178)), (self.sinks, (196, 216, 200))):
             for station in stations:
                 canvas.disc(station, self.params.goal_radius, colour)
         self._draw_crates(canvas, world, ~self.loaded[world])
 
     def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:
-        """Draw the crates that are carried."""
+        """Draw the carried crates."""
         self._draw_crates(canvas, world, self.loaded[world])
 
     def _draw_crates(self, canvas: ArenaCanvas, world: int, mask: Bools) -> None:

@@ -1,62 +1,45 @@
-"""The names by which users know a simulation: one line each, to the part that does the work."""
+"""The names by which users know a simulation: one line each, to the part that does the work.
+
+Those that ask about what is in the world, or change it, are in `documented_world.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
-from fleet_sim.arrays import Floats, Rows
 from fleet_sim.bullet.camera import CameraView, Picture
-from fleet_sim.collision.system import CollisionSystem
-from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.plugins import SimHooks
 from fleet_sim.core.profiler import Profiler
-from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.core.world import World
-from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.facade.collisions import CollisionQueries, Pair, scene_bounds
 from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.documented_world import WorldNames
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.pacing import Pacer, RunReport
-from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
-from fleet_sim.facade.view import View
 from fleet_sim.monitor import MonitorFigures, MonitorOutput
-from fleet_sim.sensors.sensor import Sensor
-from fleet_sim.sensors.system import SensorSystem
 
 Sim = TypeVar("Sim", bound="DocumentedNames")
-Handle = TypeVar("Handle", bound=SimObject)
 Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
-class DocumentedNames:
+class DocumentedNames(WorldNames):
     """The documented methods of a simulation. A new feature is a method of its part, not a line here."""
 
     params: SimulationParams
-    world: World
     clock: Clock
     profiler: Profiler
-    collisions: CollisionSystem
-    sensors: SensorSystem
-    collision_queries: CollisionQueries
     control: RunControl
     extensions: Extensions
     monitor: Monitor
-    population: Population
     runner: Runner
     state: State
-    view: View
 
     # ---- time and events ---------------------------------------------------------------------------------------------
 
@@ -148,153 +131,6 @@ class DocumentedNames:
         `run_simulation` does this by itself; whoever calls `step_once` may call it between steps.
         """
         return self.runner.serve_window()
-
-    # ---- entities ----------------------------------------------------------------------------------------------------
-
-    @property
-    def sim_objects(self) -> list[SimObject]:
-        """All living entities, agents included, in order of spawning."""
-        return self.population.objects
-
-    @property
-    def agents(self) -> list[Agent]:
-        """All living agents, in order of spawning."""
-        return self.population.agents
-
-    def get_object(self, name_or_id: str | int) -> Any:
-        """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
-        return self.population.get(name_or_id)
-
-    @overload
-    def spawn(self, params: AgentSpawnParams) -> Agent: ...
-
-    @overload
-    def spawn(self, params: SimObjectSpawnParams) -> SimObject: ...
-
-    @overload
-    def spawn(self, params: SimObjectSpawnParams, cls: type[Handle]) -> Handle: ...
-
-    def spawn(self, params: SimObjectSpawnParams, cls: type[SimObject] | None = None) -> SimObject:
-        """Spawn one entity (an Agent from AgentSpawnParams, else a SimObject) and return its handle."""
-        return self.population.spawn(params, cls)
-
-    def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
-        """Spawn one entity per entry, in order; all or, on any error, none."""
-        return self.population.spawn_all(params_list)
-
-    def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
-        """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
-        return self.population.spawn_robots(entries)
-
-    def batch_spawn(self) -> AbstractContextManager[None]:
-        """Spawn many entities with the window's drawing held back until the end of the block."""
-        return self.view.quiet()
-
-    def add_object(self, obj: SimObject) -> None:
-        """Accept an entity that lives in this simulation already: handles join by being spawned."""
-        self.population.check_ours(obj)
-
-    def remove_object(self, obj: SimObject) -> None:
-        """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
-        self.population.remove(obj)
-
-    def remove_objects(self, objects: Iterable[SimObject]) -> None:
-        """Remove many entities in one pass; raises StaleHandleError if one is gone, and then removes none."""
-        self.population.remove_all(objects)
-
-    def remove_rows(self, rows: Rows) -> None:
-        """Remove the entities in `rows`."""
-        self.population.remove_rows(rows)
-
-    def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
-        """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
-        return self.population.adopt_body(handle, body_id, mass, name)
-
-    def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
-        """Let a PyBullet body take part in collision checks as STATIC; returns its handle.
-
-        Pairs with static bodies are reported when `ignore_static_collision` is off.
-        """
-        return self.population.register_static_body(body_id, name)
-
-    def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
-        return self.population.get_poses(ids)
-
-    def set_poses(
-        self, ids: Sequence[int], positions: Any, orientations: Any, *, preserve_velocity: bool = True
-    ) -> None:
-        """Put entities at poses, (N, 3) and (N, 4), in one write, buffered inside a step.
-
-        Raises UnknownNameError (a KeyError) for an unknown id and InvalidValueError (a ValueError) for a wrong shape,
-        a number that is not finite or a zero quaternion; the world is then as it was.
-        """
-        self.population.set_poses(ids, positions, orientations, preserve_velocity=preserve_velocity)
-
-    def get_snapshot(self) -> Snapshot:
-        """Return a frozen copy of the state of all entities; call it between steps."""
-        return self.population.snapshot()
-
-    # ---- sensors -----------------------------------------------------------------------------------------------------
-
-    def add_sensor(self, spec: Any, owner: SimObject | str | None = None, **settings: Any) -> Sensor:
-        """Add a sensor to the entity `owner` (a handle or a name), or fixed in the world, and return it.
-
-        `spec` is the name of a kind with its parameters as `settings`, a mapping as in a scenario file, or the
-        parameters of a kind, such as LidarParams. Raises ConfigError for what cannot be read, UnknownNameError for an
-        unknown owner or link, and DuplicateNameError for a name its owner has a sensor of already.
-        """
-        return self.sensors.add(spec, self.get_object(owner) if isinstance(owner, str) else owner, **settings)
-
-    def get_sensor(self, name: str) -> Sensor:
-        """Return a sensor by its label: `<owner>/<name>`, or the name of one fixed in the world.
-
-        Raises UnknownNameError.
-        """
-        return self.sensors.labelled(name)
-
-    def remove_sensor(self, sensor: Sensor) -> None:
-        """Take a sensor away; raises StateError if it is gone."""
-        self.sensors.remove([sensor])
-
-    # ---- collisions --------------------------------------------------------------------------------------------------
-
-    @property
-    def collision_count(self) -> int:
-        """How many collisions have started so far."""
-        return self.collisions.count
-
-    def get_active_collision_pairs(self) -> list[Pair]:
-        """Return the pairs that collided at the last check."""
-        return self.collision_queries.active_pairs()
-
-    def check_collisions(self) -> tuple[list[Pair], dict[str, float]]:
-        """Return (pairs colliding now, times in ms), whatever the check rate; events are not affected."""
-        return self.collision_queries.check()
-
-    def filter_aabb_pairs(
-        self, ignore_static: bool | None = None, moved_objects: Iterable[SimObject] | None = None
-    ) -> list[Pair]:
-        """Return the pairs whose AABBs are within the collision margin; with `moved_objects` only theirs."""
-        return self.collision_queries.near_pairs(ignore_static, moved_objects)
-
-    def get_aabbs(self) -> dict[int, tuple[Floats, Floats]]:
-        """Return (lower (3,), upper (3,)) of every entity by object id, in m."""
-        return self.collision_queries.aabbs()
-
-    def compute_scene_bounds(self) -> tuple[Floats, Floats]:
-        """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
-        return scene_bounds(self.world)
-
-    def set_collision_check_frequency(self, frequency: float | None) -> None:
-        """Check `frequency` times per simulated second; None: at each step, 0: never."""
-        self.collision_queries.set_frequency(frequency)
-
-    def set_collision_spatial_hash_cell_size_mode(
-        self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
-    ) -> float | None:
-        """Change where the grid's cell size comes from; return it in m, None until an automatic mode's first check."""
-        return self.collisions.broad.set_cell_size_mode(mode, cell_size)
 
     # ---- going back --------------------------------------------------------------------------------------------------
 
@@ -395,7 +231,7 @@ class DocumentedNames:
         return self.view.client_id
 
     def setup_pybullet(self) -> int:
-        """Connect to PyBullet now, opening the window in GUI mode; returns the client id."""
+        """Connect to PyBullet now, opening the window in GUI mode; returns the client id, as `client` does."""
         return self.view.connect()
 
     @property

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_floats
+from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.entity_ids import BodyId
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
-from fleet_sim.core.snapshot import Snapshot, take_snapshot
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
@@ -29,10 +30,11 @@ from fleet_sim.spatial.shapes import ShapeKind
 class Population:
     """Spawning, finding, placing and removing entities."""
 
-    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries) -> None:
+    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries, snapshots: SnapshotBoard) -> None:
         self._world = world
         self._mirror = mirror
         self._queries = queries
+        self._snapshots = snapshots
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 
@@ -57,7 +59,7 @@ class Population:
         world = self._world
         if isinstance(name_or_id, BodyId):
             name_or_id = name_or_id.object_id
-        row = world.row_named(name_or_id) if isinstance(name_or_id, str) else world.row_of(name_or_id)
+        row = world.index.row_named(name_or_id) if isinstance(name_or_id, str) else world.index.row_of(name_or_id)
         return world.handles[row]
 
     # ---- spawning and removing ---------------------------------------------------------------------------------------
@@ -100,6 +102,7 @@ class Population:
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
         """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
         world = self._world
+        kilograms = None if mass is None else as_float(mass, "mass in kg", low=0.0)
         rows = world.allocate([name])
         row = int(rows[0])
         try:
@@ -108,8 +111,7 @@ class Population:
             world.release(rows)
             raise
         world.kind[row] = handle.kind
-        if mass is not None:
-            world.mass[row] = mass
+        world.mass[row] = self._mirror.bodies.table.mass[row] if kilograms is None else kilograms
         world.dynamic[row] = world.physics and world.mass[row] > 0.0
         centre, half_extents = self._queries.body_bounds(row)
         world.shape_kind[row] = ShapeKind.COMPOUND
@@ -120,11 +122,11 @@ class Population:
         return world, row
 
     def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
-        """Let a PyBullet body take part in collision checks as STATIC; returns its handle.
+        """Let a PyBullet body take part in collision checks as STATIC, and never move; returns its handle.
 
         Pairs with static bodies are reported when `ignore_static_collision` is off.
         """
-        handle = SimObject(body_id, self, pickable=False, collision_mode=CollisionMode.STATIC, name=name)
+        handle = SimObject(body_id, self, pickable=False, mass=0.0, collision_mode=CollisionMode.STATIC, name=name)
         self._world.kind[handle.row] = KIND_STATIC_BODY
         return handle
 
@@ -132,7 +134,7 @@ class Population:
 
     def get_poses(self, ids: Sequence[int]) -> tuple[Floats, Floats]:
         """Return positions (N, 3) and orientations (N, 4) by object id; raises UnknownNameError (a KeyError)."""
-        rows = self._world.rows_of(ids)
+        rows = self._world.index.rows_of(ids)
         return self._world.position[rows], self._world.orientation[rows]
 
     def set_poses(
@@ -149,7 +151,7 @@ class Population:
         a number that is not finite or a zero quaternion; the world is then as it was.
         """
         world = self._world
-        rows = world.rows_of(ids)
+        rows = world.index.rows_of(ids)
         points = as_floats(positions, (len(rows), 3), "positions")
         turns = quaternions.normalized(as_floats(orientations, (len(rows), 4), "orientations"))
         carried = rows[world.parent[rows] != NO_ROW]
@@ -161,4 +163,4 @@ class Population:
 
     def snapshot(self) -> Snapshot:
         """Return a frozen copy of the state of all entities; call it between steps."""
-        return take_snapshot(self._world)
+        return self._snapshots.take()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fleet_sim.arrays import as_float
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.inbox import Dispatcher, Inbox
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.facade.control import RunControl
@@ -33,6 +34,7 @@ class Runner:
         dispatcher: Dispatcher,
         monitor: Monitor,
         view: View,
+        snapshots: SnapshotBoard,
         owner: object,
     ) -> None:
         self._make_step = make_step
@@ -44,6 +46,7 @@ class Runner:
         self._dispatcher = dispatcher
         self._monitor = monitor
         self._view = view
+        self._snapshots = snapshots
         self._owner = owner
         self.pacer = Pacer(world.clock.dt)
         self._last_frame = 0.0
@@ -121,7 +124,8 @@ class Runner:
                 self._monitor.update()
                 control.rest(None, self._longest_rest())
                 # Commands still count while paused: whoever moves a robot then sees it at once.
-                self._inbox.drain(self._dispatcher)
+                if self._inbox.drain(self._dispatcher):
+                    self._snapshots.refresh()
                 self.pacer.restart()
                 continue
             wait = self.pacer.wait_for(clock.time, self._params.target_rtf)

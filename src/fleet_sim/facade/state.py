@@ -6,6 +6,7 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.hashing import state_hash
+from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities.spawning import emit_spawned, remove
 from fleet_sim.facade.control import RunControl
@@ -25,6 +26,7 @@ class State:
         collisions: CollisionSystem,
         sensors: SensorSystem,
         extensions: Extensions,
+        snapshots: SnapshotBoard,
     ) -> None:
         self._world = world
         self._checkpoints = checkpoints
@@ -33,6 +35,7 @@ class State:
         self._collisions = collisions
         self._sensors = sensors
         self._extensions = extensions
+        self._snapshots = snapshots
         self._initial: Checkpoint | None = None
 
     @property
@@ -95,6 +98,7 @@ class State:
 
     def _tell_reset(self, event: str) -> None:
         """Let user code follow: plugins of entities, then those of the simulation, then handlers."""
+        self._snapshots.refresh()
         self._world.hooks.reset()
         self._extensions.reset()
         self._world.events.emit(event)

@@ -57,9 +57,7 @@ class View:
 
     def connect(self) -> int:
         """Connect to PyBullet now, opening the window where there is to be one; returns the client id."""
-        client = self._mirror.client
-        client.connect()
-        return self._mirror.hand_out() if self._params.gui else client.id
+        return self._mirror.hand_out()
 
     # ---- the camera --------------------------------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""Kinematics: where the links of robots are, and which joint values bring a link to a place; many robots at once."""
+"""Forward and inverse kinematics: link poses, and joint values that bring a link to a pose; many robots at once."""

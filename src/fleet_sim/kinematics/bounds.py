@@ -1,4 +1,4 @@
-"""Bounds: the boxes around robots, in the frames of their bases, as their joints stand; many robots at once."""
+"""Bounding boxes of robots at their present joint values, in the frames of their bases; many robots at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 CHUNK = 256
-"""Robots computed at once, so that what is worked on stays in the processor's cache."""
+"""Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
 
 
 class BodyBoxes(NamedTuple):
@@ -32,7 +32,7 @@ class BodyBoxes(NamedTuple):
 def robot_boxes(boxes: BodyBoxes, frames: Floats) -> tuple[Floats, Floats]:
     """Return centres and half extents, (N, 3) and (N, 3), of the boxes around robots in the frames of their bases.
 
-    `frames` (3, 4, B + 1, N) are those of all bodies, see `Forward`. A robot without any box has one of no size.
+    `frames` (3, 4, B + 1, N) are those of all bodies, see `Forward`. Without collision shapes a box has size 0.
     """
     count = frames.shape[3]
     centres, halves = np.zeros((count, 3)), np.zeros((count, 3))
@@ -48,6 +48,7 @@ def robot_boxes(boxes: BodyBoxes, frames: Floats) -> tuple[Floats, Floats]:
             side = axes[:, 0] * boxes.half_axes[0, axis][:, None]
             side += axes[:, 1] * boxes.half_axes[1, axis][:, None]
             side += axes[:, 2] * boxes.half_axes[2, axis][:, None]
+            # The extent of a rotated box along an axis is the sum of its half axes' absolute components.
             extent += np.abs(side)
         lower, upper = (centre - extent).min(axis=1).T, (centre + extent).max(axis=1).T
         centres[part], halves[part] = 0.5 * (lower + upper), 0.5 * (upper - lower)
@@ -63,7 +64,7 @@ def model_box(model: RobotModel, values: Floats) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=256)
 def body_boxes(model: RobotModel) -> BodyBoxes:
-    """Return the boxes around what collides of `model`; raises InvalidValueError for unusable meshes and for planes."""
+    """Return the boxes of the collision shapes of `model`; raises InvalidValueError for unusable meshes and planes."""
     tree, count = tree_of(model), len(model.collisions)
     bodies, centres, half_axes = np.zeros(count, np.int64), np.zeros((3, count)), np.zeros((3, 3, count))
     for index, (link, geometry) in enumerate((part.link, part.geometry) for part in model.collisions):
@@ -84,7 +85,7 @@ def body_boxes(model: RobotModel) -> BodyBoxes:
 def mesh_box(geometry: Geometry) -> tuple[Floats, Floats]:
     """Return centre (3,), in the body frame, and half extents (3,) of the box around a mesh.
 
-    The box is turned as the geometry is. Raises InvalidValueError for a file that cannot be read.
+    The box has the orientation of the geometry. Raises InvalidValueError for a file that cannot be read.
     """
     offset, half = _mesh_box(geometry)
     turned = quaternions.rotate(np.array([geometry.orientation]), offset[None])[0]

@@ -1,4 +1,4 @@
-"""Descent: from given joint values to the nearest ones that leave the least error, for many robots at once."""
+"""Descent: damped least squares from given joint values to a local minimum of the error, for many robots at once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fleet_sim.kinematics.jacobian import EndEffector, norm, solve_definite, tur
 from fleet_sim.kinematics.params import IKParams
 
 ARM = 0.3
-"""Metres that count as much as one radian."""
+"""Weight of orientation errors: the metres that count as much as one radian."""
 STRIDE = 1.0
-"""The most a joint is moved by one step, in rad or m."""
+"""Largest change of a joint in one step, in rad or m."""
 DAMPING, LEAST_DAMPING = 0.2, 1e-5
-"""Damping per squared error, and the least there is, in m2."""
+"""Damping per squared error, and its minimum, in m2."""
 PATIENCE = 8
-"""Steps that may go by without getting nearer."""
+"""Number of steps without progress after which a descent ends."""
 PROGRESS = 1e-3
-"""The part of the error that must go for a step to have got nearer."""
+"""Fraction by which the squared error must shrink for a step to count as progress."""
 
 
 class Descent:
@@ -29,9 +29,9 @@ class Descent:
         self._steps, self._residual = params.max_inner_iterations, params.residual_threshold
 
     def run(self, q: Floats, targets: Floats, axes: Floats | None) -> tuple[Floats, Floats]:
-        """Return the best joint values (K, N) on the way from `q`, and their errors (2, N) in m and rad.
+        """Return the best joint values (K, N) found from `q`, and their errors (2, N) in m and rad.
 
-        `targets` (3, N) and `axes` (3, 3, N) are where the end effector should be, and how it should be turned.
+        `targets` (3, N) and `axes` (3, 3, N) are the wanted positions and axes of the end effector.
         """
         count = q.shape[1]
         best, reached = q.copy(), np.full((2, count), np.inf)
@@ -53,6 +53,7 @@ class Descent:
             if step == self._steps or not len(self._free) or not len(on):
                 break
             jacobian = self._end.jacobian(position, turns=axes is not None)
+            # Robots that are done leave the arrays, so that each further step costs only those that are left.
             if len(on) < len(on_mask):
                 q, jacobian, errors, now = q[:, on], jacobian[..., on], errors[:, on], now[on]
                 under_way, squares, waits = under_way[on], squares[on], waits[on]
@@ -61,7 +62,7 @@ class Descent:
         return best, reached
 
     def _errors(self, position: Floats, targets: Floats, axes: Floats | None) -> tuple[Floats, Floats]:
-        """Return what is missing, in m (3 or 6, N), and how much that is in m and rad, (2, N)."""
+        """Return the error vectors in m (3 or 6, N), orientation weighted by ARM, and their norms (2, N) in m, rad."""
         errors = targets - position
         sizes = np.zeros((2, errors.shape[1]))
         sizes[0] = norm(errors)
@@ -78,11 +79,14 @@ class Descent:
             jacobian[3:] *= ARM
         values = q[free]
         low_mask, high_mask = values <= lower, values >= upper
+        # A joint at its limit that would move beyond it leaves the problem for this step, so that the others take over.
         if low_mask.any() or high_mask.any():
             pull = _pulled(jacobian, errors)
             stuck_mask: Bools = (low_mask & (pull < 0.0)) | (high_mask & (pull > 0.0))
             jacobian *= ~stuck_mask
         damped = _products(jacobian)
+        # dq = J^T (J J^T + damping I)^-1 e. Damping that grows with the squared error gives careful steps far from the
+        # target and fast convergence near it; the minimum keeps singular poses solvable.
         damping = DAMPING * squares + LEAST_DAMPING
         for component in range(len(errors)):
             damped[component, component] += damping

@@ -1,7 +1,7 @@
-"""Forward kinematics: where the bodies of many robots of one model are.
+"""Forward kinematics: the frames of the bodies of many robots of one model.
 
-Arrays are laid out by component, then body, then robot. Every number is computed from the numbers of its own robot
-alone, in the same order: the bits of a robot do not depend on how many are computed together.
+Arrays are laid out by component, then body, then robot. All values of a robot are computed from its own values alone,
+in a fixed order: its result is the same bit for bit, however many robots are computed together.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kinematics.tree import Tree
 
 ORIGIN = 3
-"""The column of a frame that holds its origin; those before are its axes."""
+"""The column of a frame that holds its origin; the columns before it are its axes."""
 CHUNK = 1024
-"""Robots computed at once: what is worked on stays in the processor's cache."""
+"""Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
 
 
 FEW = 32
-"""Robots up to which fewer calls count for more than less memory."""
+"""Up to this many robots, fewer NumPy calls are faster; above it, less memory is."""
 
 
 class _Level(NamedTuple):
-    """Bodies of one depth: views of their frames, of those of their parents, and of how they follow from these.
+    """Bodies of one depth: views of their frames, of their parents' frames, and of the steps from parent to body.
 
-    `gathered` is where the frames of several parents are copied to, None where there is one: that is a view.
-    `products` is for all products of a frame with those of its parent, where robots are few.
+    `gathered` is the buffer for the frames of several parents, None for a single parent, whose frame is a view.
+    `products` is the buffer for all products of steps with the parents' frames, where robots are few.
     """
 
     parents: Ints
@@ -43,8 +43,8 @@ class _Level(NamedTuple):
 class Forward:
     """The forward kinematics of one tree.
 
-    It keeps its working memory, and views of it: with a thousand robots getting new memory takes longer than the
-    arithmetic, with one robot getting views does.
+    It keeps its work arrays, and views of them: with a thousand robots, allocation would take longer than the
+    arithmetic; with one robot, making the views would.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -55,7 +55,7 @@ class Forward:
     def frames(self, q: Floats) -> Floats:
         """Return the frames (3, 4, B + 1, N) of all bodies in the base, for joint values `q` (N, B).
 
-        The base is the last body. The array is used again by the next call.
+        The base is the last body. The next call overwrites the returned array.
         """
         robots = len(q)
         if robots > self._capacity:
@@ -90,7 +90,7 @@ class Forward:
                 np.multiply(z, along_z, out=work)
                 np.add(frames, work, out=frames)
             else:
-                # The same sums in the same order: of three numbers there is only one.
+                # Fewer calls. The three terms are added in the same order, so the results are equal bit for bit.
                 np.multiply(axes, along, out=products)
                 np.add.reduce(products, axis=1, out=frames)
             np.add(origins, origin, out=origins)
@@ -102,14 +102,14 @@ class Forward:
         np.multiply(tree.cosine[:, :ORIGIN], np.cos(self._turned, out=self._wave), out=work)
         np.add(axes, work, out=axes)
         np.add(axes, tree.still[:, :ORIGIN], out=axes)
-        # Where nothing slides origins stay as they were put in `_view`.
+        # Without prismatic joints the origins are constant, as set in `_view`.
         if tree.slides:
             origins = self._steps[:, ORIGIN]
             np.multiply(tree.slide[:, ORIGIN], self._turned, out=origins)
             np.add(origins, tree.still[:, ORIGIN], out=origins)
 
     def _view(self, robots: int) -> None:
-        """Prepare for that many robots in a chunk."""
+        """Make the views for a chunk of `robots`."""
         self._viewed = robots
         self._turned, self._wave = self._all_values[:, :, :robots]
         self._work, self._steps = self._all_work[..., :robots]
@@ -147,14 +147,14 @@ class Forward:
 
 
 def orientations(frames: Floats) -> Floats:
-    """Return the unit quaternions (N, 4) of frames (3, 3 or 4, N), each with its largest part positive."""
+    """Return the unit quaternions (N, 4) of frames (3, 3 or 4, N), each with its largest component positive."""
     squares = np.empty((4, frames.shape[2]))
     xx, yy, zz = frames[0, 0], frames[1, 1], frames[2, 2]
     squares[0] = 1.0 + xx - yy - zz
     squares[1] = 1.0 - xx + yy - zz
     squares[2] = 1.0 - xx - yy + zz
     squares[3] = 1.0 + xx + yy + zz
-    # The products of the parts with the largest one, which is where no accuracy is lost.
+    # Each component times the largest one, all times 4: dividing by the largest loses no accuracy (Shepperd's method).
     products = np.empty((4, 4, frames.shape[2]))
     products[[0, 1, 2, 3], [0, 1, 2, 3]] = squares
     products[0, 1] = products[1, 0] = frames[0, 1] + frames[1, 0]

@@ -1,7 +1,7 @@
-"""Inverse kinematics: joint values that bring a link of many robots of one model to places, all at once.
+"""Inverse kinematics: joint values that bring a link to target poses, for many robots of one model at once.
 
-Damped least squares, with damping that grows with the error, within the limits of the joints. A robot's solution has
-the same bits alone and in company, as in `forward`.
+Damped least squares within the joint limits, with damping that grows with the error. A robot's solution is the same bit
+for bit, however many robots are solved together, as in `forward`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fleet_sim.spatial import quaternions
 
 
 class Solution(NamedTuple):
-    """Joint values (N, M), how far they leave the end effectors from their targets (m, rad), and where that will do."""
+    """Joint values (N, M), the remaining errors of the end effectors (m, rad), and which are within the tolerance."""
 
     values: Floats
     position_errors: Floats
@@ -33,7 +33,7 @@ class InverseKinematics:
     """The inverse kinematics of one link of one model."""
 
     def __init__(self, model: RobotModel, link: int, params: IKParams | None = None) -> None:
-        """Prepare for `link` (-1: the base); raises UnknownNameError for joints of `params` the model does not have."""
+        """`link` -1 is the base. Raises UnknownNameError for joints in `params` that the model does not have."""
         self.model = model
         self.params = params or IKParams()
         path = [joint for joint in reversed(list(model.chain(link))) if model.slots[joint] >= 0]
@@ -50,12 +50,12 @@ class InverseKinematics:
 
     @property
     def slots(self) -> Ints:
-        """The places (F,) of the joints that take part among those that move, from the base outwards."""
+        """Indices (F,) of the joints used, among the movable joints, from the base outwards."""
         return np.asarray(self._slots[self._free])
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The names of the joints that take part, from the base outwards."""
+        """The names of the joints used, from the base outwards."""
         return tuple(self.model.movable_names[slot] for slot in self.slots.tolist())
 
     def solve(
@@ -67,9 +67,9 @@ class InverseKinematics:
     ) -> Solution:
         """Return joint values for targets of N robots, given in the frames of their bases.
 
-        `values` (N, M) are the present ones of all joints that move; those that do not take part keep them.
-        `positions` (N, 3) and `orientations` (N, 4) are where the link is to be; without orientations it may be turned
-        anyhow. `tolerance` in m replaces `reachability_tolerance`.
+        `values` (N, M) are the present values of all movable joints; joints that are not used keep them.
+        `positions` (N, 3) and `orientations` (N, 4) are the target poses of the link; without orientations any
+        orientation will do. `tolerance` in m replaces `reachability_tolerance`.
         """
         targets = np.ascontiguousarray(positions.T)
         axes = (
@@ -81,8 +81,10 @@ class InverseKinematics:
         best = present.copy()
         errors = np.full((2, len(values)), np.inf)
         left = np.arange(len(values))
+        # A descent ends in a local minimum, so it is restarted from several joint values until one is good enough.
         per_round = 1 + len(self.params.seed_quartiles)
         for start in range(per_round * self.params.max_outer_iterations):
+            # Targets outside the workspace got the first round only, for the nearest pose; more starts cannot help.
             if start == per_round:
                 left = left[norm(targets[:, left] - self._root) <= self._reach]
             if not len(left):
@@ -100,7 +102,7 @@ class InverseKinematics:
         return Solution(solved, errors[0], errors[1], mask)
 
     def _start(self, number: int, present: Floats) -> Floats:
-        """Return the joint values (K, N) of a start: the present ones, quartiles of the ranges, then spread ones."""
+        """Return start values (K, N): the present ones, then quartiles of the ranges, then values spread over them."""
         q = present.copy()
         free, lower, upper = self._free, self._lower, self._upper
         if number == 0:
@@ -118,7 +120,7 @@ class InverseKinematics:
 
 
 def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
-    """Return which joints of `path` take part."""
+    """Return which joints of `path` the solver may move."""
     movable_mask = np.isin(model.joint_types[path], (REVOLUTE, PRISMATIC))
     if params.ik_joint_names is None:
         return np.asarray(movable_mask & model.limited_mask[path])
@@ -127,7 +129,7 @@ def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
 
 
 def _workspace(model: RobotModel, tree: Tree, path: list[int], link: int) -> tuple[Floats, float]:
-    """Return the centre (3, 1) and the radius of a ball that the link cannot leave."""
+    """Return the centre (3, 1) and the radius of a ball that contains the workspace of the link."""
     if not path:
         return tree.link_position[link][:, None], 0.0
     origins = tree.still[:, ORIGIN, :, 0].T
@@ -139,6 +141,8 @@ def _workspace(model: RobotModel, tree: Tree, path: list[int], link: int) -> tup
 
 def _spread(number: int, count: int) -> Floats:
     """Return fractions (count,) of member `number` of a sequence that fills the unit cube evenly."""
+    # The R sequence of Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences" (2018), which generalises the
+    # golden ratio: `ratio` is the root of x^(count + 1) = x + 1, found by fixed-point iteration.
     ratio = 2.0
     for _ in range(32):
         ratio = (1.0 + ratio) ** (1.0 / (count + 1))
@@ -146,5 +150,5 @@ def _spread(number: int, count: int) -> Floats:
 
 
 def _size(errors: Floats) -> Floats:
-    """Return one figure (N,) for errors (2, N) in m and rad."""
+    """Return a single measure (N,) of errors (2, N) in m and rad."""
     return np.asarray(errors[0] + 0.3 * errors[1])

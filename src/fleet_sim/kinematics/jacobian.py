@@ -1,4 +1,4 @@
-"""The end of a chain of bodies: where it is, how it turns, and how it moves with each joint; many robots at once.
+"""The end of a chain of bodies: its pose and its Jacobian; many robots at once.
 
 Arrays are laid out as in `forward`: component, then joint, then robot.
 """
@@ -14,18 +14,18 @@ from fleet_sim.spatial import quaternions
 
 
 class EndEffector:
-    """One link of a tree, and the `free` (F,) bodies on the way to it whose joints count."""
+    """One link of a tree, and the `free` (F,) bodies on the path to it whose joints may move."""
 
     def __init__(self, tree: Tree, link: int, free: Ints) -> None:
         self._forward = Forward(tree)
         self._body = int(tree.link_body[link])
         self._offset = [(axis, part) for axis, part in enumerate(tree.link_position[link].tolist()) if part]
         self._turn = quaternions.to_matrices(tree.link_orientation[[link]])[0]
-        # A span of bodies is a view, others are copied.
+        # Consecutive bodies are taken as a slice, which is a view; others must be copied.
         span = len(free) > 0 and int(free[-1]) - int(free[0]) == len(free) - 1
         self._free: Ints | slice = slice(int(free[0]), int(free[-1]) + 1) if span else free
         self._axis = tree.axis[:, free]
-        # In most descriptions all joints turn about z of their own frames.
+        # In most robot descriptions all joints rotate about z of their own frames: then no products are needed.
         same = [part for part in range(3) if len(free) and bool((tree.axis[part, free] == 1.0).all())]
         self._along = same[0] if same else None
         self._turning = tree.turning[free]
@@ -33,7 +33,7 @@ class EndEffector:
         self._frames: Floats = np.empty((3, 4, 0, 0))
 
     def move(self, q: Floats) -> Floats:
-        """Take joint values (K, N); return where the link is then, (3, N)."""
+        """Set the joint values (K, N); return the position (3, N) of the link."""
         frames = self._frames = self._forward.frames(q.T)
         frame = frames[:, :, self._body]
         position = frame[:, ORIGIN].copy()
@@ -42,7 +42,7 @@ class EndEffector:
         return position
 
     def axes(self) -> Floats:
-        """Return the axes (3, 3, N) of the link moved last."""
+        """Return the axes (3, 3, N) of the link after the last `move`."""
         frame = self._frames[:, :, self._body]
         axes = frame[:, 0, None] * self._turn[0, :, None]
         axes += frame[:, 1, None] * self._turn[1, :, None]
@@ -50,13 +50,14 @@ class EndEffector:
         return axes
 
     def jacobian(self, position: Floats, *, turns: bool) -> Floats:
-        """Return how the link moved last goes with each free joint: (3, F, N), with `turns` also turns, (6, F, N)."""
+        """Return the Jacobian of the link after the last `move`: (3, F, N), with `turns` also rotation, (6, F, N)."""
         frames, axis = self._frames[:, :, self._free], self._axis
         if self._along is not None:
             axes = frames[:, self._along]
         else:
             axes = frames[:, 0] * axis[0] + frames[:, 1] * axis[1]
             axes += frames[:, 2] * axis[2]
+        # A revolute joint moves the link by axis x arm, a prismatic one along its axis.
         arms = position[:, None] - frames[:, ORIGIN]
         out = np.empty((6 if turns else 3, *axes.shape[1:]))
         for part, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
@@ -71,10 +72,11 @@ class EndEffector:
 
 
 def turn_between(axes: Floats, wanted: Floats) -> Floats:
-    """Return the rotation vectors (3, N), angle in [0, pi], that bring `axes` (3, 3, N) to those `wanted`."""
+    """Return the rotation vectors (3, N), angle in [0, pi], that rotate `axes` (3, 3, N) to `wanted`."""
     turn = wanted[:, 0, None] * axes[None, :, 0]
     turn += wanted[:, 1, None] * axes[None, :, 1]
     turn += wanted[:, 2, None] * axes[None, :, 2]
+    # The antisymmetric part of a rotation matrix is axis * sin(angle), the trace is 1 + 2 cos(angle).
     sines = np.empty((3, turn.shape[2]))
     np.subtract(turn[2, 1], turn[1, 2], out=sines[0])
     np.subtract(turn[0, 2], turn[2, 0], out=sines[1])
@@ -91,7 +93,8 @@ def turn_between(axes: Floats, wanted: Floats) -> Floats:
 
 
 def _half_turn(turn: Floats) -> Floats:
-    """Return the rotation vector (3,) of a matrix (3, 3) that turns by pi: its axis has no sine to be seen by."""
+    """Return the rotation vector (3,) of a matrix (3, 3) that rotates by pi, where the antisymmetric part vanishes."""
+    # Such a matrix is 2 a a^T - I, so every column of it plus I is a multiple of the axis a.
     twice = turn + np.eye(3)
     column = int(np.argmax(np.diagonal(twice)))
     x, y, z = twice[:, column].tolist()
@@ -107,7 +110,7 @@ def norm(vectors: Floats) -> Floats:
 def solve_definite(matrices: Floats, vectors: Floats) -> Floats:
     """Return x (n, N) with `matrices` (n, n, N) times x equal to `vectors` (n, N); both are overwritten.
 
-    The matrices are symmetric and positive definite, so that elimination needs no pivoting.
+    The matrices must be symmetric and positive definite: then elimination needs no pivoting.
     """
     size = len(vectors)
     for pivot in range(size - 1):

@@ -1,4 +1,4 @@
-"""Where links are in the frames of their parent links: what TF publishes."""
+"""Poses of links in the frames of their parent links, as published on TF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet_sim.spatial import poses, quaternions
 
 
 def joint_frames(model: RobotModel, q: Floats) -> tuple[Floats, Floats]:
-    """Return where the links behind the M joints that move are in their parent links, for joint values `q` (N, M).
+    """Return the poses of the child links of the M movable joints in their parent links, for joint values `q` (N, M).
 
     Positions are (N, M, 3), orientations (N, M, 4).
     """

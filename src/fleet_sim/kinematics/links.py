@@ -1,4 +1,4 @@
-"""WorldLinks: where the links of a world's robots are, computed once per change however many ask."""
+"""WorldLinks: the link poses of a world's robots, computed once per change and cached."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NEVER = -(2**62)
 class WorldLinks:
     """The links of all robots of a world (a LinkBook).
 
-    Body frames are kept together with the joint values they belong to, so they can never be out of date. When those
-    of one robot are computed, so are those of all robots of its model that were asked for since the last step: users
-    that ask robot by robot share one computation.
+    Body frames are cached together with the joint values they were computed from, so they cannot be out of date. When
+    the frames of one robot are computed, so are those of all robots of its model that were queried in this or the last
+    step: code that queries robot by robot shares one computation.
     """
 
     def __init__(self, world: World) -> None:
@@ -48,7 +48,7 @@ class WorldLinks:
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Return linear velocities (N, 3) of world `points` (N, 3) fixed to one link per row, and angular ones (N, 3).
 
-        Both are in the world frame; the base's own velocity and that of the joints count.
+        Both are in the world frame and include the velocities of the base and of the joints.
         """
         world = self._world
         linear, angular = world.velocity[rows], world.angular_velocity[rows]
@@ -63,7 +63,7 @@ class WorldLinks:
         return linear, angular
 
     def refresh_boxes(self) -> Rows:
-        """Bring the boxes of robots whose joints moved up to date with them: half extents and shape positions.
+        """Update half extents and shape positions of the boxes of robots whose joints moved.
 
         Returns their rows. Raises InvalidValueError for a mesh that cannot be read.
         """
@@ -78,7 +78,7 @@ class WorldLinks:
         return rows
 
     def _by_model(self, rows: Rows, links: Ints) -> list[tuple[int, Ints]]:
-        """Return (number of the model, which of `rows` have it) for all rows whose link is not the base."""
+        """Return (model number, indices into `rows` with it) for all rows whose link is not the base."""
         moving_mask = links != BASE
         numbers = self._world.robots.model[rows]
         groups = []
@@ -101,7 +101,7 @@ class WorldLinks:
 
 
 class _Shelf:
-    """The body frames of the robots of one model that were ever asked for, by place."""
+    """The cached body frames of the robots of one model that were ever queried, by place."""
 
     def __init__(self, world: World, model: RobotModel) -> None:
         self._world, self._model = world, model
@@ -115,11 +115,11 @@ class _Shelf:
         self._frames: Floats = np.empty((3, 4, len(tree.slots) + 1, 0))
 
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
-        """Return where one link per row is in the base frame, (N, 3) and (N, 4)."""
+        """Return the pose of one link per row in the base frame, (N, 3) and (N, 4)."""
         places, tree = self._fresh(rows), self._tree
         bodies = tree.link_body[links]
         body = int(bodies[0])
-        # Robots whose frames lie side by side are a view.
+        # The frames of robots with consecutive places are a view.
         alike = bool((bodies == body).all())
         frames = self._frames[:, :, body, _span(places)] if alike else self._frames[:, :, bodies, places]
         return poses.compose(
@@ -127,7 +127,7 @@ class _Shelf:
         )
 
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
-        """Return what the joints add to the velocity of `points` on a link, and to the link's, in the base frame."""
+        """Return the velocity of `points` and the angular velocity of the link due to the joints, in the base frame."""
         places, tree, joints = self._fresh(rows), self._tree, self._world.joints
         linear, angular = np.zeros((3, len(rows))), np.zeros((3, len(rows)))
         points, bodies = np.ascontiguousarray(points.T), tree.link_body[links]
@@ -135,6 +135,7 @@ class _Shelf:
         for body in np.unique(bodies).tolist():
             on = _span(np.flatnonzero(bodies == body))
             at, places_of = _span(places[on]), points[:, on]
+            # Walk from the link to the base and add the contribution of each joint on the way.
             while body != BASE:
                 frame = self._frames[:, :, body, at]
                 axes = frame[:, 0] * tree.axis[0, body] + frame[:, 1] * tree.axis[1, body]
@@ -148,20 +149,20 @@ class _Shelf:
         return linear.T, angular.T
 
     def refresh_boxes(self, rows: Rows) -> None:
-        """Write the boxes of `rows`."""
+        """Compute the boxes of `rows` and write them to the columns."""
         world, places = self._world, self._fresh(rows)
         frames = self._frames[..., _span(places)]
         world.shape_position[rows], world.half_extents[rows] = robot_boxes(body_boxes(self._model), frames)
         world.shape_centred[rows] = False
 
     def _fresh(self, rows: Rows) -> Ints:
-        """Return the places (N,) of `rows`, whose frames are those of their present joint values."""
+        """Return the places (N,) of `rows`, after updating their frames to the present joint values."""
         places = self._placed(rows)
         now = self._world.clock.tick
         self._asked[places] = now
         if (self._joint_values(rows) != self._values[places]).any():
             recent = np.flatnonzero(self._asked[: self._used] >= now - 1)
-            # A robot of this model may have gone since, and another have taken its row.
+            # A robot of this model may have been removed since, and its row be used by a different model.
             same_mask = self._world.robots.model[self._rows[recent]] == self._world.robots.model[rows[0]]
             recent = recent[same_mask]
             values = self._joint_values(self._rows[recent])
@@ -209,7 +210,7 @@ class _Shelf:
 
 
 def _span(index: Ints) -> Ints | slice:
-    """Return `index` (N,), which is not empty, as a slice where it counts up one by one: much faster to use."""
+    """Return `index` (N,), not empty, as a slice if it is consecutive: slices are much faster than index arrays."""
     first, count = int(index[0]), len(index)
     if int(index[-1]) - first == count - 1 and bool((np.diff(index) == 1).all()):
         return slice(first, first + count)

@@ -1,4 +1,4 @@
-"""Reaching: joint values that bring the end effectors of a world's robots to places in the world, many in one call."""
+"""Reaching: joint values that bring end effectors of a world's robots to world poses, many in one call."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DEFAULT_PARAMS = IKParams()
 
 
 class Reach(NamedTuple):
-    """For N robots: which can reach their targets, and how far (m, rad) they stay away from them.
+    """For N robots: which can reach their targets, and the remaining errors (m, rad).
 
-    `slots` (K,) of `World.joints` and their `values` (K,) are what brings them there, or as near as possible.
+    `slots` (K,) of `World.joints` and their `values` (K,) bring the robots there, or as near as possible.
     """
 
     reachable_mask: Bools
@@ -33,7 +33,7 @@ class Reach(NamedTuple):
 
 
 def default_end_effector(model: RobotModel) -> int:
-    """Return the link that carries fingers or a tool, of a robot without an arm its last link."""
+    """Return the link that carries fingers or a tool; for a robot without an arm, its last link."""
     profile = profile_of(model)
     return model.num_joints - 1 if profile.ee_link_name is None else profile.ee_link_index
 
@@ -46,7 +46,7 @@ def reach(
     orientations: Floats | None = None,
     tolerance: float | None = None,
 ) -> Reach:
-    """Find out how `links` of `rows` (N,), robots with models, get to world `positions` (N, 3), `orientations` (N, 4).
+    """Solve for `links` of `rows` (N,), robots with models, at world `positions` (N, 3) and `orientations` (N, 4).
 
     Robots of one model, link and IKParams are computed in one call. Nothing is written.
     """
@@ -73,12 +73,12 @@ def reach(
 
 @lru_cache(maxsize=256)
 def solver_of(model: RobotModel, link: int, params: IKParams) -> InverseKinematics:
-    """Return the solver for a link of a model, made once."""
+    """Return the cached solver for a link of a model."""
     return InverseKinematics(model, link, params)
 
 
 def _groups(world: World, rows: Rows, links: Sequence[int]) -> list[tuple[InverseKinematics, Ints]]:
-    """Return (solver, which of `rows` it is for)."""
+    """Return (solver, indices into `rows` that use it)."""
     given = world.joints.ik_params
     members: dict[tuple[int, int, IKParams], list[int]] = {}
     for index, (row, link) in enumerate(zip(rows.tolist(), links, strict=True)):

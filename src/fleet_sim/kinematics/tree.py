@@ -1,6 +1,6 @@
-"""Tree: a robot model as the arithmetic of kinematics needs it, made once per model.
+"""Tree: a robot model in the form that kinematics computes with, made once per model.
 
-Only joints that can move count: everything between two of them is rigid, and is one body.
+Only movable joints count: all links between two of them are rigidly connected and form one body.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _UPRIGHT = quaternions.IDENTITY[None]
 
 
 class Tree(NamedTuple):
-    """B bodies, each moved by one joint, and what is constant about them. Index -1 is the base.
+    """B bodies, each moved by one joint, and their constants. Index -1 is the base.
 
-    Bodies are sorted by depth: `levels` holds those next to the base, then those next to these, and so on. `parents`
-    (B,) are the bodies they hang on, `slots` (B,) says where a body's joint is among the joint values q of a robot, and
-    `bodies` (B,) the body of each joint value.
+    Bodies are sorted by depth: `levels` are slices of the bodies next to the base, then of their children, and so on.
+    `parents` (B,) are the parent bodies, `slots` (B,) the index of each body's joint among the joint values q of a
+    robot, and `bodies` (B,) the body of each joint value.
 
     A body's frame in its parent's is the matrix `still + sine * sin(q) + cosine * cos(q) + slide * q`: three columns of
     axes and one for the origin, so (3, 4). `slides` says whether
@@ -59,7 +59,7 @@ def tree_of(model: RobotModel) -> Tree:
 
 
 def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
-    """Return the tree of `joints` alone, whose values have that order; all other joints are taken as fixed at 0."""
+    """Return the tree of `joints` alone, whose values have that order; all other joints are treated as fixed at 0."""
     slot_of = {joint: slot for slot, joint in enumerate(joints)}
     order = _by_depth(model, slot_of)
     body_of = {joint: body for body, joint in enumerate(order)}
@@ -92,6 +92,7 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     spun = turning[:, None, None]
     slide = np.zeros((count, 3, 4))
     slide[:, :, 3] = quaternions.rotate(turn, axes * sliding[:, None])
+    # Rodrigues' formula with axis a: R(q) = a a^T + sin(q) [a]x + cos(q) (I - a a^T), times the fixed frame before it.
     return Tree(
         parents=parents,
         slots=slots,
@@ -129,14 +130,14 @@ def _product(a: Floats, b: Floats) -> Floats:
 
 
 def _cross_matrices(vectors: Floats) -> Floats:
-    """Return matrices (B, 3, 3) that multiply as the vector product with `vectors` (B, 3) does."""
+    """Return the matrices (B, 3, 3) of the cross product with `vectors` (B, 3)."""
     x, y, z = vectors.T
     zero = np.zeros(len(vectors))
     return np.stack((zero, -z, y, z, zero, -x, -y, x, zero), axis=1).reshape(-1, 3, 3)
 
 
 def _by_depth(model: RobotModel, joints: Iterable[int]) -> list[int]:
-    """Return `joints`, those with fewer of them between themselves and the base first."""
+    """Return `joints` sorted by the number of chosen joints between them and the base."""
     chosen = set(joints)
     depth = {BASE: 0}
     for link in _parents_first(model):
@@ -153,7 +154,7 @@ def _levels(parents: Ints) -> tuple[slice, ...]:
 
 
 def _parents_first(model: RobotModel) -> list[int]:
-    """Return all links, none before its parent."""
+    """Return all links, parents before their children."""
     below: dict[int, list[int]] = {}
     for link, parent in enumerate(model.parents.tolist()):
         below.setdefault(parent, []).append(link)

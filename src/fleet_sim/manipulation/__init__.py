@@ -1,4 +1,4 @@
-"""Bin picking: an arm with a gripper, bins full of things, a camera above them."""
+"""Bin picking: an arm with a gripper, bins with objects, and a camera above them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bins, and what lies in them."""
+"""Bins and the objects in them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from fleet_sim.spatial import quaternions
 log = logging.getLogger("fleet_sim.manipulation")
 
 GAP = 0.005
-"""Metres between things that are let fall."""
+"""Gap in m between objects at the start of their fall."""
 STILL, STILL_STEPS = 0.005, 12
-"""Things that are slower than this (m/s) for so many steps have come to rest."""
+"""Objects are at rest if they were slower than STILL (m/s, per axis) for STILL_STEPS steps in a row."""
 TREMBLING, RESTING = 1.0, 0.05
-"""Sums of squares of speeds (m/s, rad/s) below which a thing may sleep: right after it was put down, and later on."""
+"""Sleep thresholds of the engine, sums of squared velocities (m/s, rad/s): right after spawning, and later on."""
 
 
 class BaseBin:
-    """An empty bin that stands fixed: 160 x 160 x 40 mm inside."""
+    """An empty bin with a fixed base: 160 x 160 x 40 mm inside."""
 
     default_bin_file_name = "bin"
     default_dimensions = (0.16, 0.16, 0.04)
@@ -41,7 +41,7 @@ class BaseBin:
     def __init__(
         self, bin_config: BinSettings, bullet_client: MultiRobotSimulationCore, name: str | None = None
     ) -> None:
-        """Put a bin into a simulation (`bullet_client`)."""
+        """Spawn a bin in a simulation (`bullet_client`)."""
         self.config = bin_config
         self.sim = bullet_client
         self.name = name
@@ -52,7 +52,7 @@ class BaseBin:
         self.load_bin()
 
     def load_bin(self) -> int:
-        """Put the bin where it belongs, unless it is there; return its object id."""
+        """Spawn the bin unless it exists; return its object id."""
         if self.handle is None:
             params = AgentSpawnParams(
                 name=self.name,
@@ -68,7 +68,7 @@ class BaseBin:
 
     @property
     def bin_id(self) -> int:
-        """The PyBullet body of the bin."""
+        """The PyBullet body id of the bin."""
         assert self.handle is not None
         return self.sim.world.bodies.body_id(self.handle.row)
 
@@ -80,9 +80,9 @@ class BaseBin:
         rgba_color: Sequence[float] | None = None,
         load_bin: bool = False,
     ) -> tuple[int, int]:
-        """Make PyBullet's shapes of a mesh file (OBJ), for bodies of the user's own; returns both shape ids.
+        """Create PyBullet shapes from a mesh file (OBJ) for bodies of your own; returns the collision and visual ids.
 
-        With `load_bin` the collision shape is hollow, which is stable for bodies that do not move only.
+        With `load_bin` the collision shape is concave, which is stable only for bodies that do not move.
         """
         bullet = self.sim.bullet
         flags = bullet.GEOM_FORCE_CONCAVE_TRIMESH if load_bin else 0
@@ -103,7 +103,7 @@ class BaseBin:
         return int(collision), int(visual)
 
     def create_constraint(self) -> int:
-        """Tie the bin to where it stands with a constraint of the engine, which can then move it; returns its id."""
+        """Fix the bin at its pose with a constraint of the engine, which can then move it; returns the constraint."""
         position, orientation = list(self.pose.position), list(self.pose.orientation)
         bullet = self.sim.bullet
         return int(
@@ -113,7 +113,7 @@ class BaseBin:
         )
 
     def reset(self, keep_object_type: bool = False) -> None:
-        """Put the bin back where it belongs."""
+        """Move the bin back to its pose."""
         self.load_bin()
         assert self.handle is not None
         self.handle.set_pose(self.pose)
@@ -125,16 +125,16 @@ class BaseBin:
         return quaternions.rotate(np.repeat(back, len(offsets), axis=0), offsets)
 
     def to_world(self, positions: Floats) -> Floats:
-        """Return positions (N, 3) in the frame of the bin in that of the world."""
+        """Return positions (N, 3) given in the frame of the bin in the world frame."""
         turn = np.array([self.pose.orientation])
         return np.array(self.pose.position) + quaternions.rotate(np.repeat(turn, len(positions), axis=0), positions)
 
     def contains(self, obj_position: Sequence[float]) -> bool:
-        """Return whether a position is in the bin or no more than its height above it: L x W x 2 H."""
+        """Return whether a position (world frame) is in the bin or at most one bin height above it: L x W x 2 H."""
         return bool(self.contains_mask(np.array([obj_position], np.float64))[0])
 
     def contains_mask(self, positions: Floats) -> Any:
-        """Return which of the positions (N, 3) are in L x W x 2 H."""
+        """Return a mask (N,) of the positions (N, 3), world frame, that are in L x W x 2 H."""
         inside = self.to_bin(positions)
         length, width, height = self.dimensions
         mask = (np.abs(inside[:, 0]) <= 0.5 * length) & (np.abs(inside[:, 1]) <= 0.5 * width)
@@ -142,10 +142,10 @@ class BaseBin:
 
 
 class PickBin(BaseBin):
-    """A bin with things in it, all of one kind.
+    """A bin with objects of one kind.
 
-    Kind, number, heap and its orientation are drawn from the `rng` given to `reset`. How things come to lie in a heap
-    is worked out once, by letting them fall, and remembered.
+    Kind, number, heap and its orientation are drawn from the `rng` given to `reset`. The resting poses of a heap are
+    found once, by simulating the fall, and cached.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class PickBin(BaseBin):
         steps_for_objects_to_fall: int = 500,
         name: str | None = None,
     ) -> None:
-        """Put a bin into a simulation; it is filled by `reset`."""
+        """Spawn an empty bin; `reset` fills it."""
         super().__init__(bin_config, bullet_client, name)
         self.objects_config = bin_config.objects
         self.ml_mode = ml_mode
@@ -164,22 +164,22 @@ class PickBin(BaseBin):
         self.rng = np.random.default_rng(0)
         self.kind: ObjectKind | None = None
         self.objects: list[SimObject] = []
-        """What is in the bin, or was taken from it and not removed."""
+        """Objects in the bin, and those taken out of it but not removed."""
         self._layouts = LayoutLibrary()
         self._too_few: set[str] = set()
-        """Kinds of which fewer things fit into the bin than the settings ask for: each is told of once."""
+        """Kinds of which fewer objects fit than the settings require: a warning is logged once for each."""
 
     # ---- filling -----------------------------------------------------------------------------------------------------
 
     def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
-        """Fill the bin anew, with the same kind of thing or a random one."""
+        """Fill the bin again, with the same kind of objects or a random one."""
         super().reset(keep_object_type)
         if rng is not None:
             self.rng = rng
         self.load_objects(keep_object_type)
 
     def load_objects(self, keep_object_type: bool = False) -> None:
-        """Fill the bin with a random number of things, which lie as they fell."""
+        """Fill the bin with a random number of objects in resting poses."""
         settings = self.objects_config
         number = int(self.rng.integers(settings.min_number_of_objects, settings.max_number_of_objects + 1))
         if not (keep_object_type and self.kind is not None):
@@ -189,23 +189,23 @@ class PickBin(BaseBin):
         self.objects = []
         heap, quarters = int(self.rng.integers(settings.heaps_per_kind)), int(self.rng.integers(4))
         layout = self._layout(self.kind, number, heap).turned(quarters)
-        # Of a heap that was too high some things fell beside the bin.
+        # If a heap was too high, some objects fell out of the bin and are not in the layout.
         lying = min(number, len(layout.positions))
         self._check_number(self.kind, number, lying)
         number = lying
         self.objects = self._spawn(self.kind, layout.positions[:number], layout.orientations[:number])
 
     def _check_number(self, kind: ObjectKind, number: int, lying: int) -> None:
-        """Say that fewer things lie in the bin than the settings ask for; raises InvalidValueError where none does."""
+        """Log a warning if too few objects lie in the bin; raises InvalidValueError if there is none."""
         least = self.objects_config.min_number_of_objects
         if not lying:
             raise InvalidValueError(
-                f"none of {number} things of the kind {kind.name!r} stays in the bin; are they too large?"
+                f"none of {number} objects of the kind {kind.name!r} stays in the bin; use smaller objects"
             )
         if lying < least and kind.name not in self._too_few:
             self._too_few.add(kind.name)
             log.warning(
-                "of %d things of the kind %r only %d stay in the bin: fewer than min_number_of_objects, %d",
+                "of %d objects of the kind %r only %d stay in the bin: fewer than min_number_of_objects, %d",
                 number,
                 kind.name,
                 lying,
@@ -213,9 +213,9 @@ class PickBin(BaseBin):
             )
 
     def get_random_object_file(self, path: str = "") -> str:
-        """Return the kind of thing to load: the configured one, or a random one of the set in use.
+        """Return the kind of object to load: the configured one, or a random one of the set in use.
 
-        Things are made, not loaded from the folder `path`: the name of a kind is returned, or a mesh file's.
+        Returns the name of a kind or of a mesh file. Objects are generated, so the folder `path` is not used.
         """
         if self.objects_config.load_specific_object:
             return self.objects_config.relative_path_to_object
@@ -223,13 +223,13 @@ class PickBin(BaseBin):
         return names[int(self.rng.integers(len(names)))]
 
     def get_list_object_coords(self, number_of_objs: int) -> list[list[float]]:
-        """Return where things begin to fall, world frame: x at random, y in steps, then layer upon layer."""
+        """Return the positions from which objects fall, world frame: x at random, y in steps, then layer by layer."""
         places = np.array(fall_coordinates(self.rng, number_of_objs, self.dimensions)).reshape(-1, 3)
         coordinates: list[list[float]] = self.to_world(places).tolist()
         return coordinates
 
     def allow_objects_to_fall(self) -> None:
-        """Step the simulation until things have come to rest, at most `steps_for_objects_to_fall` times."""
+        """Step the simulation until all objects are at rest, at most `steps_for_objects_to_fall` times."""
         world, rows = self.sim.world, _rows(self.objects)
         still = 0
         for _ in range(self.steps_for_objects_to_fall):
@@ -240,12 +240,12 @@ class PickBin(BaseBin):
                 break
 
     def put_to_sleep(self) -> None:
-        """Let the engine leave things alone until something touches them, and again when they have come to rest.
+        """Put the objects to sleep in the engine: they cost nothing until something touches them.
 
-        To be called at rest. How they lie is a part of the layout; what touches them wakes the whole heap.
+        To be called at rest. A contact wakes the whole heap; it falls asleep again when it has come to rest.
         """
         bullet = self.sim.bullet
-        # In the first step after it was made a body wakes up in any case.
+        # The order matters. A new body wakes up in its first step, whatever its state: make that step first.
         self.sim.step_once()
         bodies = self._bodies()
         for body in bodies:
@@ -254,13 +254,14 @@ class PickBin(BaseBin):
                 body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=TREMBLING
             )
             bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_SLEEP)
-        # They fall asleep in this step. Later on, what moves as fast as a high heap trembles must not.
+        # In this step they fall asleep. The high threshold is for this step only: a high heap trembles that fast, but
+        # later an object with that velocity really moves and must stay awake.
         self.sim.step_once()
         for body in bodies:
             bullet.changeDynamics(body, -1, sleepThreshold=RESTING)
 
     def wake_up(self) -> None:
-        """Let all things move again, as after one was taken from under the others."""
+        """Wake up all objects, e.g. after one was removed from below the others."""
         bullet = self.sim.bullet
         for body in self._bodies():
             bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_WAKE_UP)
@@ -270,21 +271,23 @@ class PickBin(BaseBin):
         return [bodies.body_id(thing.row) for thing in self.objects]
 
     def _layout(self, kind: ObjectKind, number: int, heap: int) -> Layout:
-        """Return how at least `number` things of `kind` lie in one of their heaps, worked out when first needed."""
+        """Return a layout made from at least `number` objects of `kind`, simulated on first use."""
         name = f"{kind.name}/{heap}"
         known = self._layouts.find(name, number)
         if known is None:
+            # Simulated with the largest number at once: the lower part of a heap serves all smaller numbers.
             most = max(number, self.objects_config.max_number_of_objects)
             known = self._layouts.add(name, most, self._settle(kind, most, heap))
         return known
 
     def _settle(self, kind: ObjectKind, number: int, heap: int) -> Layout:
-        """Let things fall into the bin, and return how they lie, those that fell first first."""
+        """Drop objects into the bin; return the resting poses of those that stay, in the order of their fall."""
+        # Seeded by number and heap only: a layout does not depend on the episode in which it is first needed.
         rng = np.random.default_rng((number, heap))
         coordinates = fall_coordinates(rng, number, self.dimensions)
         turns = quaternions.normalized(rng.normal(size=(number, 4)))
         things = self.objects = self._spawn(kind, np.array(coordinates), turns)
-        # What the engine remembers must not matter to how they fall.
+        # The engine's caches depend on what ran before. A rebuilt engine gives the same fall every time.
         self.sim.rebuild_engine()
         self.allow_objects_to_fall()
         world, rows = self.sim.world, _rows(things)
@@ -296,7 +299,7 @@ class PickBin(BaseBin):
         return Layout(places[inside], turns[inside])
 
     def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
-        """Put things into the bin at poses in its frame, at rest."""
+        """Spawn objects at rest, at poses in the frame of the bin."""
         frame = np.repeat(np.array([self.pose.orientation]), len(positions), axis=0)
         places = self.to_world(positions)
         turns = quaternions.multiply(frame, orientations)
@@ -305,8 +308,9 @@ class PickBin(BaseBin):
         things = spawn_many(world, SimObject, _params(kind), places, turns, names)
         rows = _rows(things)
         if (np.diff(rows) < 0).any():
-            # Rows of things taken one by one come back in that order; but the engine makes bodies in the order of rows,
-            # and how things move must not depend on what was taken before.
+            # Freed rows are reused in the order in which they were freed, here that of earlier grabs. The engine
+            # creates bodies in the order of rows, and their motion depends on it. Spawn again from sorted rows, so that
+            # motion does not depend on earlier episodes.
             remove(world, np.sort(rows))
             things = spawn_many(world, SimObject, _params(kind), places, turns, names)
         return things
@@ -318,11 +322,11 @@ class PickBin(BaseBin):
 
     @property
     def number_of_objects(self) -> int:
-        """How many things there are."""
+        """The number of objects."""
         return len(self.objects)
 
     def remove_objs_not_in_bin(self) -> int:
-        """Remove the things that are not in the bin (L x W x 2 H); returns how many."""
+        """Remove the objects that are not in the bin (L x W x 2 H); returns how many."""
         if not self.objects:
             return 0
         inside = self.contains_mask(self.sim.world.position[_rows(self.objects)])
@@ -332,18 +336,18 @@ class PickBin(BaseBin):
         return len(gone)
 
     def remove_single_object(self, obj: int | SimObject) -> None:
-        """Remove one thing, given as a handle or by its object id; raises InvalidValueError for any other."""
+        """Remove one object, given as a handle or by its id; raises InvalidValueError if it is not of this bin."""
         for thing in self.objects:
             if obj in (thing, thing.object_id):
                 self.objects = [other for other in self.objects if other is not thing]
                 self._remove([thing])
                 self.wake_up()
                 return
-        raise InvalidValueError(f"object {obj!r} is not one of this bin's")
+        raise InvalidValueError(f"object {obj!r} does not belong to this bin")
 
 
 def fall_coordinates(rng: np.random.Generator, count: int, dimensions: Floats) -> list[list[float]]:
-    """Return `count` places above a bin, in its frame: x at random, y and z in steps of 5 mm more than the largest."""
+    """Return `count` positions above a bin, in its frame: x at random, y and z in steps of LARGEST + GAP."""
     pitch = LARGEST + GAP
     reach = 0.5 * (dimensions[:2] - LARGEST) - 0.002
     lines = int(2.0 * reach[1] // pitch) + 1

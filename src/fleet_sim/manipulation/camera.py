@@ -1,4 +1,4 @@
-"""The camera of a bin picking scene: fixed above the bin, or carried by an arm."""
+"""The camera of a bin picking scene: fixed above the bin, or mounted on an arm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Depth = npt.NDArray[np.float32]
 
 @cache
 def opengl_is_there() -> bool:
-    """Return whether cameras can be drawn with OpenGL on this machine; otherwise the engine draws them."""
+    """Return whether cameras can be rendered with OpenGL on this machine; otherwise PyBullet renders them."""
     try:
         make_context().release()
     except (MissingDependencyError, StateError):
@@ -34,14 +34,14 @@ def opengl_is_there() -> bool:
 
 
 class Camera:
-    """Colours and depth. Depth is in metres along the viewing axis, at most the far plane's distance."""
+    """A camera with colours and depth; depth is in m along the optical axis, at most the distance of the far plane."""
 
     render_modes = RENDER_MODES
 
     def __init__(
         self, camera_config: PictureSettings, bullet_client: MultiRobotSimulationCore, sim_mode: str = "gpu-headless"
     ) -> None:
-        """Put a camera into a simulation (`bullet_client`), where its settings say."""
+        """Add a camera to a simulation (`bullet_client`), at the pose of its settings."""
         self.sim = bullet_client
         self.config = camera_config
         self.sim_mode = sim_mode
@@ -50,26 +50,26 @@ class Camera:
         self.reset()
 
     def reset(self) -> None:
-        """Put the camera where its settings say, with their lens and size of pictures."""
+        """Restore the pose, lens and picture size of the settings."""
         view, projection = self.config.view_matrix, self.config.projection_matrix
         self.fov, self.near, self.far = projection.fov, projection.near_plane, projection.far_plane
         self.width, self.height = self.config.width_resolution, self.config.height_resolution
         self.eye = np.array(view.eye_position)
         self.target = np.array(view.target_position)
         self.up = np.array(view.up_vector)
-        # A sensor that is made anew loses its readers: one that is in its place stays.
+        # A new sensor would lose its subscribers, so the sensor is replaced only if the camera was moved.
         if self._moved:
             self.compute_view_and_projection_matrix()
             self._moved = False
 
     def compute_view_and_projection_matrix(self) -> None:
-        """Take the camera's place and lens anew from its attributes; it stands on its own then."""
+        """Apply the attributes `eye`, `target`, `up`, `fov`, ...; the camera is then fixed in the world."""
         eye, target = as_floats(self.eye, (3,), "eye position"), as_floats(self.target, (3,), "target position")
         self._mount(None, -1, eye, look_at(eye, target, as_floats(self.up, (3,), "up vector")))
 
     @property
     def view_matrix(self) -> list[float]:
-        """Where the camera is now, also on an arm, as PyBullet has it: 16 numbers, column by column."""
+        """The current view matrix, also when mounted on an arm, in PyBullet's form: 16 numbers, column by column."""
         agent, link, pose = self._place
         if agent is not None:
             pose = agent.get_link_pose(link).compose(pose)
@@ -77,13 +77,13 @@ class Camera:
 
     @property
     def projection_matrix(self) -> list[float]:
-        """What its lens does, as PyBullet has it: 16 numbers, column by column."""
+        """The projection matrix of the lens in PyBullet's form: 16 numbers, column by column."""
         return engine_projection(self._lens, self.near, self.far)
 
     def mount_on(
         self, agent: Agent, link: int | str, position: Floats, orientation: Floats, fov: float, near: float, far: float
     ) -> None:
-        """Let a link of a robot carry the camera; its pose (3,), (4,) is of the optical frame, in the link frame."""
+        """Mount the camera on a link; (3,), (4,) are the pose of its optical frame in the frame of the link."""
         self.fov, self.near, self.far = fov, near, far
         self._mount(agent, link, position, orientation)
 
@@ -154,9 +154,9 @@ class Camera:
 
 
 def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:
-    """Return the orientation (4,) of an optical frame (x right, y down, z forward) that looks from `eye` to `target`.
+    """Return the orientation (4,) of an optical frame (x right, y down, z forward) at `eye` that points at `target`.
 
-    Raises InvalidValueError where that has no direction, or `up` lies along it.
+    Raises InvalidValueError if `eye` equals `target`, or `up` is parallel to the viewing direction.
     """
     forward = np.asarray(target, np.float64) - np.asarray(eye, np.float64)
     right = np.cross(forward, up)

@@ -1,4 +1,4 @@
-"""The settings of bin picking: simulation, camera, arms, scene and when an episode ends.
+"""The settings of bin picking: simulation, camera, arms, scene and termination of episodes.
 
 Keys may be written with hyphens or underscores; arms and joints are numbered (`arm-1`, `joint-1`).
 """
@@ -20,80 +20,83 @@ Vector = tuple[float, float, float]
 SIM_MODES = ("gpu-gui", "gpu-headless", "cpu-headless")
 RENDER_MODES = ("human", "rgb_array", "rgb_and_depth_arrays")
 REST = (0.0, -0.25, 0.0, -2.35, 0.0, 2.1, 0.785, 0.0, 0.0, 0.02, 0.02, 0.0)
-"""Where the 12 joints of the panda are at the beginning."""
+"""Initial positions of the 12 joints of the panda, in rad and m; those of fixed joints are 0."""
 
 
 @dataclass
 class EngineSettings(Checked):
-    """How the engine is run, and how pictures are made."""
+    """Settings of the physics engine and of rendering."""
 
     sim_mode: Literal["gpu-gui", "gpu-headless", "cpu-headless"] = setting(
-        "gpu-headless", doc="With a window; headless with OpenGL where it is there; headless with PyBullet's renderer."
+        "gpu-headless",
+        doc="gpu-gui: with a window. gpu-headless: OpenGL if available. cpu-headless: PyBullet's software renderer.",
     )
-    ml_mode: Literal["training", "testing"] = setting("training", doc="Which set the things in the bin are taken from.")
+    ml_mode: Literal["training", "testing"] = setting("training", doc="The set from which objects are drawn.")
     render_mode: Literal["human", "rgb_array", "rgb_and_depth_arrays"] | None = setting(
-        None, doc="What render() of an environment made without `render_mode` does; null: nothing."
+        None, doc="Render mode of an environment that is made without `render_mode`; null: render() returns None."
     )
     enable_windows: bool = setting(False, doc="Show the engine's own panels in the window.")
-    gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="World frame.")
-    timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time of one step.")
-    number_of_sub_steps: int = setting(2, low=1, doc="Steps of the engine in one step.")
-    number_of_solver_iterations: int = setting(50, low=1, doc="Most iterations of the engine's solver.")
-    contact_erp: float = setting(0.2, low=0, high=1, doc="Share of a penetration that is mended in a step.")
-    objects_sleep: bool = setting(True, doc="Things that lie still cost nothing until something touches them.")
+    gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity, world frame.")
+    timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time per step.")
+    number_of_sub_steps: int = setting(2, low=1, doc="Engine steps per simulation step.")
+    number_of_solver_iterations: int = setting(50, low=1, doc="Maximum number of iterations of the engine's solver.")
+    contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration that is corrected per step.")
+    objects_sleep: bool = setting(True, doc="Objects at rest cost nothing until something touches them.")
 
 
 @dataclass
 class CollisionEnd(Checked):
-    """Whether touching a bin ends an episode."""
+    """Termination by a collision with a bin."""
 
-    enable: bool = setting(True, doc="End when an arm touches a bin.")
+    enable: bool = setting(True, doc="End the episode when an arm touches a bin.")
 
 
 @dataclass
 class GrabEnd(Checked):
-    """Whether successful grabs end an episode."""
+    """Termination by successful grabs."""
 
-    enable: bool = setting(True, doc="End after so many grabs.")
-    ensure_grab_is_stable: bool = setting(True, doc="Shake before a grab counts.")
-    grabs_before_termination: int = setting(1, low=1, doc="How many grabs.")
+    enable: bool = setting(True, doc="End the episode after `grabs_before_termination` grabs.")
+    ensure_grab_is_stable: bool = setting(True, doc="A grab counts only if the object is still held after a shake.")
+    grabs_before_termination: int = setting(1, low=1, doc="Number of successful grabs that end an episode.")
 
 
 @dataclass
 class TerminationSettings(Checked):
-    """When an episode ends, besides its length."""
+    """Conditions that end an episode, besides its length."""
 
-    terminate_on_collision_with_bin: CollisionEnd = setting(factory=CollisionEnd, doc="Touching a bin.")
-    terminate_after_successful_grabs: GrabEnd = setting(factory=GrabEnd, doc="Grabs.")
+    terminate_on_collision_with_bin: CollisionEnd = setting(
+        factory=CollisionEnd, doc="Termination by a collision with a bin."
+    )
+    terminate_after_successful_grabs: GrabEnd = setting(factory=GrabEnd, doc="Termination by successful grabs.")
 
 
 @dataclass
 class ViewSettings(Checked):
-    """Where the camera is, what it looks at, and which way is up in its picture."""
+    """The pose of the camera."""
 
-    eye_position: Vector = setting((0.86, 0.0, 0.52), unit="m", doc="World frame.")
-    target_position: Vector = setting((0.5, 0.0, 0.01), unit="m", doc="World frame.")
-    up_vector: Vector = setting((0.0, 0.0, 1.0), doc="World frame.")
+    eye_position: Vector = setting((0.86, 0.0, 0.52), unit="m", doc="Position of the camera, world frame.")
+    target_position: Vector = setting((0.5, 0.0, 0.01), unit="m", doc="Point the camera looks at, world frame.")
+    up_vector: Vector = setting((0.0, 0.0, 1.0), doc="Up direction of the picture, world frame.")
 
 
 @dataclass
 class ProjectionSettings(Checked):
-    """What the camera sees."""
+    """The lens of the camera."""
 
     fov: float = setting(24.0, above=0, high=170, unit="degrees", doc="Vertical field of view.")
-    near_plane: float = setting(0.01, above=0, unit="m", doc="Nearer things are not seen.")
-    far_plane: float = setting(2.0, above=0, unit="m", doc="Further things are not seen.")
+    near_plane: float = setting(0.01, above=0, unit="m", doc="Distance below which nothing is visible.")
+    far_plane: float = setting(2.0, above=0, unit="m", doc="Distance beyond which nothing is visible.")
 
 
 @dataclass
 class PictureSettings(Checked):
     """The camera above the bin."""
 
-    scale_depth_data: bool = setting(False, doc="Depth as a grey picture from 0 to 255 instead of metres.")
-    width_resolution: int = setting(160, low=1, high=8192, unit="pixels")
-    height_resolution: int = setting(160, low=1, high=8192, unit="pixels")
-    view_matrix: ViewSettings = setting(factory=ViewSettings, doc="Where it stands.")
-    projection_matrix: ProjectionSettings = setting(factory=ProjectionSettings, doc="What it sees.")
+    scale_depth_data: bool = setting(False, doc="Return depth scaled to 0 to 255 between the planes instead of in m.")
+    width_resolution: int = setting(160, low=1, high=8192, unit="pixels", doc="Width of pictures.")
+    height_resolution: int = setting(160, low=1, high=8192, unit="pixels", doc="Height of pictures.")
+    view_matrix: ViewSettings = setting(factory=ViewSettings, doc="Pose of the camera.")
+    projection_matrix: ProjectionSettings = setting(factory=ProjectionSettings, doc="Lens of the camera.")
 
 
 @dataclass
@@ -101,11 +104,13 @@ class ArmSettings(Checked):
     """One arm."""
 
     type: Literal["franka"] = setting("franka", doc="The kind of arm.")
-    clip_delta_actions_to_workspace: bool = setting(True, doc="Keep the gripper within the bin's walls.")
-    get_end_effector_force_sensor_readings: bool = setting(False, doc="Measure forces in the fingers.")
-    position: Vector = setting((0.0, 0.0, 0.0), unit="m", doc="Of the base, world frame.")
-    orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Of the base: roll, pitch, yaw.")
-    joints: list[float] = setting(factory=lambda: list(REST), unit="rad or m", doc="Of all 12 joints at the beginning.")
+    clip_delta_actions_to_workspace: bool = setting(True, doc="Keep the gripper between the walls of the bin.")
+    get_end_effector_force_sensor_readings: bool = setting(False, doc="Measure the reaction forces of the fingers.")
+    position: Vector = setting((0.0, 0.0, 0.0), unit="m", doc="Position of the base, world frame.")
+    orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch and yaw of the base.")
+    joints: list[float] = setting(
+        factory=lambda: list(REST), unit="rad or m", doc="Initial positions of all 12 joints, fixed ones included."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,15 +120,15 @@ class ArmSettings(Checked):
 
 @dataclass
 class ObjectSettings(Checked):
-    """What lies in the bin."""
+    """The objects in the bin."""
 
-    load_specific_object: bool = setting(False, doc="Take `relative_path_to_object` instead of a random kind.")
+    load_specific_object: bool = setting(False, doc="Use `relative_path_to_object` instead of a random kind.")
     relative_path_to_object: str = setting(
         "", doc="A mesh file (OBJ), or the name of a kind such as sphere or cylinder."
     )
-    min_number_of_objects: int = setting(5, low=1, doc="Least number of things.")
-    max_number_of_objects: int = setting(80, low=1, doc="Largest number of things.")
-    heaps_per_kind: int = setting(4, low=1, doc="Different heaps of each kind; each is let fall once.")
+    min_number_of_objects: int = setting(5, low=1, doc="Smallest number of objects.")
+    max_number_of_objects: int = setting(80, low=1, doc="Largest number of objects.")
+    heaps_per_kind: int = setting(4, low=1, doc="Number of different heaps per kind; each is simulated once.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,18 +143,18 @@ class ObjectSettings(Checked):
 
 @dataclass
 class BinSettings(Checked):
-    """A bin without things of its own."""
+    """An empty bin."""
 
-    position: Vector = setting((0.5, 0.3, 0.0), unit="m", doc="Of the middle of its floor, world frame.")
-    orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch, yaw.")
+    position: Vector = setting((0.5, 0.3, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch and yaw.")
 
 
 @dataclass
 class PickBinSettings(BinSettings):
     """A bin to pick from."""
 
-    position: Vector = setting((0.5, 0.0, 0.0), unit="m", doc="Of the middle of its floor, world frame.")
-    objects: ObjectSettings = setting(factory=ObjectSettings, doc="What lies in it.")
+    position: Vector = setting((0.5, 0.0, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    objects: ObjectSettings = setting(factory=ObjectSettings, doc="The objects in the bin.")
 
 
 @dataclass
@@ -157,8 +162,8 @@ class SceneSettings(Checked):
     """Bins on the ground."""
 
     mode: Literal["bin-scene"] = setting("bin-scene", doc="The kind of scene.")
-    steps_for_objects_to_fall: int = setting(500, low=1, doc="Steps for which things fall into the bin.")
-    drop_bin_enable: bool = setting(True, doc="Whether there is a second, empty bin.")
+    steps_for_objects_to_fall: int = setting(500, low=1, doc="Maximum number of steps for objects to come to rest.")
+    drop_bin_enable: bool = setting(True, doc="Spawn a second, empty bin.")
     bin: PickBinSettings = setting(factory=PickBinSettings, doc="The bin to pick from.")
     drop_bin: BinSettings = setting(factory=BinSettings, doc="The bin to drop into.")
 
@@ -167,11 +172,11 @@ class SceneSettings(Checked):
 class BinPickingConfig(Checked):
     """All settings of bin picking."""
 
-    simulation: EngineSettings = setting(factory=EngineSettings, doc="The engine.")
-    termination: TerminationSettings = setting(factory=TerminationSettings, doc="When an episode ends.")
+    simulation: EngineSettings = setting(factory=EngineSettings, doc="The physics engine and rendering.")
+    termination: TerminationSettings = setting(factory=TerminationSettings, doc="Conditions that end an episode.")
     camera: PictureSettings = setting(factory=PictureSettings, doc="The camera.")
     arms: dict[str, ArmSettings] = setting(factory=lambda: {"arm_1": ArmSettings()}, doc="The arms by name.")
-    scene: SceneSettings = setting(factory=SceneSettings, doc="The bins.")
+    scene: SceneSettings = setting(factory=SceneSettings, doc="The bins and their objects.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,7 +207,7 @@ def _underscored(value: Any) -> Any:
 
 
 def _arm(arm: Any, source: str, path: str) -> Any:
-    """Return an arm's settings with its numbered joints as a list."""
+    """Return the settings of an arm with its numbered joints (`joint-1`, ...) as a list."""
     joints = arm.get("joints") if isinstance(arm, Mapping) else None
     if not isinstance(joints, Mapping):
         return arm
@@ -218,6 +223,6 @@ _NUMBER = re.compile(r"\d+$")
 
 
 def arm_number(name: str) -> int:
-    """Return the number at the end of an arm's name, 0 where there is none: arms are made in that order."""
+    """Return the number at the end of an arm's name, else 0; arms are created in that order."""
     found = _NUMBER.search(name)
     return int(found.group()) if found else 0

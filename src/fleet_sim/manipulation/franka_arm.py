@@ -1,4 +1,4 @@
-"""FrankaArm: the panda that comes with PyBullet, moved by the engine's motors."""
+"""FrankaArm: PyBullet's panda, moved by the motors of the engine."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Forces = dict[str, list[float]]
 """Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
 
 SHAKE = 0.03
-"""Metres by which the hand is lifted to see whether a grip holds."""
+"""Distance in m by which the hand is lifted to test a grip."""
 TIP_OFFSET = 0.0075
-"""Metres from the point between the fingers, which is steered, to their tips."""
+"""Distance in m from the controlled point between the fingers to the finger tips."""
 WALL_MARGIN = 0.02
-"""Metres the gripper keeps from the sides of its workspace."""
+"""Distance in m that the gripper keeps from the sides of its workspace."""
 
 
 class FrankaArm:
     """An arm with seven joints and a gripper of two fingers, on a fixed base.
 
-    Movable joints are in the order of the columns: seven revolute ones, then the fingers. What moves the arm steps the
-    simulation until the joints are there, at most `max_steps` times. Positions are in the world frame, in m.
+    Movable joints are ordered: seven revolute joints of the arm, then the two fingers. Methods that move the arm step
+    the simulation until the joints have arrived, at most `max_steps` times. Positions are in the world frame, in m.
     """
 
     acceptable_proximity_to_target = 0.0008
-    """How near, in rad, the arm's joints come to their targets: half a millimetre at the gripper."""
+    """Tolerance of the arm's joints in rad: about half a millimetre at the gripper."""
     acceptable_gripper_proximity_to_target = 0.0005
     end_effector_indices = (9, 10)
     gripper_index = 11
@@ -43,8 +43,8 @@ class FrankaArm:
     max_steps = 120
     revolute_joints = tuple(range(7))
     open_position, closed_position = 0.02, 0.0
-    """Where each finger goes when the gripper opens and when it closes, in m. Fingers that close a little less far than
-    the thing between them is wide hold it in the middle; otherwise it slides along with both."""
+    """Target of each finger when the gripper opens and when it closes, in m. Fingers whose target is only slightly less
+    than half the width of the object hold it in the middle; otherwise the object slides along with both fingers."""
 
     def __init__(
         self,
@@ -58,10 +58,10 @@ class FrankaArm:
         workspace_dimensions: Sequence[float] | None = None,
         name: str | None = None,
     ) -> None:
-        """Put an arm into a simulation (`bullet_client`) with physics.
+        """Spawn an arm in a simulation (`bullet_client`) with physics; raises InvalidValueError without physics.
 
-        `default_joint_positions` is one number per joint, fixed ones included: 12. The workspace is given by the middle
-        of its floor and its length, width and height.
+        `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
+        centre of its floor and its length, width and height.
         """
         sim = bullet_client
         if not sim.params.physics:
@@ -97,11 +97,11 @@ class FrankaArm:
         if self.reads_forces:
             self.enable_joint_force_torque_sensor_on_end_effectors()
 
-    # ---- what it is --------------------------------------------------------------------------------------------------
+    # ---- the model ---------------------------------------------------------------------------------------------------
 
     @property
     def arm_id(self) -> int:
-        """The PyBullet body of the arm."""
+        """The PyBullet body id of the arm."""
         return self.sim.world.bodies.body_id(self.agent.row)
 
     def read_joint_positions(self, default_joint_positions: Sequence[float]) -> list[float]:
@@ -109,7 +109,7 @@ class FrankaArm:
         return list(as_floats(default_joint_positions, (12,), "default_joint_positions").tolist())
 
     def null_space_limits(self) -> None:
-        """Find the limits, ranges and rest positions that inverse kinematics keeps to in its null space."""
+        """Set the limits, ranges and rest positions for inverse kinematics in the null space."""
         self.lower_limits = self._lower.tolist()
         self.upper_limits = self._upper.tolist()
         self.joint_ranges = (self._upper - self._lower).tolist()
@@ -132,15 +132,15 @@ class FrankaArm:
         return np.concatenate([self.agent.joint_positions, self.agent.joint_velocities])
 
     def get_gripper_state(self) -> tuple[Floats, Floats]:
-        """Return position (3,) and Euler angles (3,) of the point between the fingers."""
+        """Return position (3,) and Euler angles (3,) of the point between the fingers, world frame."""
         pose = self.agent.get_link_pose(self.gripper_index)
         turn = np.array([pose.orientation])
         return np.array(pose.position), quaternions.to_eulers(turn)[0]
 
     def enable_joint_force_torque_sensor_on_end_effectors(self) -> None:
-        """Let the engine measure forces in the fingers' joints.
+        """Enable the engine's force sensors in the finger joints.
 
-        An engine that is rebuilt has forgotten it; `BinScene.reset` asks again.
+        Rebuilding the engine disables them; `BinScene.reset` calls this again.
         """
         for joint in self.end_effector_indices:
             self.sim.bullet.enableJointForceTorqueSensor(self.arm_id, joint, True)
@@ -152,29 +152,30 @@ class FrankaArm:
         return float(states[0][2][2]), float(states[1][2][2])
 
     def stiffen(self, gain: float) -> None:
-        """Let the motors of the arm ask for the share `gain` of what is left in each substep; the usual one is 0.2.
+        """Set the position gain of the arm's motors: the fraction of the error to correct per substep (default 0.2).
 
-        A stiffer arm needs fewer steps for the end of a move, but stops harder with what it holds. The fingers keep
-        theirs: stiffer ones push small things away.
+        A stiffer arm needs fewer steps for the end of a move, but stops harder with the object it holds. The gain of
+        the fingers does not change: stiffer fingers push small objects away.
         """
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Put all joints at their default positions, at rest, with the gripper open."""
+        """Set all joints to their default positions, at rest, with the gripper open."""
         positions = self.default_joint_positions[self._movable]
         self.agent.set_joint_positions(positions)
         self._hold(positions)
         self.gripper_is_open = True
 
     def apply_action(self, control_mode: int, target: Sequence[float]) -> Forces:
-        """Move all nine joints: to positions (until they are there), or at velocities (for one step).
+        """Move all nine joints: to positions (until they have arrived), or at velocities (for one step).
 
-        `control_mode` is `sim.bullet.POSITION_CONTROL` or `VELOCITY_CONTROL`. Returns the forces in the fingers where
-        they are measured.
+        `control_mode` is `sim.bullet.POSITION_CONTROL` or `VELOCITY_CONTROL`. Returns the forces of the fingers if they
+        are measured, else empty lists.
         """
         if control_mode == self.sim.bullet.VELOCITY_CONTROL:
             return self.apply_action_vel(target)
@@ -199,9 +200,9 @@ class FrankaArm:
         return forces
 
     def apply_action_delta(self, delta_action: Sequence[float]) -> Forces:
-        """Move the gripper by dx, dy, dz (m) and turn it by an angle about the vertical; open (> 0) or close it.
+        """Move the gripper by dx, dy, dz (m) and rotate it about the vertical (rad); then open (> 0) or close it.
 
-        The hand looks straight down. The last of the five numbers opens or closes the gripper after the move.
+        The hand points straight down. The last of the five numbers opens or closes the gripper after the move.
         """
         delta = as_floats(delta_action, (5,), "delta_action")
         position, angles = self.get_gripper_state()
@@ -210,6 +211,7 @@ class FrankaArm:
             target = self.clip_to_workspace(target)
         down = quaternions.from_eulers(np.array([[np.pi, 0.0, angles[2] + delta[3]]]))[0]
         joints = self.get_joint_poses_ik(target.tolist(), down.tolist(), use_null_space=True)
+        # The solver also moves the fingers; the gripper keeps its state during the move.
         joints[7:] = self.open_position if self.gripper_is_open else self.closed_position
         joints = np.clip(joints, self._lower, self._upper)
         self._hold(joints)
@@ -221,10 +223,10 @@ class FrankaArm:
         return forces
 
     def at_target(self, target: Sequence[float] | Floats, num_joints_to_check: int = 9) -> Forces:
-        """Step until the first joints are near their targets, or have stopped, or `max_steps` are over.
+        """Step until the first joints are near their targets or have stopped, at most `max_steps` times.
 
-        At least one step is made: time goes on with each action. Returns the forces in the fingers, where they are
-        measured.
+        At least one step is made, so that each action takes time. Returns the forces of the fingers if they are
+        measured, else empty lists.
         """
         wanted = np.asarray(target, np.float64)[:num_joints_to_check]
         near = np.full(9, self.acceptable_proximity_to_target)
@@ -236,7 +238,8 @@ class FrankaArm:
             now = self.agent.joint_positions[:num_joints_to_check]
             if (np.abs(now - wanted) <= near).all():
                 break
-            # Fingers that hold something, or an arm that leans on something, get no nearer.
+            # Fingers that hold an object, or an arm that presses on something, never reach their targets. The first
+            # steps are not tested, because a move begins at rest.
             if step >= 10 and (np.abs(self.agent.joint_velocities[:num_joints_to_check]) < 1e-3).all():
                 break
         return forces
@@ -247,9 +250,9 @@ class FrankaArm:
         target_ee_orientation: Sequence[float] | None = None,
         use_null_space: bool = False,
     ) -> Floats:
-        """Return positions of the nine joints that bring the point between the fingers to a position and orientation.
+        """Return the nine joint positions that bring the point between the fingers to a pose, world frame.
 
-        With `use_null_space` the arm keeps near its rest position and within its limits.
+        With `use_null_space` the arm stays near its rest position and within its limits.
         """
         place = list(as_floats(target_ee_position, (3,), "target_ee_position").tolist())
         options: dict[str, Any] = {"maxNumIterations": 100, "residualThreshold": 1e-5}
@@ -267,7 +270,7 @@ class FrankaArm:
         return np.array(found)
 
     def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
-        """Return the position (3,) within the workspace that is nearest to the one given."""
+        """Return the nearest position (3,) in the workspace; raises InvalidValueError without a workspace."""
         target: Floats = np.array(desired_target_pos, np.float64)
         if self.workspace is None:
             raise InvalidValueError("this arm has no workspace; give it workspace_origin and workspace_dimensions")
@@ -276,7 +279,7 @@ class FrankaArm:
         return clipped
 
     def shake(self) -> None:
-        """Lift the hand a little and lower it again, to see whether the grip holds."""
+        """Lift the hand slightly and lower it again, to test the grip."""
         height = 1.0 if self.gripper_is_open else -1.0
         clips, self.clips_to_workspace = self.clips_to_workspace, False
         self.apply_action_delta([0.0, 0.0, SHAKE, 0.0, height])
@@ -286,17 +289,17 @@ class FrankaArm:
     # ---- the gripper -------------------------------------------------------------------------------------------------
 
     def open_gripper(self) -> Forces:
-        """Open the gripper: 2 cm for each finger, 1 cm more than the largest thing needs."""
+        """Open the gripper: 2 cm per finger, in total 1 cm more than the largest object."""
         self.gripper_is_open = True
         return self.apply_action_to_gripper(self.open_position, self.open_position)
 
     def close_gripper(self) -> Forces:
-        """Close the gripper, as far as what is between its fingers allows."""
+        """Close the gripper, as far as an object between the fingers allows."""
         self.gripper_is_open = False
         return self.apply_action_to_gripper(self.closed_position, self.closed_position)
 
     def apply_action_to_gripper(self, target_position_a: float, target_position_b: float) -> Forces:
-        """Move the fingers alone; the arm stays."""
+        """Move only the fingers; the arm does not move."""
         a, b = self.check_target_position_bounds(target_position_a, target_position_b)
         self._move_fingers(a, b)
         target = self.agent.joint_positions.copy()
@@ -310,15 +313,15 @@ class FrankaArm:
         return a, b
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
-        """Return whether either finger touches an object, given as a handle or by its object id."""
+        """Return whether one of the fingers touches an object, given as a handle or by its object id."""
         world = self.sim.world
-        row = obj_id.row if isinstance(obj_id, SimObject) else world.row_of(obj_id)
+        row = obj_id.row if isinstance(obj_id, SimObject) else world.index.row_of(obj_id)
         body = world.bodies.body_id(row)
-        ask = self.sim.bullet.getContactPoints
-        return any(ask(self.arm_id, body, joint, -1) for joint in self.end_effector_indices)
+        contacts = self.sim.bullet.getContactPoints
+        return any(contacts(self.arm_id, body, joint, -1) for joint in self.end_effector_indices)
 
     def _hold(self, positions: Floats) -> None:
-        """Send the arm's joints to positions with full force, and the fingers with the gripper's."""
+        """Set position targets: of the arm with the full force of its motors, of the fingers with the gripper's."""
         arm = dict(zip(self._movable[:7].tolist(), positions[:7].tolist(), strict=True))
         names = self.agent.joint_names
         self.agent.set_joints_targets({names[joint]: value for joint, value in arm.items()})

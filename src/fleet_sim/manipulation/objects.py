@@ -1,6 +1,6 @@
-"""Things to pick: small solids made from a seed, none larger than 3 cm nor smaller than 1 cm. Nothing is downloaded.
+"""Objects to pick: small solids generated from a seed, from 1 cm to 3 cm in size. Nothing is downloaded.
 
-Kinds for training and for testing are different ones, of the same families.
+Training and testing use different kinds of the same families.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.sensors.hulls import hull_faces
 
 LARGEST, SMALLEST = 0.03, 0.01
-"""Metres: the largest and the smallest extent of a thing."""
+"""Largest and smallest extent of an object in m."""
 DENSITY = 900.0
-"""kg per cubic metre."""
+"""Density of objects in kg/m^3."""
 FAMILIES = ("sphere", "box", "cylinder", "capsule", "convex")
 KINDS_PER_FAMILY = {"training": 3, "testing": 2}
 _FIRST_SEED = {"training": 1000, "testing": 9000}
@@ -32,7 +32,7 @@ _FIRST_SEED = {"training": 1000, "testing": 9000}
 
 @dataclass(frozen=True)
 class ObjectKind:
-    """A kind of thing: what it looks like and collides as, and how heavy it is in kg."""
+    """A kind of object: its shape, for drawing and collisions, and its mass in kg."""
 
     name: str
     family: str
@@ -42,7 +42,7 @@ class ObjectKind:
 
 @cache
 def object_kinds(ml_mode: str) -> Mapping[str, ObjectKind]:
-    """Return the kinds of the set "training" or "testing" by name, always the same ones."""
+    """Return the kinds of the set "training" or "testing" by name; they are the same in every process."""
     kinds = {}
     for index, family in enumerate(FAMILIES):
         for number in range(KINDS_PER_FAMILY[ml_mode]):
@@ -100,12 +100,14 @@ def _make(name: str, family: str, rng: np.random.Generator) -> ObjectKind:
         path = _write_hull(name, corners)
         shape = ShapeParams(shape_type="mesh", mesh_path=str(path), rgba_color=colour)
         extents = corners.max(0) - corners.min(0)
+        # An estimate: an ellipsoid fills 0.52 of its box, and these corners lie near one.
         volume = 0.5 * extents[0] * extents[1] * extents[2]
     return ObjectKind(name, family, shape, round(float(DENSITY * volume), 5))
 
 
 def _convex_corners(rng: np.random.Generator) -> Floats:
-    """Return the corners (N, 3) of a random solid around its middle."""
+    """Return the corners (N, 3) of a random solid, centred at the origin."""
+    # Normalised Gaussian vectors are uniform on the sphere; random radii and axis scales make them an uneven solid.
     directions = rng.normal(size=(14, 3))
     directions /= np.sqrt((directions * directions).sum(1))[:, None]
     corners = directions * rng.uniform(0.009, 0.013, (14, 1)) * rng.uniform(0.75, 1.0, (1, 3))
@@ -124,6 +126,7 @@ def _folder() -> Path:
 
 def _write_hull(name: str, corners: Floats) -> Path:
     """Write the convex hull of `corners` as an OBJ file with flat faces and return its path."""
+    # Each face gets its own three vertices: shared vertices would share normals, and edges would look round.
     lines = [f"o {name}"]
     faces = hull_faces(corners).tolist()
     for face in faces:

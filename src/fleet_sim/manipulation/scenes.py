@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.config.params import SimulationParams
+from fleet_sim.core.joints import DEFAULT_GAIN
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.manipulation.bins import BaseBin, PickBin
 from fleet_sim.manipulation.camera import opengl_is_there
@@ -18,7 +19,7 @@ from fleet_sim.spatial import quaternions
 
 
 def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParams:
-    """Return the settings of a simulation for bin picking; `settings` are put over them."""
+    """Return the simulation settings for bin picking; `settings` override them."""
     engine = config.simulation
     own: dict[str, Any] = {
         "gui": engine.sim_mode == "gpu-gui",
@@ -28,7 +29,7 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
         "gravity": engine.gravity,
         "timestep": engine.timestep,
         "physics_substep": engine.timestep / engine.number_of_sub_steps,
-        # The panda's looks take ten times as long to load as the rest of it.
+        # Visual meshes of the panda take ten times as long to load as the rest; only PyBullet's renderer needs them.
         "engine_visuals": engine.sim_mode == "cpu-headless" or not opengl_is_there(),
         "solver_iterations": engine.number_of_solver_iterations,
         "contact_erp": engine.contact_erp,
@@ -40,24 +41,24 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
 
 
 class BaseScene:
-    """A scene with nothing in it. A subclass loads things and then sets `loaded`."""
+    """An empty scene. A subclass loads bodies and then sets `loaded`."""
 
     def __init__(
         self,
         bullet_client: MultiRobotSimulationCore | None = None,
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Set the scene in a simulation (`bullet_client`, made where none is given) with physics."""
+        """Use the simulation `bullet_client`, or create one with physics."""
         self.config = load_bin_picking(config)
         self.sim = bullet_client or MultiRobotSimulationCore(picking_params(self.config))
         self.loaded = False
 
     def configure_renderer(self, disable_rendering: bool = True) -> None:
-        """Let the window stop drawing while things are loaded, or draw again; nothing happens without a window."""
+        """Stop drawing in the window while bodies are loaded, or continue; does nothing without a window."""
         self.sim.bullet.set_rendering(not disable_rendering)
 
     def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
-        """Begin anew."""
+        """Reset the scene; a subclass resets its bodies first."""
         self.configure_renderer(False)
 
 
@@ -71,33 +72,36 @@ class BinScene(BaseScene):
         bullet_client: MultiRobotSimulationCore | None = None,
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Describe the scene; it is loaded by the first `reset`."""
+        """Prepare the scene; the first `reset` loads it."""
         super().__init__(bullet_client, config)
         self.ground = -1
         self.pick_bin: PickBin | None = None
         self.drop_bin: BaseBin | None = None
         self.arms: list[FrankaArm] = []
+        self.arm_gain = DEFAULT_GAIN
+        """How stiff the motors of the arms are that are made, see `FrankaArm.stiffen`."""
         self.current_number_of_objects = 0
 
     @property
     def bins(self) -> list[BaseBin]:
-        """The bins there are."""
+        """The existing bins."""
         return [made for made in (self.pick_bin, self.drop_bin) if made is not None]
 
     def load_ground(self) -> None:
-        """Note the ground, which the simulation brings along (`plane_urdf`): its PyBullet body."""
-        self.sim.setup_pybullet()
+        """Store the PyBullet body id of the ground, which the simulation itself loads (`plane_urdf`)."""
+        # Any call connects; `setup_pybullet` would make every step write to PyBullet.
+        self.sim.bullet.getNumBodies()
         self.ground = self.sim.floor_id
 
     def load_bins(self) -> None:
-        """Make the bins."""
+        """Create the bins."""
         scene, engine = self.config.scene, self.config.simulation
         self.pick_bin = PickBin(scene.bin, self.sim, engine.ml_mode, scene.steps_for_objects_to_fall, "pick_bin")
         if scene.drop_bin_enable:
             self.drop_bin = BaseBin(scene.drop_bin, self.sim, "drop_bin")
 
     def load_arms(self) -> None:
-        """Make the arms, in the order of their numbers; each works in the bin to pick from."""
+        """Create the arms in the order of their numbers; their workspace is the bin to pick from."""
         assert self.pick_bin is not None
         for name in sorted(self.config.arms, key=lambda name: (arm_number(name), name)):
             arm = self.config.arms[name]
@@ -115,9 +119,10 @@ class BinScene(BaseScene):
                     name=name,
                 )
             )
+            self.arms[-1].stiffen(self.arm_gain)
 
     def reset(self, keep_object_type: bool = False, rng: np.random.Generator | None = None) -> None:
-        """Put everything back and fill the bin anew; the first time everything is made."""
+        """Reset arms and bins and fill the bin to pick from; the first call creates everything."""
         self.configure_renderer(True)
         if not self.loaded:
             self.load_bins()
@@ -131,8 +136,9 @@ class BinScene(BaseScene):
             self.drop_bin.reset(keep_object_type)
         self.pick_bin.reset(keep_object_type, rng)
         for arm in self.arms:
-            # Things may have fallen for a while.
+            # Filling the bin may have stepped the simulation, and the arms with it.
             arm.reset()
+        # The engine's caches are cleared, so that an episode depends only on its seed.
         self.sim.rebuild_engine()
         for arm in self.arms:
             if arm.reads_forces:
@@ -143,7 +149,7 @@ class BinScene(BaseScene):
         super().reset(keep_object_type, rng)
 
     def remove_objects_not_in_bins(self) -> int:
-        """Remove the things that are in no bin (L x W x 2 H); returns how many."""
+        """Remove the objects that are in no bin (L x W x 2 H); returns how many."""
         assert self.pick_bin is not None
         objects = self.pick_bin.objects
         positions = np.array([thing.get_pose().position for thing in objects]).reshape(-1, 3)
@@ -157,7 +163,7 @@ class BinScene(BaseScene):
         return len(gone)
 
     def remove_single_object_from_bin(self, obj: int | SimObject) -> None:
-        """Remove one thing, given as a handle or by its object id."""
+        """Remove one object, given as a handle or by its object id."""
         assert self.pick_bin is not None
         self.pick_bin.remove_single_object(obj)
         self.current_number_of_objects = self.pick_bin.number_of_objects

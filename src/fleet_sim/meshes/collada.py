@@ -1,7 +1,7 @@
 """COLLADA files (.dae): triangles, placed by the nodes of the scene, in metres.
 
-The axes are those of the file, whichever of them it calls up (`<up_axis>`): so have it PyBullet, RViz and Gazebo. A box
-or a picture turned upright would not be where the engine has the robot.
+The axes of the file are kept, and `<up_axis>` is ignored, as in PyBullet, RViz and Gazebo. With rotated axes
+boxes and images would not match the robot in the physics engine.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Element = ElementTree.Element
 _DEEPEST = 100
 _MOST_NODES = 20_000
 _MOST_CORNERS = 30_000_000
-"""Nodes may show nodes and geometries again and again: without limits a small file could ask for any number of them."""
+"""Nodes may instance nodes and geometries repeatedly: without limits a small file could expand to any size."""
 _GROUPS = ("triangles", "polylist", "polygons")
 _COUNT = re.compile(rb"<(?:triangles|polylist|polygons)\b[^>]*\bcount=\"(\d+)\"")
 _CLOSED = re.compile(rb"</(\w+:)?COLLADA\s*>")
 
 
 class _ColladaSource(NamedTuple):
-    """One input of triangles: where in a corner's indices its own is, and what it indexes."""
+    """One input of triangles: the offset of its index within a corner's indices, and the values it indexes."""
 
     offset: int
     values: Floats
@@ -51,21 +51,21 @@ def _read(data: bytes, file: Path) -> Mesh:
 
 
 def _count_triangles(data: bytes) -> int:
-    """Return how many polygons there are, without reading any of them."""
+    """Return the number of polygons, without reading any of them."""
     return sum(map(int, _COUNT.findall(data)))
 
 
 def _fault(_head: bytes, tail: bytes, _size: int) -> str:
-    """Return why a file that ends with `tail` cannot be COLLADA, "" where it can."""
+    """Return why a file that ends with `tail` cannot be COLLADA; "" if it can."""
     return "" if _CLOSED.search(tail) else "it does not end with </COLLADA>; is it complete?"
 
 
 class _Document:
-    """The elements of a file by their ids, and what is made of them."""
+    """The elements of a file by their ids, and the parts made from them."""
 
     def __init__(self, root: Element, folder: Path) -> None:
         for element in root.iter():
-            # Names are as good without their namespace, which differs between versions of the format.
+            # Drop the namespace, which differs between versions of the format.
             element.tag = str(element.tag).rpartition("}")[2]
         self.root = root
         self.folder = folder
@@ -75,7 +75,7 @@ class _Document:
         self.by_id = {identity: element for element in root.iter() if (identity := element.get("id"))}
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts of the scene, or all geometries where there is none."""
+        """Yield the parts of the scene, or all geometries if there is no scene."""
         unit = self.root.find("asset/unit")
         metre = float(unit.get("meter", "1")) if unit is not None else 1.0
         frame = np.diag([metre, metre, metre, 1.0])
@@ -98,7 +98,7 @@ class _Document:
             raise ValueError("its nodes contain each other")
         self._nodes += 1
         if self._nodes > _MOST_NODES:
-            raise ValueError(f"it has more than {_MOST_NODES} nodes, counted as often as they are shown")
+            raise ValueError(f"it has more than {_MOST_NODES} nodes, each instance counted")
         frame = frame @ _transform(node)
         for instance in node.iterfind("instance_geometry"):
             bound = {
@@ -123,7 +123,7 @@ class _Document:
             corners = _corners(group)
             self._corners += len(corners)
             if self._corners > _MOST_CORNERS:
-                raise ValueError(f"its nodes show more than {_MOST_CORNERS // 3} triangles")
+                raise ValueError(f"its nodes instance more than {_MOST_CORNERS // 3} triangles")
             if len(corners):
                 yield self._part(self._sources(group), corners, material, frame)
 
@@ -139,10 +139,11 @@ class _Document:
         turn = frame[:3, :3]
         positions = positions[:, :3] @ turn.T + frame[:3, 3]
         triangles = np.arange(len(corners)).reshape(-1, 3)
+        # A mirroring transform turns triangles inside out.
         if np.linalg.det(turn) < 0.0:
             triangles = triangles[:, ::-1]
         if normals is not None:
-            # Normals of a surface that is scaled unevenly turn the other way than its points.
+            # Normals transform with the inverse transpose of the matrix, which differs where scales are unequal.
             normals = units(normals[:, :3] @ np.linalg.inv(turn))
         return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
@@ -155,7 +156,7 @@ class _Document:
             for each in inputs:
                 semantic = each.get("semantic", "")
                 name = "VERTEX" if semantic == "POSITION" else semantic
-                # Of several sets of coordinates the first one counts.
+                # The first of several coordinate sets is used.
                 sources.setdefault(name, _ColladaSource(offset, self._values(self._target(each, "source"))))
         return sources
 
@@ -185,7 +186,7 @@ class _Document:
         return textured(Material((red, green, blue, 1.0), texture))
 
     def _texture(self, sampler: str) -> str:
-        """Return the file of a texture, found through sampler, surface and image."""
+        """Return the file of a texture, found via sampler, surface and image."""
         by_sid = {sid: element for element in self.root.iter("newparam") if (sid := element.get("sid"))}
         name = sampler
         for path in ("sampler2D/source", "surface/init_from"):
@@ -226,7 +227,7 @@ def _rotation(axis: Floats, angle: float) -> Floats:
 
 
 def _corners(group: Element) -> Ints:
-    """Return the indices (3T, K) of the corners of triangles; polygons become fans."""
+    """Return the indices (3T, K) of the corners of triangles; polygons are split into fans."""
     width = 1 + max((int(given.get("offset", "0")) for given in group.iterfind("input")), default=0)
     lists = [np.array((element.text or "").split(), np.int64).reshape(-1, width) for element in group.iterfind("p")]
     if not lists:

@@ -1,4 +1,4 @@
-"""The formats of mesh files, by the ending of their names: the one list that everybody asks."""
+"""The registry of mesh formats, by file name ending."""
 
 from __future__ import annotations
 

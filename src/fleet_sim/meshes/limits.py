@@ -1,4 +1,4 @@
-"""What mesh files of robots may be like, judged before anything reads them."""
+"""Limits for mesh files of robots, checked before anything reads them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.mesh_format import MeshFormat
 
 _END = 4096
-"""How many bytes at either end of a file tell whether it is what it claims to be."""
+"""Number of bytes at either end of a file that are checked for its format."""
 _ADVICE = "simplify the mesh, or pass MeshLimits with a higher limit"
 
 
 @dataclass(frozen=True)
 class MeshLimits:
-    """The largest mesh file that is accepted; what is larger is refused before anything tries to load it."""
+    """The largest mesh file that is accepted; larger files are rejected before they are loaded."""
 
     max_bytes: int = 128 * 1024 * 1024
     max_triangles: int = 1_000_000
 
     def fault(self, path: Path) -> str:
-        """Return what is wrong with the mesh file `path`, whose ending is one of FORMATS, "" for nothing.
+        """Return the fault of the mesh file `path`, whose ending is one of FORMATS; "" if there is none.
 
-        It looks at the ends of the file only, and counts triangles where there may be too many: whoever draws or
-        simulates the mesh reads all of it.
+        Only both ends of the file are checked, and triangles are counted where there may be too many; the full content
+        is checked when the mesh is loaded.
         """
         size, mesh_format = path.stat().st_size, FORMATS[path.suffix.lower()]
         if size > self.max_bytes:
@@ -51,7 +51,7 @@ def _fault_at_ends(path: Path, size: int, mesh_format: MeshFormat) -> str:
 
 
 def count_triangles(path: Path) -> int:
-    """Return how many triangles the mesh file `path` has; its ending is one of FORMATS."""
+    """Return the number of triangles in the mesh file `path`; its ending is one of FORMATS."""
     mesh_format, data = FORMATS[path.suffix.lower()], path.read_bytes()
     if mesh_format.count is not None:
         return mesh_format.count(data)

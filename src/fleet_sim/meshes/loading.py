@@ -1,4 +1,4 @@
-"""Reading mesh files, and the boxes around them."""
+"""Loads mesh files and computes their bounding boxes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.mesh import Mesh, Part
 
 _LARGEST = float(np.finfo(np.float32).max)
-"""Graphics cards know no larger numbers."""
+"""Graphics cards compute in float32, which cannot hold larger numbers."""
 
 
 def load_mesh(path: str) -> Mesh:
     """Return the mesh in a file; each of its parts has triangles, and all their corners are finite points.
 
-    The file is read anew each time. Raises InvalidValueError for one that is missing, broken, empty or unknown.
+    The file is read again at each call. Raises InvalidValueError if it is missing, broken, empty or of unknown format.
     """
     file = Path(path)
     if file.suffix.lower() not in FORMATS:
@@ -41,7 +41,7 @@ def load_mesh(path: str) -> Mesh:
 def mesh_extents(path: str) -> tuple[Floats, Floats]:
     """Return the lowest and highest corner, (3,) and (3,), of the box around the mesh file `path`, in its own frame.
 
-    Boxes are kept until their files change. Raises InvalidValueError as `load_mesh` does.
+    Boxes are cached until their files change. Raises InvalidValueError as `load_mesh` does.
     """
     try:
         status = Path(path).stat()
@@ -58,13 +58,13 @@ def _extents(path: str, _changed: int, _size: int) -> tuple[Floats, Floats]:
 
 
 def _check(part: Part, path: str) -> None:
-    """Raise InvalidValueError for a part that nobody can draw, whoever read it."""
+    """Raise InvalidValueError for a part with invalid numbers or indices, whatever reader it is from."""
     for numbers in (part.positions, part.normals, part.coordinates):
-        # Written so that it is false for what is no number, too.
+        # NaN fails this comparison too; `> _LARGEST` would accept it.
         if numbers is not None and not (np.abs(numbers) <= _LARGEST).all():
             raise InvalidValueError(f"mesh {path!r} has coordinates that are no finite numbers")
     if part.triangles.min() < 0 or part.triangles.max() >= len(part.positions):
-        raise InvalidValueError(f"mesh {path!r} has triangles with corners that it does not have")
+        raise InvalidValueError(f"mesh {path!r} has triangle indices out of range")
 
 
 def _unreadable(path: str, error: OSError) -> InvalidValueError:

@@ -1,4 +1,4 @@
-"""Materials of meshes: MTL files, and the files of textures."""
+"""Materials of meshes: MTL files and texture files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fleet_sim.meshes.mesh import Material
 
 
 def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
-    """Return the materials of an MTL file by name; what is missing goes to `notes`."""
+    """Return the materials of an MTL file by name; missing files are appended to `notes`."""
     if not file.is_file():
         notes.append(f"materials {file} are missing; the mesh is drawn in one colour")
         return {}
@@ -30,7 +30,7 @@ def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
 
 
 def texture_file(folder: Path, name: str, notes: list[str]) -> str:
-    """Return the path of a texture, "" where there is no such file, which goes to `notes`."""
+    """Return the path of a texture; if there is no such file, return "" and append it to `notes`."""
     path = folder / name.replace("\\", "/")
     if path.is_file():
         return str(path)
@@ -39,5 +39,5 @@ def texture_file(folder: Path, name: str, notes: list[str]) -> str:
 
 
 def textured(material: Material) -> Material:
-    """Return the material with its colour left to its texture, if it has one: what PyBullet's view shows, too."""
+    """Return the material, white if it has a texture, so that only the texture colours it, as in PyBullet's view."""
     return Material((1.0, 1.0, 1.0, 1.0), material.texture) if material.texture else material

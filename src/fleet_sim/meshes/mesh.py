@@ -1,4 +1,4 @@
-"""Triangle meshes: what readers of mesh files return, and what boxes, lidars and cameras ask."""
+"""Triangle meshes: returned by readers of mesh files, used by boxes, lidars and cameras."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fleet_sim.meshes.normals import corner_normals
 
 @dataclass(frozen=True)
 class Material:
-    """A surface: its colour, as a factor on the instance's, and the file of a texture ("": none)."""
+    """A surface: its colour, multiplied with the instance's, and its texture file ("": none)."""
 
     rgba: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     texture: str = ""
 
 
 class Drawable(NamedTuple):
-    """A part as graphics libraries take it.
+    """A part in the form that graphics libraries use.
 
     `vertices` (V, 8) float32: position, normal, texture coordinates. `triangles` (T, 3) int32.
     """
@@ -36,7 +36,7 @@ class Part:
     """Triangles of one material.
 
     `positions` (V, 3) in m, in the frame of the mesh. `triangles` (T, 3) are indices of positions, counter-clockwise
-    seen from outside. `normals` (V, 3), units, and texture `coordinates` (V, 2), v up, are None where there are none.
+    seen from outside. `normals` (V, 3), unit length, and texture `coordinates` (V, 2), v up, are None if absent.
     """
 
     positions: Floats
@@ -47,13 +47,13 @@ class Part:
 
     def points(self) -> Floats:
         """Return the positions (N, 3) that triangles use, in their order."""
-        # Files may hold vertices without a triangle. They are no part of the surface, and PyBullet skips them, too.
+        # Files may hold vertices without a triangle. They are not part of the surface, and PyBullet skips them too.
         used_mask = np.zeros(len(self.positions), np.bool_)
         used_mask[self.triangles.reshape(-1)] = True
         return self.positions if used_mask.all() else self.positions[used_mask]
 
     def drawable(self) -> Drawable:
-        """Return the part for drawing, computed anew; missing normals are made, smooth but for sharp edges."""
+        """Return the part for drawing, not cached; missing normals are computed, smooth except at sharp edges."""
         positions, triangles, normals, coordinates = self.positions, self.triangles, self.normals, self.coordinates
         if normals is None:
             # A vertex on an edge has several normals, so each corner becomes a vertex of its own.
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Parts in one frame. `notes` say what a picture of it lacks: textures and materials that are missing."""
+    """Parts in one frame. `notes` list missing textures and materials, which an image will lack."""
 
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Mesh:
 
     @cached_property
     def radius(self) -> float:
-        """Of the sphere around the origin that holds all vertices."""
+        """Radius of the sphere around the origin that contains all vertices."""
         return max(float(np.linalg.norm(part.positions, axis=1).max(initial=0.0)) for part in self.parts)
 
     @cached_property
@@ -95,7 +95,7 @@ class Mesh:
 
 
 def fans(counts: Ints) -> Ints:
-    """Return the triangles (T, 3) of polygons with `counts` (P,) corners, as indices of all their corners in a row.
+    """Return the triangles (T, 3) of polygons with `counts` (P,) corners, as indices into their concatenated corners.
 
     A polygon becomes a fan around its first corner; one of fewer than three corners has no triangles.
     """

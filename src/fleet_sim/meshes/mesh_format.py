@@ -1,4 +1,4 @@
-"""What a format of mesh files is: a reader, and how a file is judged before it is read."""
+"""The description of a mesh format: its reader, and the checks before a file is read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fleet_sim.meshes.mesh import Mesh
 
 @dataclass(frozen=True)
 class MeshFormat:
-    """How files of a format are read, and how they are judged before that.
+    """The reader of a format, and the checks of a file before it is read.
 
-    `read` is given the content of a file and its path, beside which textures may be. It raises ValueError, IndexError
-    or KeyError for a broken file. `count` returns how many triangles a content has, faster than reading it; without it
-    files are read to count them. `fault` is given the first and the last bytes of a file and its size, and returns
-    what is wrong with it, "" for nothing. `bytes_per_triangle` is the least a triangle takes in a file, so that small
+    `read` gets the content of a file and its path, next to which textures may be. It raises ValueError, IndexError
+    or KeyError for a broken file. `count` returns the number of triangles in a content, faster than reading it; without
+    it, files are read to count them. `fault` gets the first and the last bytes of a file and its size, and returns
+    the fault of the file, "" if there is none. `bytes_per_triangle` is the minimum size of a triangle in a file: small
     files need not be counted.
     """
 

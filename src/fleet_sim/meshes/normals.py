@@ -1,4 +1,4 @@
-"""Normals for triangles that have none: smooth, but for sharp edges."""
+"""Normals for triangles without normals: smooth, except at sharp edges."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 
 CREASE = math.cos(math.radians(40.0))
-"""Cosine of the angle between two faces from which on their edge is seen as an edge."""
+"""Cosine of the angle between two faces above which the edge between them is sharp."""
 _LARGEST_SMOOTHED = 200_000
-"""In triangles: larger meshes are drawn flat, because smoothing them would stop the cameras for seconds."""
+"""In triangles. Larger meshes are drawn with flat shading, as smoothing them would block cameras for seconds."""
 
 
 def corner_normals(positions: Floats, triangles: Ints) -> Floats:
@@ -23,20 +23,20 @@ def corner_normals(positions: Floats, triangles: Ints) -> Floats:
 
 
 def face_normals(positions: Floats, triangles: Ints) -> Floats:
-    """Return a normal (T, 3) per triangle, as long as twice its area."""
+    """Return a normal (T, 3) per triangle; its length is twice the triangle's area, which weights sums of normals."""
     a, b, c = (positions[triangles[:, corner]] for corner in range(3))
     return np.cross(b - a, c - a)
 
 
 def units(vectors: Floats) -> Floats:
-    """Return vectors (N, 3) with length 1; those of no length stay zero."""
+    """Return vectors (N, 3) with length 1; zero vectors stay zero."""
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30))
 
 
 def smooth(corners: Floats, normals: Floats) -> Floats:
     """Return a normal (3T, 3) per corner (3T, 3) of triangles with `normals` (T, 3).
 
-    It is the sum over those triangles at the same place that do not meet the corner's own at a sharp edge.
+    It is the sum over the triangles at the same place that do not form a sharp edge with the corner's own triangle.
     """
     places = _places(corners)
     order = np.argsort(places, kind="stable")
@@ -45,7 +45,7 @@ def smooth(corners: Floats, normals: Floats) -> Floats:
     sizes = np.repeat(counts, counts)
     units = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
     own, total = order // 3, np.zeros((len(order), 3))
-    # The k-th neighbour of all corners at once: as many rounds as the most crowded place has corners.
+    # The k-th neighbour of all corners at once: the number of rounds is the largest number of corners at one place.
     for k in range(min(int(sizes.max(initial=0)), 64)):
         members = np.flatnonzero(sizes > k)
         others = order[starts[members] + k] // 3
@@ -60,7 +60,7 @@ def smooth(corners: Floats, normals: Floats) -> Floats:
 
 def _places(points: Floats) -> Ints:
     """Return a number (N,) per point (N, 3), equal for points at the same place."""
-    # One column after the other: unique rows (axis=0) are compared byte by byte, which takes five times as long.
+    # Column by column: np.unique with axis=0 compares rows byte by byte, which takes five times as long.
     keys = np.zeros(len(points), np.int64)
     for column in points.round(9).T:
         values, numbers = np.unique(column, return_inverse=True)

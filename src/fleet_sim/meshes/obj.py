@@ -16,7 +16,7 @@ from fleet_sim.meshes.obj_lines import Lines, read_corners
 
 _FACE = re.compile(rb"^[ \t]*f[ \t][^\r\n]*", re.MULTILINE)
 _TABLES = {"v": 3, "vt": 2, "vn": 3}
-"""Numbers per line that are used of positions, texture coordinates and normals."""
+"""How many numbers per line are used, for positions, texture coordinates and normals."""
 _LARGEST_KEY = 2**62
 
 
@@ -42,13 +42,13 @@ def _read(data: bytes, file: Path) -> Mesh:
 
 
 def _count_triangles(data: bytes) -> int:
-    """Return how many triangles there are, without reading any of them."""
+    """Return the number of triangles, without reading any of them."""
     return sum(max(len(face.split()) - 3, 0) for face in _FACE.findall(data))
 
 
 def _fault(head: bytes, _tail: bytes, _size: int) -> str:
-    """Return why a file that begins with `head` cannot be OBJ, "" where it can."""
-    return "it has bytes that no text has" if b"\0" in head else ""
+    """Return why a file that begins with `head` cannot be OBJ; "" if it can."""
+    return "it has zero bytes, so it is not text" if b"\0" in head else ""
 
 
 def _indices(corners: Ints, line_of: Ints, lines: Lines, tables: Sequence[Floats]) -> Ints:
@@ -56,19 +56,20 @@ def _indices(corners: Ints, line_of: Ints, lines: Lines, tables: Sequence[Floats
     totals = np.array([len(table) for table in tables])
     indices = corners - 1
     if (corners < 0).any():
-        # They count back from the last one that was given above the face.
+        # Negative indices count back from the last entry above the face.
         given = np.stack([np.searchsorted(lines.numbers(keyword), line_of) for keyword in _TABLES], axis=1)
         indices = np.where(corners < 0, corners + given, indices)
     wrong_mask = (indices >= totals) | ((indices < 0) & (corners != 0))
     wrong_mask[:, 0] |= corners[:, 0] == 0
     for corner, table in np.argwhere(wrong_mask)[:1]:
-        raise ValueError(f"a face asks for number {corners[corner, table]} of {totals[table]}")
+        kind = ("vertex", "texture coordinate", "normal")[table]
+        raise ValueError(f"a face refers to {kind} {corners[corner, table]}, but the file has {totals[table]}")
     return indices
 
 
 def _by_material(line_of: Ints, switches: Sequence[tuple[int, str]]) -> Iterator[tuple[str, Ints]]:
-    """Yield each material, with the triangles that use it; `line_of` (T,) are the lines of triangles."""
-    # Triangles above the first switch have the material without a name.
+    """Yield each material with the triangles that use it; `line_of` (T,) are the lines of triangles."""
+    # Triangles above the first `usemtl` have the material without a name.
     names = ["", *(name for _, name in switches)]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     current = np.searchsorted(np.array([line for line, _ in switches], np.int64), line_of)
@@ -81,9 +82,9 @@ def _by_material(line_of: Ints, switches: Sequence[tuple[int, str]]) -> Iterator
 
 
 def _part(corners: Ints, tables: Sequence[Floats], material: Material) -> Part:
-    """Return triangles as a part, given their corners (3T, 3) in a row."""
+    """Return the part of triangles with `corners` (3T, 3)."""
     positions, coordinates, normals = tables
-    # A corner is one vertex wherever position, coordinates and normal are the same.
+    # Corners with the same position, coordinates and normal share one vertex: each combination gets an integer key.
     keys = corners[:, 0] * (len(coordinates) + 1) + corners[:, 1] + 1
     if len(positions) * (len(coordinates) + 1) * (len(normals) + 1) > _LARGEST_KEY:
         keys = np.unique(keys, return_inverse=True)[1]

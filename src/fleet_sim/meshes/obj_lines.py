@@ -1,7 +1,7 @@
 """The lines of a Wavefront OBJ file, sorted by keyword and read as tables.
 
-A file may have a million lines. So nothing here is done line by line: a loop over them takes seconds, which the first
-picture of a robot would wait for.
+A file may have a million lines, and a Python loop over them takes seconds, which would delay the first image of a
+robot. So nothing here is done line by line.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from fleet_sim.arrays import Floats, Ints
 _INDENT = re.compile(rb"^[ \t]+", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
 _LEFT_OUT = re.compile(rb"/(?=[/\s])")
-"""A slash without a number behind it, as both in 1// and the first in 1//3."""
+"""A slash that no number follows, as both in 1// and the first in 1//3."""
 _STRAY_MINUS = re.compile(rb"-(?!\d)|\d-")
 _MOST_INDICES = 3
 _NEWLINE, _SLASH, _SPACE, _TAB = b"\n/ \t"
 
 
 class Lines:
-    """The lines of a file. Their numbers count from 0; backslashes join lines before they are counted."""
+    """The lines of a file, numbered from 0; lines continued by a backslash are joined before they are numbered."""
 
     def __init__(self, data: bytes) -> None:
         if b"\r" in data:
@@ -36,7 +36,7 @@ class Lines:
             self._starts, self._keys = _index(self._data)
 
     def numbers(self, keyword: str) -> Ints:
-        """Return the numbers (N,) of the lines with `keyword`; of long keywords only two letters are compared."""
+        """Return the numbers (N,) of the lines with `keyword`; only its first two letters are compared."""
         first, second = f"{keyword} ".encode()[:2]
         return np.flatnonzero(self._keys == 256 * first + second)
 
@@ -44,7 +44,7 @@ class Lines:
         """Return lines as one text."""
         if not len(numbers):
             return b""
-        # Lines of a kind stand together in most files, so there are few pieces to join.
+        # In most files lines with the same keyword are consecutive, so there are few pieces to join.
         breaks = np.flatnonzero(np.diff(numbers) != 1)
         firsts, lasts = numbers[np.append(-1, breaks) + 1], numbers[np.append(breaks, -1)]
         runs = zip(self._starts[firsts].tolist(), self._starts[lasts + 1].tolist(), strict=True)
@@ -60,7 +60,7 @@ class Lines:
         return table
 
     def names(self, keyword: str) -> list[tuple[int, str]]:
-        """Return the numbers of the lines with `keyword` and what follows it."""
+        """Return the numbers of the lines with `keyword`, and the text after it."""
         found = []
         for number in self.numbers(keyword).tolist():
             line = self._data[self._starts[number] : self._starts[number + 1]].decode("utf-8", "replace")
@@ -71,8 +71,8 @@ class Lines:
 
 
 def _index(data: bytes) -> tuple[Ints, Ints]:
-    """Return where lines start (L + 1,), the end of the data behind them, and their first two letters (L,)."""
-    # Behind the last line there are letters to look at, too.
+    """Return the starts of lines and the end of the data (L + 1,), and the first two letters of each as a key (L,)."""
+    # Two extra line ends, so that even an empty last line has two letters.
     letters = np.frombuffer(data + b"\n\n", np.uint8)
     starts = np.concatenate(([0], np.flatnonzero(letters[:-1] == _NEWLINE) + 1))
     firsts, seconds = letters[starts[:-1]].astype(np.int64), letters[starts[:-1] + 1].astype(np.int64)
@@ -80,9 +80,10 @@ def _index(data: bytes) -> tuple[Ints, Ints]:
 
 
 def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
-    """Return the corners (C, 3) in the text of `count` faces, and how many of them each face has (count,).
+    """Return the corners (C, 3) in the text of `count` faces, and the number of corners of each face (count,).
 
-    A corner is v, v/vt, v//vn or v/vt/vn, as it is given: from 1, from -1 backwards, 0 for none. Raises ValueError.
+    A corner is v, v/vt, v//vn or v/vt/vn with indices as in the file: from 1 up, or from -1 down; 0 for none. Raises
+    ValueError.
     """
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
@@ -91,7 +92,7 @@ def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
     strange = text.translate(None, b"f0123456789-/ \t\n")
     stray = b"-" in text and _STRAY_MINUS.search(text) is not None
     if strange or stray or text.count(b"f") != count:
-        raise ValueError(f"its faces have {(strange or text)[:20]!r}, where numbers of vertices are expected")
+        raise ValueError(f"its faces have {(strange or text)[:20]!r} where vertex numbers are expected")
     text = text.replace(b"f", b" ") + b"\n"
     letters = np.frombuffer(text, np.uint8)
     blank_mask = letters <= _SPACE
@@ -101,7 +102,7 @@ def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
     sizes = 1 + np.add.reduceat(letters == _SLASH, begins, dtype=np.int64)
     values = np.fromstring(text.replace(b"/", b" "), np.int64, sep=" ")
     if len(values) != sizes.sum() or sizes.max() > _MOST_INDICES:
-        raise ValueError("a corner of a face is none of v, v/vt, v//vn and v/vt/vn")
+        raise ValueError("a corner of a face must be v, v/vt, v//vn or v/vt/vn")
     corners = np.zeros((len(begins), _MOST_INDICES), np.int64)
     firsts = np.cumsum(sizes) - sizes
     for index in range(_MOST_INDICES):

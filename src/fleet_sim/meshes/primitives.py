@@ -1,4 +1,4 @@
-"""Boxes, spheres, cylinders, capsules and the floor as triangles, round ones as fine as the picture needs."""
+"""Meshes of boxes, spheres, cylinders, capsules and the floor; round ones in several levels of detail."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fleet_sim.meshes.mesh import Mesh, Part
 SEGMENTS = (8, 16, 24, 48, 96)
 """Sides of round solids, coarse to fine."""
 _TOLERANCE = 0.25
-"""How far in pixels a polygon may lie inside its circle."""
+"""Largest distance in pixels between a circle and the polygon inside it."""
 LEVEL_RADII: Floats = np.array([_TOLERANCE / (1.0 - math.cos(math.pi / sides)) for sides in SEGMENTS[:-1]])
-"""Radius in pixels up to which the level of detail with the same index will do."""
+"""Largest radius in pixels for which the level of detail with the same index is fine enough."""
 
 
 def box() -> Mesh:

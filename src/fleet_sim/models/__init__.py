@@ -1,4 +1,4 @@
-"""Robot description files: reading them, finding them by name, and what kind of robot they describe."""
+"""Robot description files: reads them, finds them by name, and detects the kind of robot they describe."""
 
 from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model

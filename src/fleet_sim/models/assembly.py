@@ -1,11 +1,11 @@
-"""Links and joints as a file lists them, put in PyBullet's order and made into a RobotModel.
+"""Assembles links and joints from a file into a RobotModel, in PyBullet's order.
 
-The order is depth first from the root link; the children of a link come in the order of their joints in the file.
+The order is depth first from the root link; children of a link are in the order of their joints in the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,21 +14,15 @@ from fleet_sim.core.robot_model import BASE, FIXED, Inertial, LinkGeometry, Robo
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
 
-Vector = tuple[float, float, float]
-Quaternion = tuple[float, float, float, float]
-Colour = tuple[float, float, float, float]
-
-ORIGIN: Vector = (0.0, 0.0, 0.0)
-UNTURNED: Quaternion = (0.0, 0.0, 0.0, 1.0)
-DEFAULT_COLOUR: Colour = (0.8, 0.8, 0.8, 1.0)
 NO_LIMITS = (0.0, -1.0)
-"""Lower and upper limit of a joint without limits, as PyBullet has them."""
+"""Lower and upper limit of a joint without limits, as in PyBullet."""
 
 
 @dataclass
 class LinkParts:
-    """What a file says about one link; `element` is where."""
+    """The data of one link in a file; `element` is its place there."""
 
     name: str
     element: Element
@@ -39,7 +33,7 @@ class LinkParts:
 
 @dataclass
 class JointParts:
-    """What a file says about one joint; `element` is where."""
+    """The data of one joint in a file; `element` is its place there."""
 
     name: str
     element: Element
@@ -57,8 +51,30 @@ class JointParts:
     friction: float = 0.0
 
 
+def read_link(
+    element: Element, inertial: Callable[[Element], Inertial], geometry: Callable[[Element], Geometry]
+) -> LinkParts:
+    """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
+    found = element.child("inertial")
+    return LinkParts(
+        element.need("name"),
+        element,
+        inertial(found) if found else Inertial(),
+        [geometry(visual) for visual in element.all("visual")],
+        [geometry(collision) for collision in element.all("collision")],
+    )
+
+
+def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
+    """Return the kind of joint that a file calls `name`; raises InvalidValueError with the closest one of `kinds`."""
+    kind = kinds.get(name)
+    if kind is None:
+        raise element.error(f"joints of type {name!r} are not supported.{did_you_mean(name, kinds)}")
+    return kind
+
+
 def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints: list[JointParts]) -> RobotModel:
-    """Return the model of `links` and `joints`, which make up one tree.
+    """Return the model of `links` and `joints`, which must form one tree.
 
     Raises InvalidValueError naming the element for a name used twice, a joint between unknown links, a link with two
     parents, a loop, more than one root, or no links.
@@ -116,6 +132,7 @@ def _root_link(root: Element, links: list[LinkParts], joints: list[JointParts]) 
 
 def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[JointParts]:
     order: list[JointParts] = []
+    # A stack: reversed, so that the first child is taken first.
     waiting = children[base][::-1]
     while waiting:
         joint = waiting.pop()
@@ -169,5 +186,5 @@ def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector
     length = float(np.sqrt(x * x + y * y + z * z))
     if length < 1e-9:
         raise element.error("the axis of a joint must not be zero")
-    # A unit axis keeps its bits.
+    # An axis that already has length 1 is returned bit for bit.
     return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)

@@ -1,4 +1,4 @@
-"""The model of a body that PyBullet has loaded already, asked from PyBullet itself."""
+"""Builds the model of a body that is already loaded in PyBullet, by querying PyBullet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fleet_sim.spatial import quaternions
 
 
 def model_of_body(body_id: int, client: Any) -> RobotModel:
-    """Return the links and joints of a loaded body; it has no geometries and no masses.
+    """Return the model of a loaded body: links and joints, without geometries and masses.
 
     `client` is a simulation's `sim.bullet`, any object with PyBullet's functions, or a PyBullet client id such as
     `sim.client`. Raises InvalidValueError for a client or body that does not exist.
@@ -25,17 +25,17 @@ def model_of_body(body_id: int, client: Any) -> RobotModel:
         base, name = (part.decode() for part in call("getBodyInfo", body_id)[:2])
         frames = [call("getDynamicsInfo", body_id, link)[3:5] for link in range(BASE, len(infos))]
     except failure as error:
-        raise InvalidValueError(f"PyBullet has no body {body_id!r} that can be asked: {error}") from error
+        raise InvalidValueError(f"PyBullet cannot return the joints of body {body_id!r}: {error}") from error
     return _model(name, base, infos, frames)
 
 
 def _caller(client: Any) -> tuple[Callable[..., Any], type[Exception]]:
-    """Return what calls a function of PyBullet by name, and the error PyBullet raises."""
+    """Return a function that calls a PyBullet function by name, and the type of error PyBullet raises."""
     if isinstance(client, bool) or client is None:
         raise InvalidValueError(f"physics_client: expected sim.bullet or a PyBullet client id, got {client!r}")
     if not isinstance(client, int):
         return lambda function, *arguments: getattr(client, function)(*arguments), client.error
-    # Whoever holds a client id has loaded PyBullet.
+    # A caller that has a client id must have imported PyBullet already.
     module = sys.modules.get("pybullet")
     if module is None:
         raise InvalidValueError(f"physics_client: there is no PyBullet client {client}; nothing has loaded PyBullet")
@@ -48,7 +48,7 @@ def _model(name: str, base: str, infos: list[Any], inertial_frames: list[Any]) -
     def numbers(index: int, width: int) -> Any:
         return np.array([info[index] for info in infos], np.float64).reshape((count, width) if width else (count,))
 
-    # PyBullet gives joint frames in the parent's inertial frame and axes in the child's; the model has link frames.
+    # PyBullet returns joint frames in the parent's inertial frame and axes in the child's; the model has link frames.
     positions = np.array([frame[0] for frame in inertial_frames]).reshape(-1, 3)
     turns = np.array([frame[1] for frame in inertial_frames]).reshape(-1, 4)
     parents = np.array([info[16] for info in infos], np.int64)
@@ -56,7 +56,7 @@ def _model(name: str, base: str, infos: list[Any], inertial_frames: list[Any]) -
     kinds = np.array([info[2] for info in infos], np.int64)
     axes = quaternions.rotate(at_child, numbers(13, 3))
     axes[kinds == FIXED] = (1.0, 0.0, 0.0)
-    # The turn it gives leads from the parent's inertial frame to the child's, the other way round than a frame's.
+    # PyBullet's orientation maps the parent's inertial frame to the child's, which is the inverse of a frame's.
     turned = quaternions.multiply(at_parent, quaternions.conjugate(numbers(15, 4)))
     orientations = quaternions.multiply(turned, quaternions.conjugate(at_child))
     return RobotModel(

@@ -1,4 +1,4 @@
-"""The models that are known by name, and how users add their own."""
+"""The catalogue of models known by name, and functions for adding more."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fleet_sim.models.tiers import check_described, check_tier, described_argume
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """Where a known model comes from.
+    """The source of a known model.
 
-    `rel_path` is relative to the place of its `tier`: urdf/ (local), the data folder of PyBullet (pybullet_data), the
-    share folder of an ament prefix (ros), a module name (robot_descriptions), or an absolute path (user).
-    `install_hint` is the command that brings it; `xacro_args` ("name:=value ...") are given to xacro.
-    Raises UnknownNameError for an unknown tier, InvalidValueError for a path that is empty, or of a user's model not
-    absolute.
+    `rel_path` is relative to the folder of its `tier`: urdf/ (local), the data folder of PyBullet (pybullet_data), the
+    share folder of an ament prefix (ros); or it is a module name (robot_descriptions) or an absolute path (user).
+    `install_hint` is the command that installs it; `xacro_args` ("name:=value ...") are passed to xacro.
+    Raises UnknownNameError for an unknown tier, InvalidValueError for an empty path, and for a path of tier "user" that
+    is not absolute.
     """
 
     rel_path: str
@@ -36,9 +36,9 @@ class ModelEntry:
             raise InvalidValueError(f"xacro_args: expected 'name:=value ...', got {self.xacro_args!r}")
 
     def path_func(self) -> str:
-        """Return the absolute path of the file, of a xacro file that of its expansion.
+        """Return the absolute path of the file; for a xacro file, the path of its expansion.
 
-        Raises FleetSimError saying where the file was searched or what to install.
+        Raises FleetSimError with the folders searched or the command to install it.
         """
         path = locate(self.tier, self.rel_path, self.install_hint)
         if path.suffix != XACRO_SUFFIX:
@@ -61,7 +61,7 @@ def _ros(rel_path: str, xacro_args: str = "") -> ModelEntry:
 
 
 def _described(name: str) -> ModelEntry:
-    return ModelEntry(f"{name}_description", "robot_descriptions", "pip install 'fleet_sim[robot_descriptions]'")
+    return ModelEntry(f"{name}_description", "robot_descriptions", "pip install 'fleet_sim[robot-descriptions]'")
 
 
 KNOWN_MODELS: dict[str, ModelEntry] = {
@@ -115,21 +115,21 @@ KNOWN_MODELS: dict[str, ModelEntry] = {
 
 
 def register_model(name: str, path_or_entry: str | Path | ModelEntry, *, force: bool = False) -> None:
-    """Make a model known as `name`: an absolute path (tier "user") or a ModelEntry.
+    """Register a model as `name`: an absolute path (tier "user") or a ModelEntry.
 
-    Raises InvalidValueError for a name that would be taken for a path, DuplicateNameError where the name is known and
+    Raises InvalidValueError for a name that looks like a path, DuplicateNameError if the name is registered and
     `force` is not given.
     """
     entry = path_or_entry if isinstance(path_or_entry, ModelEntry) else ModelEntry(str(path_or_entry))
     if not name or is_path(name):
         raise InvalidValueError(f"name: expected a name without '/' and suffix, got {name!r}")
     if name in KNOWN_MODELS and not force:
-        raise DuplicateNameError(f"the model {name!r} is known already; give force=True to replace it")
+        raise DuplicateNameError(f"the model {name!r} is already registered; pass force=True to replace it")
     KNOWN_MODELS[name] = entry
 
 
 def unregister_model(name: str) -> None:
-    """Forget the model `name`; raises UnknownNameError with the closest names."""
+    """Remove the model `name` from the catalogue; raises UnknownNameError with the closest names."""
     if name not in KNOWN_MODELS:
         raise unknown_name("model", name, KNOWN_MODELS)
     del KNOWN_MODELS[name]
@@ -138,14 +138,14 @@ def unregister_model(name: str) -> None:
 def list_all_models() -> dict[str, dict[str, object]]:
     """Return all known models by name: {"tier", "available", "path"}, or "error" instead of "path".
 
-    Nothing is fetched: a model of robot_descriptions counts as available where that package is installed, and its
-    path is the module that fetches it.
+    Nothing is downloaded: a model of robot_descriptions counts as available if that package is installed, and its
+    path is the module that downloads it.
     """
     return {name: _listing(entry) for name, entry in KNOWN_MODELS.items()}
 
 
 def is_path(text: str) -> bool:
-    """Return whether `text` is taken for a path, not a name."""
+    """Return whether `text` is treated as a path, not as a name."""
     return "/" in text or "\\" in text or text.lower().endswith((".urdf", ".sdf", ".xacro", ".xml", ".mjcf"))
 
 

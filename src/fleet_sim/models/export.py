@@ -1,4 +1,4 @@
-"""Models as URDF: for PyBullet, which then loads exactly what the model says, and for `robot_description`."""
+"""Exports models as URDF: for PyBullet, which then loads exactly the same model, and for `robot_description`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", 
 
 
 def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
-    """Return a file that PyBullet's loadURDF loads as `load_robot_model` reads `path`.
+    """Return a file from which PyBullet's loadURDF loads the same model as `load_robot_model` reads from `path`.
 
-    That is `path` itself where PyBullet finds every mesh and gives no frame a mass; else a copy with the places of
-    its files filled in and frames without mass; for SDF and MJCF a URDF made from the model, in which textures and
-    friction are lost. Raises InvalidValueError as `load_robot_model` does.
+    That is `path` itself if PyBullet finds every mesh and adds no mass to frames; otherwise a copy with absolute file
+    names and massless frames; for SDF and MJCF a URDF generated from the model, without textures and friction. Raises
+    InvalidValueError as `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
     folders = tuple(map(str, search_paths))
     found = _bullet_file(model, folders)
-    if not os.path.isfile(found):  # someone emptied the cache folder
+    if not os.path.isfile(found):  # the cache folder was emptied
         _bullet_file.cache_clear()
         found = _bullet_file(model, folders)
     return found
@@ -63,10 +63,10 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
 
 
 def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:
-    """Return the URDF `text` with a mass of 0 at frames, links that are fixed and have no <inertial>.
+    """Return the URDF `text` with a mass of 0 at frames: fixed links without <inertial>.
 
-    PyBullet would make each of them weigh 1 kg. A root without <inertial> gets next to nothing, as 0 would fix it in
-    the world. What moves and has no mass is left to PyBullet, as is a model that has no mass at all.
+    PyBullet would give each of them 1 kg. A root without <inertial> gets a tiny mass, as 0 would fix it in the world.
+    Moving links without mass are left to PyBullet, and so are models without any mass.
     """
     if not any(inertial.mass for inertial in model.inertials):
         return text
@@ -74,7 +74,7 @@ def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:
     for link in root.all("link"):
         index = model.link_index(link.need("name"))
         if link.child("inertial") is None and (index == BASE or model.joint_types[index] == FIXED):
-            # PyBullet knows that a link called world does not move.
+            # PyBullet fixes a root link called "world" anyway.
             masses[link.need("name")] = _ROOT_MASS if index == BASE and link.need("name") != "world" else 0.0
 
     def weigh(found: re.Match[str]) -> str:
@@ -94,9 +94,9 @@ def _finder(model: RobotModel, folders: Sequence[str | Path]) -> MeshFinder:
 
 
 def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
-    """Return the URDF of the file `path` for other programs, such as RViz: every file in it is named by a URI.
+    """Return the URDF of the file `path` for other programs such as RViz: all files in it are given as URIs.
 
-    package:// stays where the package is installed, so that others find it on their machine.
+    package:// URIs of installed packages are kept, so that they also resolve on other machines.
     Raises InvalidValueError as `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
@@ -112,9 +112,9 @@ def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = ())
 
 
 def urdf_text(model: RobotModel, *, uris: bool = False) -> str:
-    """Return the URDF of `model`; its links and joints get the same numbers when it is read.
+    """Return the URDF of `model`; reading it gives links and joints the same numbers.
 
-    Meshes are named by their path, or with `uris` by file://.
+    Meshes are given by their path, or with `uris` as file:// URIs.
     """
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]
     for link, name in enumerate((model.base_name, *model.link_names), BASE):
@@ -133,7 +133,7 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
     parents = (model.base_name, *model.link_names)
     kind, limited = int(model.joint_types[joint]), bool(model.limited_mask[joint])
     name = "continuous" if kind == REVOLUTE and not limited else _TYPES[kind]
-    # A slide without limits is written with the limits the wrong way round.
+    # URDF has no unlimited prismatic joint: lower > upper stands for no limits.
     ends = (model.lower[joint], model.upper[joint]) if limited or kind == REVOLUTE else (1.0, -1.0)
     values = {
         "lower": ends[0],

@@ -1,6 +1,7 @@
-"""Files made from a user's: what xacro expands, and copies in which PyBullet finds every mesh.
+"""Files generated from a user's files: expanded xacro files, and copies in which PyBullet finds every mesh.
 
-They lie in a cache folder under a name made from their content, so equal contents share a file and nothing is stale.
+They are stored in a cache folder; their names contain a hash of their content, so equal contents share a file and no
+file is out of date.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from fleet_sim.models.markup import read_bytes
 from fleet_sim.models.meshes import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
-# Some files with plain suffixes are xacro all the same; other elements of xacro are leftovers of an expansion.
 _FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
+# Some files without the xacro suffix are xacro too; other xacro elements are leftovers of an expansion.
 _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
 def cache_folder() -> Path:
-    """Return the folder of generated files, made where needed: in XDG_CACHE_HOME, or else in the user's .cache."""
+    """Return the folder of generated files, creating it if needed: in XDG_CACHE_HOME, else in the user's .cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "fleet_sim" / "models"
     try:
@@ -38,11 +39,11 @@ def cache_folder() -> Path:
 
 
 def keep(content: bytes, name: str) -> Path:
-    """Return a file with `content`, called `name` with a digest before its suffix."""
+    """Return a file with `content`; its name is `name` with a hash of the content before the suffix."""
     stem, suffix = os.path.splitext(name)
     path = cache_folder() / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
     if not path.is_file():
-        # Others may be writing the same file; a rename shows it to them complete or not at all.
+        # Other processes may write the same file: renaming is atomic, so they see it complete or not at all.
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -51,7 +52,7 @@ def keep(content: bytes, name: str) -> Path:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the XML of a description file, expanded where it is xacro, by its suffix or by what is in it.
+    """Return the XML of a description file, expanded if it is xacro by its suffix or its content.
 
     Raises InvalidValueError for a file that cannot be read, and as `expand_xacro` does.
     """
@@ -60,9 +61,9 @@ def content_of(path: Path) -> bytes:
 
 
 def expand_xacro(path: Path, arguments: str = "") -> bytes:
-    """Return the URDF that the xacro file `path` expands to, given "name:=value name:=value".
+    """Return the URDF that the xacro file `path` expands to with `arguments` "name:=value name:=value".
 
-    Raises MissingDependencyError without xacro, InvalidValueError with xacro's own words for a wrong file.
+    Raises MissingDependencyError without xacro, InvalidValueError with xacro's message for an invalid file.
     """
     try:
         xacro = importlib.import_module("xacro")
@@ -78,10 +79,10 @@ def expand_xacro(path: Path, arguments: str = "") -> bytes:
 
 
 def expanded_file(path: Path, arguments: str = "") -> Path:
-    """Return a URDF file with what the xacro file `path` expands to; it is expanded anew when the file changes."""
+    """Return a URDF file with the expansion of the xacro file `path`; it is expanded again when the file changes."""
     status = path.stat()
     found = _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
-    if not found.is_file():  # someone emptied the cache folder
+    if not found.is_file():  # the cache folder was emptied
         _expanded_file.cache_clear()
     return found if found.is_file() else _expanded_file(path, arguments, status.st_mtime_ns, status.st_size)
 
@@ -90,12 +91,12 @@ def expanded_file(path: Path, arguments: str = "") -> Path:
 def _expanded_file(path: Path, arguments: str, _changed: int, _size: int) -> Path:
     name = path.name.removesuffix(XACRO_SUFFIX)
     text = expand_xacro(path, arguments).decode()
-    # The copy lies elsewhere, so what was relative to the file is written in full.
+    # The copy is in another folder, so file names relative to the original become absolute.
     names = {found[2][1:-1] for found in _FILE.finditer(text) if "://" not in found[2]}
     content = fill_places(text, {name: seen_by_pybullet(path, name) or name for name in names}).encode()
     return keep(content, name if name.endswith(".urdf") else f"{name}.urdf")
 
 
 def fill_places(text: str, places: Mapping[str, str]) -> str:
-    """Return the XML `text` with the names of files in `places` replaced by the paths there."""
+    """Return the XML `text` with file names that are keys of `places` replaced by their values."""
     return _FILE.sub(lambda found: found[1] + quoteattr(places.get(found[2][1:-1], found[2][1:-1])), text)

@@ -1,12 +1,12 @@
-"""Inertia tensors as a frame and three moments."""
+"""Converts inertia tensors to a principal frame and three moments."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fleet_sim.core.robot_model import Inertial
-from fleet_sim.models.assembly import Quaternion, Vector
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import Quaternion, Vector
 from fleet_sim.spatial import quaternions
 
 _NEGATIVE = -1e-9
@@ -17,8 +17,8 @@ def inertial_of(
 ) -> Inertial:
     """Return the Inertial of `mass` and `tensor` (ixx, ixy, ixz, iyy, iyz, izz) in a frame of the link.
 
-    A tensor that is diagonal already keeps its frame. Raises InvalidValueError for a negative mass and for a tensor
-    that no body can have: one with a negative principal moment.
+    A diagonal tensor keeps its frame. Raises InvalidValueError for a negative mass, and for a negative principal
+    moment, which no body can have.
     """
     if mass < 0.0:
         raise element.error(f"the mass must not be negative, got {mass:g} kg")
@@ -26,6 +26,7 @@ def inertial_of(
     moments: tuple[float, ...] = (ixx, iyy, izz)
     if ixy or ixz or iyz:
         values, axes = np.linalg.eigh(np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+        # Eigenvectors may form a left-handed frame.
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
         moments = tuple(values.tolist())

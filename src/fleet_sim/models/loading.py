@@ -1,4 +1,4 @@
-"""Robot description files as RobotModel, each file read once however many robots are spawned from it."""
+"""Loads robot description files as RobotModel; each file is read once, however many robots are spawned from it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MAX_INCLUDES = 64
 def load_robot_model(
     path: str | Path, *, search_paths: Sequence[str | Path] = (), limits: MeshLimits | None = None
 ) -> RobotModel:
-    """Return what the URDF, xacro, SDF or MJCF file `path` says; equal calls return the same object.
+    """Return the model in the URDF, xacro, SDF or MJCF file `path`; equal calls return the same object.
 
     Links and joints are numbered as PyBullet numbers them. The file is read again when it changes. Meshes named by
     package are looked up in `search_paths`, then in the folders of `add_search_path` (see `models.meshes`); `limits`
-    bounds their size. Raises InvalidValueError naming the file, the line, the element and what is wrong with it.
+    bounds their size. Raises InvalidValueError naming the file, the line, the element and the fault.
     """
-    # A fleet is spawned from one file, so what is known already takes no more than a look at the file's date.
+    # A fleet is spawned from one file, so a cached model must cost no more than checking the file's time and size.
     given = os.path.abspath(os.path.expanduser(path))
     folders = tuple(dict.fromkeys(map(str, (*search_paths, *get_search_paths()))))
     try:

@@ -1,6 +1,6 @@
-"""Elements of an XML file that know their line, and numbers read from them with errors that name the place.
+"""XML elements with line numbers, and parsing of numbers with errors that name the place.
 
-Prefixes of names are dropped and undeclared ones tolerated, as robot descriptions are full of leftovers of their tools.
+Namespace prefixes are dropped, and undeclared ones are accepted, as robot descriptions often have leftovers of tools.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from xml.parsers import expat
 from fleet_sim.errors import InvalidValueError, did_you_mean
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Size of the largest description file that is read; what is larger is no robot description."""
+"""Size of the largest description file that is read; larger files are rejected."""
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _OPTENV = re.compile(r"\$\(optenv\s+(\w+)\s*([^)]*)\)")
 
 
 class Element:
-    """One element: its tag, attributes, child elements and text, and where it stands."""
+    """One element: its tag, attributes, child elements, text, and its file and line."""
 
     __slots__ = ("attributes", "children", "line", "source", "tag", "text")
 
@@ -39,7 +39,7 @@ class Element:
         return f"<{self.tag} {name!r}>" if name else f"<{self.tag}>"
 
     def error(self, message: str) -> InvalidValueError:
-        """Return the error that says where this element is and what is wrong with it."""
+        """Return an error with the place of this element and `message`."""
         return InvalidValueError(f"{self.source}, line {self.line}, {self}: {message}")
 
     def all(self, *tags: str) -> Iterator[Element]:
@@ -58,27 +58,27 @@ class Element:
             yield from child.walk(tag)
 
     def need_child(self, tag: str) -> Element:
-        """Return the first child element with `tag`; raises InvalidValueError where there is none."""
+        """Return the first child element with `tag`; raises InvalidValueError if there is none."""
         found = self.child(tag)
         if found is None:
             raise self.error(f"needs a <{tag}> element.{did_you_mean(tag, {child.tag for child in self.children})}")
         return found
 
     def need(self, attribute: str) -> str:
-        """Return the value of `attribute`; raises InvalidValueError where it is missing or empty."""
+        """Return the value of `attribute`; raises InvalidValueError if it is missing or empty."""
         value = self.attributes.get(attribute, "")
         if not value:
             raise self.error(f"needs the attribute {attribute!r}.{did_you_mean(attribute, self.attributes)}")
         return value
 
     def numbers(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """Return the `count` finite numbers of `attribute`, or `default` where it is missing and one is given."""
+        """Return the `count` finite numbers of `attribute`; if it is missing, `default` if one is given."""
         if default is not None and attribute not in self.attributes:
             return default
         return self.parsed(self.need(attribute), count, attribute)
 
     def number(self, attribute: str, default: float | None = None) -> float:
-        """Return the finite number of `attribute`, or `default` where it is missing and one is given."""
+        """Return the finite number of `attribute`; if it is missing, `default` if one is given."""
         return self.numbers(attribute, 1, None if default is None else (default,))[0]
 
     def text_numbers(self, count: int) -> tuple[float, ...]:
@@ -88,7 +88,7 @@ class Element:
     def parsed(self, text: str, count: int, what: str) -> tuple[float, ...]:
         """Return the `count` finite numbers in `text`, separated by blanks or commas; raises InvalidValueError.
 
-        As PyBullet does, surplus numbers of a vector are passed over; $(optenv NAME default) left by xacro is read.
+        As in PyBullet, surplus numbers of a vector are ignored; $(optenv NAME default) left by xacro is evaluated.
         """
         try:
             values = tuple(map(float, read_optenv(text).replace(",", " ").split()))
@@ -101,7 +101,7 @@ class Element:
 
 
 def read_optenv(text: str) -> str:
-    """Return `text` with each $(optenv NAME default) that xacro has left replaced by the variable or the default."""
+    """Return `text` with each $(optenv NAME default) left by xacro replaced by the variable or the default."""
     return _OPTENV.sub(lambda found: os.environ.get(found[1], found[2]), text)
 
 
@@ -111,7 +111,7 @@ def read_file(path: Path) -> Element:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a description file; raises InvalidValueError where it cannot be read or is too large."""
+    """Return the content of a description file; raises InvalidValueError if it cannot be read or is too large."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -122,7 +122,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(content: bytes, source: str) -> Element:
-    """Return the root element of XML `content`, which errors call `source`; raises InvalidValueError."""
+    """Return the root element of XML `content`; errors (InvalidValueError) name it `source`."""
     return _Builder(source).build(content)
 
 
@@ -132,7 +132,7 @@ class _Builder:
         self._open: list[Element] = []
         self._root: Element | None = None
         self._skipped_lines = 0
-        # Without namespace processing an undeclared prefix is no error.
+        # Without namespace processing, undeclared prefixes are not errors.
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -140,7 +140,8 @@ class _Builder:
         self._parser.buffer_text = True
 
     def build(self, content: bytes) -> Element:
-        # Two dashes in a comment, blank lines before the XML declaration and a closing zero byte are wrong but common.
+        # "--" in a comment, blank lines before the XML declaration and a zero byte at the end are invalid but common.
+        # Comments are replaced by their line ends, so that line numbers stay right.
         content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), content)
         stripped = content.lstrip()
         self._skipped_lines = content[: len(content) - len(stripped)].count(b"\n")

@@ -1,4 +1,4 @@
-"""Where the mesh files are that a robot description names."""
+"""Finds the mesh files that a robot description refers to."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class MeshFinder:
         self._found: dict[str, str] = {}
 
     def find(self, element: Element, name: str) -> str:
-        """Return the absolute path of the mesh called `name`: relative, file://, package:// or model://.
+        """Return the absolute path of the mesh `name`: a path, or file://, package:// or model://.
 
-        Raises InvalidValueError naming `element` and every place searched where it is missing, has another format
-        than FORMATS or exceeds the limits.
+        Raises InvalidValueError naming `element` and every place searched if the mesh is missing, is of no format in
+        FORMATS, or exceeds the limits.
         """
         path = self._found.get(name)
         if path is None:
@@ -52,20 +52,23 @@ class MeshFinder:
         return str(found)
 
     def look(self, element: Element, name: str) -> Path | None:
-        """Return the absolute path of any file called `name`, None where there is none."""
+        """Return the absolute path of any file called `name`, None if there is none."""
         found = next((path for path in self.candidates(element, name) if path.is_file()), None)
         return None if found is None else found.resolve()
 
     def candidates(self, element: Element, name: str) -> Iterator[Path]:
-        """Yield the places where a file called `name` is looked for, in order; raises InvalidValueError."""
+        """Yield the paths where a file called `name` is searched, in order.
+
+        Raises InvalidValueError for a name with an unsupported scheme.
+        """
         scheme, mark, rest = name.partition("://")
         if not mark:
             path = Path(name).expanduser()
             if path.is_absolute():
                 yield path
-                # Some files mean their own folder by the first slash.
+                # In some files a leading slash means the file's own folder.
                 path = path.relative_to(path.anchor)
-            # PyBullet looks in all folders above the file as well; user folders are ours.
+            # PyBullet searches all folders above the file too; the search paths are an addition of ours.
             yield from (folder / path for folder in (*self._source.parents, *self._search_paths))
         elif scheme == "file":
             yield self._source.parent / rest
@@ -95,9 +98,9 @@ class MeshFinder:
 
 
 def seen_by_pybullet(source: Path, name: str) -> str:
-    """Return the file that PyBullet takes for `name` in the description file `source`, "" for none.
+    """Return the file that PyBullet uses for `name` in the description file `source`, "" if it finds none.
 
-    It drops the scheme of a name, but no package, and looks in the folders above the file.
+    PyBullet drops the scheme of a name but keeps its package, and searches the folders above the file.
     """
     rest = Path(name.partition("://")[2] or name)
     if rest.is_absolute():
@@ -107,7 +110,7 @@ def seen_by_pybullet(source: Path, name: str) -> str:
 
 
 def in_installed_package(name: str, place: Path) -> bool:
-    """Return whether `name` is a package:// name and leads to `place` by the ROS installation."""
+    """Return whether `name` is a package:// URI that resolves to `place` in the ROS installation."""
     scheme, _, rest = name.partition("://")
     package = rest.partition("/")[0]
     shares = [(prefix / "share" / package).resolve() for prefix in folders_in("AMENT_PREFIX_PATH")]
@@ -120,7 +123,7 @@ def folders_in(variable: str) -> list[Path]:
 
 
 def _package_name(folder: Path) -> str:
-    """Return the name in the package.xml of `folder`, "" where there is none."""
+    """Return the name in the package.xml of `folder`, "" if there is none."""
     try:
         content = (folder / "package.xml").read_bytes()
     except OSError:

@@ -1,8 +1,8 @@
-"""MJCF files as robot models, of the one body that their <worldbody> holds.
+"""Reads MJCF files as robot models: the one body in their <worldbody>.
 
-A body in MJCF may have several joints, so each joint gets a link of its own between the body and its parent, and the
-body hangs on the last one by a fixed joint; these links and joints are named as PyBullet names them: "link0_3",
-"jointfix_2_3". What stands in the world itself (a floor, lights) is passed over.
+A body in MJCF may have several joints, so each joint gets an extra link between the body and its parent, and the body
+is attached to the last of these by a fixed joint. These links and joints are named as in PyBullet: "link0_3",
+"jointfix_2_3". Elements of the world itself (a floor, lights) are ignored.
 """
 
 from __future__ import annotations
@@ -14,24 +14,13 @@ import numpy as np
 
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOUR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Colour,
-    JointParts,
-    LinkParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-)
+from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf_defaults import MAIN, Defaults
 from fleet_sim.models.mjcf_shapes import Angles, Geom, inertial_of_geoms, place_of, read_geom
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import poses, quaternions
 
 _JOINT_KINDS = {"hinge": REVOLUTE, "slide": PRISMATIC, "ball": SPHERICAL, "fixed": FIXED}
@@ -40,7 +29,7 @@ _NO_PARENT = -1
 
 Pose = tuple[Vector, Quaternion]
 Include = Callable[[Element, str], tuple[Element, MeshFinder]]
-"""Given the <include> and its file: the root of that file, and what finds its meshes."""
+"""Returns the root of an included file and the finder of its meshes, given the <include> and its file name."""
 
 
 def read_mjcf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
@@ -50,7 +39,7 @@ def read_mjcf(root: Element, path: str, meshes: MeshFinder, include: Include) ->
 
 
 def _splice(element: Element, include: Include) -> None:
-    """Put what <include> elements name in their place, at any depth."""
+    """Replace <include> elements by the content of their files, at any depth."""
     spliced = []
     for child in element.children:
         if child.tag == "include":
@@ -80,7 +69,7 @@ class _MjcfReader:
         self._joints: list[JointParts] = []
 
     def read(self, path: str) -> RobotModel:
-        """Return the model of the one body of the world, or of its one geom where it has no body."""
+        """Return the model of the one body of the world, or of its one geom if it has no body."""
         places = [child for world in self._root.all("worldbody") for child in world.children]
         things = [child for child in places if child.tag in ("body", "geom")]
         bodies = [child for child in things if child.tag == "body"] or things
@@ -89,9 +78,9 @@ class _MjcfReader:
         if len(bodies) != 1:
             names = ", ".join(str(body) for body in bodies[:8]) or "none"
             raise self._root.error(
-                f"its world holds {len(bodies)} bodies ({names}); a robot is exactly one, split the file"
+                f"its world has {len(bodies)} bodies ({names}); a robot must be exactly one, split the file"
             )
-        # PyBullet makes a model of each thing in the world, and numbers its links by it.
+        # PyBullet makes a model of each body and geom in the world, and uses its number in the names of links.
         self._model = things.index(bodies[0])
         if bodies[0].tag == "body":
             self._body(bodies[0], _NO_PARENT, MAIN)
@@ -136,12 +125,13 @@ class _MjcfReader:
         return found
 
     def _read_forces(self) -> dict[str, float]:
-        """Return the greatest force of the actuators of each joint."""
+        """Return the largest force of the actuators of each joint."""
         found: dict[str, float] = {}
         for element in (child for group in self._root.all("actuator") for child in group.children):
             actuator = self._defaults.applied(element, MAIN)
             joint = actuator.attributes.get("joint", "")
             gear = abs(actuator.parsed(" ".join(actuator.attributes.get("gear", "1").split()[:1]), 1, "gear")[0])
+            # For a <motor> the control input is the force itself, so its ctrlrange limits it.
             given = "forcerange" if "forcerange" in actuator.attributes or actuator.tag != "motor" else "ctrlrange"
             if joint and given in actuator.attributes:
                 found[joint] = max(found.get(joint, 0.0), gear * max(map(abs, actuator.numbers(given, 2))))
@@ -206,7 +196,7 @@ class _MjcfReader:
         return moved, ((-x, -y, -z), UNTURNED)
 
     def _reference(self, joint: Element, kind: int, axis: Vector) -> Pose:
-        """Return where the joint is at value 0, seen from where the file draws it: there its value is `ref`."""
+        """Return the joint's pose at value 0 relative to its pose in the file, where its value is `ref`."""
         back = -joint.number("ref", 0.0)
         x, y, z = (part * back for part in axis)
         if kind == PRISMATIC:

@@ -1,4 +1,4 @@
-"""Default classes of MJCF: attributes that elements take from their class."""
+"""Default classes of MJCF: attributes that elements inherit from their class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Attributes = dict[str, str]
 
 
 class Defaults:
-    """The attributes of each class by tag; a class has those of the classes around it as well."""
+    """The attributes of each class by tag; a class inherits those of the classes around it."""
 
     def __init__(self, root: Element) -> None:
         self._classes: dict[str, dict[str, Attributes]] = {MAIN: {}}
@@ -26,7 +26,7 @@ class Defaults:
             self._read(child, merged, child.need("class"))
 
     def applied(self, element: Element, child_class: str) -> Element:
-        """Return `element` with the attributes of its class, or of `child_class` around it, that it lacks.
+        """Return `element` with missing attributes filled in from its class, or from `child_class` around it.
 
         Raises InvalidValueError for an unknown class.
         """

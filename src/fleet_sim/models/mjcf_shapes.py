@@ -10,28 +10,28 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import Inertial
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.assembly import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 _KINDS = ("plane", "sphere", "capsule", "cylinder", "box", "mesh")
 _DENSITY = 1000.0
-# MuJoCo's viewer hides these groups; models keep there what only collides.
+# MuJoCo's viewer hides groups from this one on; by convention they hold geoms that only collide.
 _HIDDEN_GROUP = 3
 
 
 @dataclass(frozen=True)
 class Angles:
-    """How the file writes angles: `unit` rad per unit, and the sequence of Euler axes."""
+    """The angle conventions of a file: `unit` rad per unit, and the sequence of Euler axes."""
 
     unit: float = math.pi / 180.0
     sequence: str = "xyz"
 
     def turn(self, element: Element) -> Quaternion:
-        """Return the orientation of an element, written in any of MJCF's ways."""
+        """Return the orientation of an element, in any of MJCF's notations."""
         if "quat" in element.attributes:
             w, x, y, z = element.numbers("quat", 4)
             return _tuple(np.array([x, y, z, w]))
@@ -53,20 +53,20 @@ class Angles:
             vector = np.zeros((1, 3))
             vector[0, "xyz".index(axis.lower())] = angle * self.unit
             step = quaternions.from_rotation_vectors(vector)
-            # Small letters turn about axes that turn along, capital ones about fixed axes.
+            # Small letters mean rotating (intrinsic) axes, capital ones fixed (extrinsic) axes.
             turned = quaternions.multiply(turned, step) if axis.islower() else quaternions.multiply(step, turned)
         return _tuple(turned[0])
 
 
 def place_of(element: Element, angles: Angles) -> tuple[Vector, Quaternion]:
-    """Return the frame of an element in the one around it."""
+    """Return the frame of an element in its parent's frame."""
     x, y, z = element.numbers("pos", 3, ORIGIN)
     return (x, y, z), angles.turn(element)
 
 
 @dataclass(frozen=True)
 class Geom:
-    """A geom: its geometry, its mass in kg, and whether it is seen and collides."""
+    """A geom: its geometry, its mass in kg, and whether it is visible and collides."""
 
     geometry: Geometry
     mass: float
@@ -94,7 +94,7 @@ def read_geom(
         geometry = make_geometry(kind, position, orientation, colour)
     else:
         geometry = _primitive(element, kind, position, orientation, colour)
-    # What has neither type nor affinity of contact meets nothing.
+    # A geom with contype 0 and conaffinity 0 has no contacts.
     collides = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
     seen = element.number("group", 0.0) < _HIDDEN_GROUP
     density = element.number("density", _DENSITY)
@@ -109,12 +109,12 @@ def _primitive(
     length = None
     if "fromto" in element.attributes:
         ends = np.array(element.numbers("fromto", 6)).reshape(2, 3)
-        # MJCF points the shape's z axis from the first end to the second.
+        # In MJCF the shape's z axis points from the first end to the second.
         length = float(np.linalg.norm(ends[1] - ends[0]))
         x, y, z = ends.mean(axis=0).tolist()
         position, orientation = (x, y, z), from_z(element, tuple((ends[1] - ends[0]).tolist()))
         count = {ShapeKind.BOX: 2}.get(kind, 1)
-    # A shape takes as many sizes as it has; files often hold more, from an older shape or with fromto.
+    # Only the first `count` sizes are used; files often have more, left from another shape or unused with fromto.
     given = " ".join(element.need("size").split()[:count])
     sizes = [checked_size(element, size) for size in element.parsed(given, count, "size")]
     if kind is ShapeKind.BOX:
@@ -132,7 +132,7 @@ def _colour(element: Element, colours: dict[str, Colour]) -> Colour:
 
 
 def volume_of(geometry: Geometry) -> float:
-    """Return the volume of a geometry in m3; 0 for planes and meshes, whose volume is not known."""
+    """Return the volume of a geometry in m3; 0 for planes and for meshes, whose volume is unknown."""
     kind, radius, height = geometry.kind, geometry.radius, geometry.height
     if kind == ShapeKind.BOX:
         return 8.0 * math.prod(geometry.half_extents)
@@ -141,7 +141,7 @@ def volume_of(geometry: Geometry) -> float:
 
 
 def inertial_of_geoms(element: Element, geoms: list[Geom]) -> Inertial:
-    """Return the inertia of solid geoms together."""
+    """Return the combined inertia of solid geoms."""
     mass = sum(geom.mass for geom in geoms)
     if mass <= 0.0:
         return Inertial()
@@ -152,6 +152,7 @@ def inertial_of_geoms(element: Element, geoms: list[Geom]) -> Inertial:
         arm = np.array(geom.geometry.position) - centre
         axes = quaternions.to_matrices(np.array([geom.geometry.orientation]))[0]
         tensor += geom.mass * (axes @ np.diag(_moments(geom.geometry)) @ axes.T)
+        # Parallel axis theorem.
         tensor += geom.mass * (np.dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
     tensor[np.abs(tensor) < 1e-12 * np.abs(tensor).max()] = 0.0
     x, y, z = centre.tolist()
@@ -160,7 +161,7 @@ def inertial_of_geoms(element: Element, geoms: list[Geom]) -> Inertial:
 
 
 def _moments(geometry: Geometry) -> Floats:
-    """Return the moments (3,) of 1 kg about the geometry's axes; none for what has no volume."""
+    """Return the moments (3,) of 1 kg about the geometry's axes; zeros for geometries without a volume."""
     kind, radius, height = geometry.kind, geometry.radius, geometry.height
     if kind == ShapeKind.BOX:
         x, y, z = (half * half / 3.0 for half in geometry.half_extents)
@@ -173,7 +174,7 @@ def _moments(geometry: Geometry) -> Floats:
     if kind == ShapeKind.CAPSULE:
         rod = math.pi * radius**2 * height
         ball = 4.0 / 3.0 * math.pi * radius**3
-        # Each half ball's own moment, moved from its flat side to the middle of the capsule.
+        # The moment of each hemisphere, moved to the middle of the capsule.
         caps = 0.4 * radius**2 + 0.25 * height**2 + 0.375 * radius * height
         total = rod + ball
         side = (rod * across + ball * caps) / total

@@ -1,4 +1,4 @@
-"""RobotProfile: what kind of robot a model describes, and the numbers its users ask for first."""
+"""RobotProfile: the kind of robot a model describes, and its most needed data."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from fleet_sim.models.structure import Structure
 
 RobotType = Literal["arm", "mobile", "mobile_manipulator", "static"]
 OBJECT = "static"
-"""The type of what has no joints that move, which others call an object."""
+"""The type of a model without movable joints: an object, not a robot."""
 
 
 @dataclass(frozen=True)
 class RobotProfile:
-    """What was found out about a robot.
+    """The detected properties of a robot.
 
-    `robot_type` is "arm", "mobile", "mobile_manipulator" or "static". `num_joints` counts fixed joints as well; the
-    tuples have one entry per joint that moves, in the order of `movable_joint_indices`; limits are in rad or m, and
-    lower >= upper means none. The end effector is the link that carries fingers or a tool: None and -1 without an arm.
-    `reach` is how far it gets from the arm's first joint that turns in m, None without an arm.
+    `robot_type` is "arm", "mobile", "mobile_manipulator" or "static". `num_joints` includes fixed joints; the
+    tuples have one entry per movable joint, in the order of `movable_joint_indices`; limits are in rad or m, and
+    lower >= upper means no limits. The end effector is the link that carries fingers or a tool: None and -1 without an
+    arm. `reach` is its largest distance in m from the arm's first revolute joint, None without an arm.
     """
 
     urdf_path: str
@@ -48,7 +48,7 @@ class RobotProfile:
 
     @property
     def arm_reach(self) -> float | None:
-        """Another name of `reach`."""
+        """Alias of `reach`."""
         return self.reach
 
 
@@ -59,10 +59,10 @@ def auto_detect_profile(
     search_paths: Sequence[str | Path] = (),
     **overrides: object,
 ) -> RobotProfile:
-    """Return the profile of a model, given by name or path, or of a body that PyBullet has loaded.
+    """Return the profile of a model, given by name or path, or of a body loaded in PyBullet.
 
-    `physics_client` is only needed for a body: `sim.bullet` or a PyBullet client id. `overrides` are fields that the
-    caller knows better. Raises UnknownNameError for an unknown model or field, InvalidValueError for a wrong file.
+    `physics_client` is only needed for a body: `sim.bullet` or a PyBullet client id. `overrides` replace detected
+    fields. Raises UnknownNameError for an unknown model or field, InvalidValueError for an invalid file.
     """
     if isinstance(urdf_path_or_body_id, int):
         profile = profile_of(model_of_body(urdf_path_or_body_id, physics_client))
@@ -77,14 +77,14 @@ def auto_detect_profile(
 
 
 def detect_robot_type(body_id: int, client: Any) -> RobotType:
-    """Return the type of a body that PyBullet has loaded, without the rest of its profile."""
+    """Return the type of a body loaded in PyBullet, without the rest of its profile."""
     kind: RobotType = Structure(model_of_body(body_id, client)).robot_type  # type: ignore[assignment]
     return kind
 
 
 @lru_cache(maxsize=256)
 def profile_of(model: RobotModel) -> RobotProfile:
-    """Return the profile of `model`, found once per model."""
+    """Return the profile of `model`, cached per model."""
     structure, movable = Structure(model), model.movable
     tip, limbs = structure.end_effector, structure.limbs
     kind: RobotType = structure.robot_type  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""How far an arm reaches, from its geometry and limits."""
+"""Estimates the reach of an arm from its geometry and joint limits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SWEEPS = 2
 
 
 def arm_reach(model: RobotModel, tip: int, first: int) -> float:
-    """Return the greatest distance in m of link `tip` from the frame of joint `first`, to about one percent.
+    """Return the largest distance in m of link `tip` from the frame of joint `first`, to about one percent.
 
-    It is searched over joint values within their limits: sampled, then each joint improved in turn. The same model
-    gives the same number.
+    Searches joint values within their limits: random samples, then coordinate descent from the best one. The result is
+    the same for the same model.
     """
     chain = list(model.chain(tip))[::-1]
     chain = chain[chain.index(first) :]
@@ -38,7 +38,7 @@ def _ranges(model: RobotModel, chain: list[int]) -> tuple[Floats, Floats]:
     turns = np.where(model.joint_types[chain] == REVOLUTE, np.pi, 0.0)
     low = np.where(limited, model.lower[chain], -turns)
     high = np.where(limited, model.upper[chain], turns)
-    # Turning or sliding the first joint itself takes the whole arm along.
+    # The first joint moves the whole arm, so its value does not change the reach.
     low[0] = high[0] = 0.0 if low[0] <= 0.0 <= high[0] else low[0]
     return low, high
 

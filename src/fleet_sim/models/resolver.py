@@ -1,4 +1,4 @@
-"""From the name of a model to its file."""
+"""Resolves the name of a model to its file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan, tier_fo
 
 
 def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
-    """Return the absolute path of the model called `name_or_path`, of a xacro file that of its expansion.
+    """Return the absolute path of the model called `name_or_path`; for a xacro file, the path of its expansion.
 
     A name is looked up in `search_paths`, in the folders of `add_search_path`, in KNOWN_MODELS, and among all models of
     the tiers local, pybullet_data, ros and robot_descriptions, in this order. A path (anything with a "/" or the
-    suffix of a model file) passes through unchanged; a bare file name that is not in the working folder is looked up
-    in the folders and tiers first.
+    suffix of a model file) is returned unchanged; a bare file name that is not in the working folder is first looked
+    up in the folders and tiers.
 
-    Raises UnknownNameError with the closest names and what was searched for an unknown name; for a known model that is
-    not there InvalidValueError or MissingDependencyError with what to install.
+    Raises UnknownNameError with the closest names and the places searched for an unknown name; InvalidValueError or
+    MissingDependencyError with the command to install it for a known model that is missing.
     """
     given = str(name_or_path)
     if not given:
@@ -49,7 +49,7 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
 
 
 resolve_model = resolve_urdf
-"""Another name of `resolve_urdf`, which takes SDF and MJCF as well."""
+"""Alias of `resolve_urdf`, which accepts SDF and MJCF too."""
 
 
 def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
@@ -58,11 +58,11 @@ def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
 
 
 def discover_models(tier: str) -> dict[str, str]:
-    """Return every model of a tier as {name: path}, whether or not it is in KNOWN_MODELS.
+    """Return all models of a tier as {name: path}, whether or not they are in KNOWN_MODELS.
 
-    `tier` is "local", "pybullet_data", "ros", "robot_descriptions" (whose values are the modules that fetch the files;
-    nothing is fetched) or "user" (the folders of `add_search_path` and what was registered with a path). What is not
-    installed holds no models. Raises UnknownNameError for another tier.
+    `tier` is "local", "pybullet_data", "ros", "robot_descriptions" (whose values are the modules that download the
+    files; nothing is downloaded) or "user" (the folders of `add_search_path` and models registered with a path). A tier
+    that is not installed has no models. Raises UnknownNameError for other tiers.
     """
     check_tier(tier)
     if tier != "user":

@@ -1,7 +1,7 @@
-"""SDF files as robot models: one model, of its own or by <include>, with links and joints.
+"""Reads SDF files as robot models: one model with links and joints, given directly or by <include>.
 
-A joint's frame is that of its child link. Link poses may be relative to other links. A joint to the world hangs on a
-base link called "world".
+A joint's frame is that of its child link. Link poses may be relative to other links. For a joint to the world, a base
+link called "world" is added.
 """
 
 from __future__ import annotations
@@ -15,23 +15,12 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOUR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Colour,
-    JointParts,
-    LinkParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-)
-from fleet_sim.models.geometries import checked_size, from_z, make_geometry, turn_of
+from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
+from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -42,16 +31,15 @@ _JOINT_KINDS = {
     "fixed": FIXED,
     "ball": SPHERICAL,
 }
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _UNLIMITED = 1e15
 _WORLD = "world"
 
 Include = Callable[[Element, str], tuple[Element, MeshFinder]]
-"""Given the <include> and its URI: the root of that file, and what finds its meshes."""
+"""Returns the root of an included file and the finder of its meshes, given the <include> and its URI."""
 
 
 def read_sdf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
-    """Return the one model that an <sdf> element holds; raises InvalidValueError naming the element at fault."""
+    """Return the one model in an <sdf> element; raises InvalidValueError naming the element at fault."""
     if root.tag != "sdf":
         raise root.error("an SDF file has an <sdf> element at its top")
     place = root.child("world") or root
@@ -59,7 +47,7 @@ def read_sdf(root: Element, path: str, meshes: MeshFinder, include: Include) -> 
     if len(models) + len(includes) != 1:
         names = [str(found) for found in (*models, *includes)]
         raise place.error(
-            f"holds {len(names)} models ({', '.join(names) or 'none'}); a robot is exactly one, split the file"
+            f"has {len(names)} models ({', '.join(names) or 'none'}); a robot must be exactly one, split the file"
         )
     if includes:
         inner, inner_meshes = include(includes[0], _text(includes[0], "uri"))
@@ -95,29 +83,19 @@ class _Model:
             if above and above != "__model__":
                 if above not in self._links or above in (*asked, name):
                     raise link.error(
-                        f"its pose is relative to {above!r}, which is no other link.{did_you_mean(above, self._links)}"
+                        f"its pose is relative to {above!r}, which is not another link."
+                        f"{did_you_mean(above, self._links)}"
                     )
                 found = poses.compose(*self._frame(above, (*asked, name)), *found)
             self._frames[name] = found
         return found
 
     def _link(self, element: Element) -> LinkParts:
-        inertial = element.child("inertial")
-        return LinkParts(
-            element.need("name"),
-            element,
-            _inertial(inertial) if inertial else Inertial(),
-            [self._geometry(visual) for visual in element.all("visual")],
-            [self._geometry(collision) for collision in element.all("collision")],
-        )
+        return read_link(element, _inertial, self._geometry)
 
     def _joint(self, element: Element) -> JointParts:
         kind_name = element.need("type")
-        kind = _JOINT_KINDS.get(kind_name)
-        if kind is None:
-            raise element.error(
-                f"joints of type {kind_name!r} are not supported.{did_you_mean(kind_name, _JOINT_KINDS)}"
-            )
+        kind = joint_kind(element, kind_name, _JOINT_KINDS)
         if pose_of(element) != (ORIGIN, UNTURNED):
             raise element.error("a <pose> of a joint is not supported; put the child link's frame at the joint")
         parent, child = _text(element, "parent"), _text(element, "child")
@@ -151,11 +129,7 @@ class _Model:
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = pose_of(element)
-        outer = element.need_child("geometry")
-        shape = next(outer.all(*_SHAPES), None)
-        if shape is None:
-            given = [child.tag for child in outer.children]
-            raise outer.error(f"holds {given or 'nothing'}; supported are {', '.join(_SHAPES)}")
+        shape = shape_in(element)
         colour = _colour(element.child("material"))
         if shape.tag == "mesh":
             if shape.child("submesh") is not None:
@@ -180,7 +154,7 @@ class _Model:
 
 
 def pose_of(element: Element) -> tuple[Vector, Quaternion]:
-    """Return the <pose> of an element, the identity where it has none."""
+    """Return the <pose> of an element, the identity if it has none."""
     pose = element.child("pose")
     if pose is None or not pose.text.strip():
         return ORIGIN, UNTURNED
@@ -221,7 +195,7 @@ def _bound(element: Element | None, sign: float) -> float:
 
 
 def _amount(element: Element | None, tag: str) -> float:
-    """Return a number that is not negative; SDF writes -1 for none."""
+    """Return a number >= 0; -1, which means "none" in SDF, becomes 0."""
     part = element.child(tag) if element else None
     if part is None or "inf" in part.text.lower():
         return 0.0

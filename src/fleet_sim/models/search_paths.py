@@ -1,4 +1,4 @@
-"""The folders of the user in which models are looked up by name, before all others."""
+"""The user's folders in which models are searched by name, before all others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _folders: list[Path] = []
 
 
 def add_search_path(directory: str | Path) -> None:
-    """Search `directory` for models by name from now on, after the folders added before it.
+    """Add `directory` to the folders searched for models by name, after those added before it.
 
-    A folder added twice is searched once. Raises InvalidValueError where there is no such folder.
+    Adding a folder twice has no effect. Raises InvalidValueError if there is no such folder.
     """
     folder = checked_folder(directory)
     if folder not in _folders:
@@ -20,19 +20,19 @@ def add_search_path(directory: str | Path) -> None:
 
 
 def remove_search_path(directory: str | Path) -> None:
-    """Search `directory` no more; one that was never added is ignored."""
+    """Remove `directory` from the folders searched; a folder that was never added is ignored."""
     folder = Path(directory).expanduser().resolve()
     if folder in _folders:
         _folders.remove(folder)
 
 
 def get_search_paths() -> list[str]:
-    """Return the added folders in the order they are searched, as a copy."""
+    """Return a copy of the added folders, in search order."""
     return [str(folder) for folder in _folders]
 
 
 def checked_folder(directory: str | Path, what: str = "search path") -> Path:
-    """Return the absolute path of a folder; raises InvalidValueError naming `what`, with the closest names beside."""
+    """Return the absolute path of a folder; raises InvalidValueError naming `what` and the closest folder names."""
     folder = Path(directory).expanduser().resolve()
     if not folder.is_dir():
         beside = folder.parent.iterdir() if folder.parent.is_dir() else ()

@@ -1,6 +1,6 @@
-"""What the parts of a robot are for, read from its tree: wheels, arms, fingers, legs, the end effector.
+"""Detects the parts of a robot from its tree: wheels, arms, fingers, legs, the end effector.
 
-It is judged by structure first; names decide only between links that structure cannot tell apart.
+The structure decides first; names are used only where the structure is ambiguous.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotMo
 from fleet_sim.spatial import poses, quaternions
 
 ARM_JOINTS = 3
-"""Fewest joints in a row that make an arm; a pan-tilt head has two."""
+"""Minimum number of joints in a chain for an arm; a pan-tilt head has two."""
 LEG_JOINTS = 2
 LEGS = 3
-"""Fewest limbs that are legs; two are the arms of a torso."""
+"""Minimum number of limbs for legs; two are the arms of a torso."""
 
 _WHEEL = re.compile(r"wheel|caster|castor|track|roller", re.IGNORECASE)
 _FINGER = re.compile(r"finger|gripper|jaw|knuckle|thumb", re.IGNORECASE)
@@ -47,7 +47,7 @@ class Structure:
 
     @cached_property
     def children(self) -> dict[int, list[int]]:
-        """The joints that hang on each link, in order."""
+        """The child joints of each link, in order."""
         found: dict[int, list[int]] = {link: [] for link in range(BASE, self.model.num_joints)}
         for joint, parent in enumerate(self.model.parents.tolist()):
             found[parent].append(joint)
@@ -55,7 +55,7 @@ class Structure:
 
     @cached_property
     def depths(self) -> Ints:
-        """How many joints move in a row from each joint (J,) to the farthest tip, itself counted."""
+        """Number of movable joints (J,) from each joint to the farthest tip, including itself."""
         depths = np.zeros(self.model.num_joints, np.int64)
         moves = (self.model.joint_types != FIXED).astype(np.int64)
         # Children come after their parents.
@@ -65,9 +65,9 @@ class Structure:
 
     @cached_property
     def wheel_mask(self) -> Bools:
-        """Which joints (J,) turn a wheel: without limits and with nothing that moves behind it.
+        """Which joints (J,) turn a wheel: no limits, and no movable joint behind it.
 
-        It is called so, or it hangs on the base and turns about a level axis.
+        It also is named like a wheel, or it is attached to the base and rotates about a horizontal axis.
         """
         model, wheels = self.model, np.zeros(self.model.num_joints, bool)
         for joint in np.flatnonzero((model.joint_types == REVOLUTE) & ~model.limited_mask).tolist():
@@ -80,14 +80,14 @@ class Structure:
         return wheels
 
     def _pendulum(self, joint: int) -> bool:
-        """Return whether this is the only joint, or hangs on a slide: no robot drives on that."""
+        """Return whether this is the only movable joint or is carried by a prismatic one: not a wheel then."""
         model = self.model
         slides = any(model.joint_types[above] == PRISMATIC for above in model.chain(joint))
         return slides or len(model.movable) == 1
 
     @cached_property
     def arm_mask(self) -> Bools:
-        """Which joints (J,) can be part of an arm: those that move and neither turn nor steer a wheel, nor a finger."""
+        """Which joints (J,) can be part of an arm: movable ones that do not drive or steer a wheel or move a finger."""
         model = self.model
         mask = (model.joint_types != FIXED) & ~self.wheel_mask
         for joint in np.flatnonzero(mask).tolist():
@@ -104,7 +104,7 @@ class Structure:
 
     @cached_property
     def limbs(self) -> list[list[int]]:
-        """The joints of each arm, or leg as long as an arm, from the base outwards, the longest first."""
+        """The joints of each arm, or of legs with as many joints, from the base outwards; the longest first."""
         unique = {tuple(chain): chain for chain in map(self._without_fingers, self._chains) if len(chain) >= ARM_JOINTS}
         return sorted(unique.values(), key=len, reverse=True)
 
@@ -117,7 +117,7 @@ class Structure:
         return any(self.arm_mask[child] for child in self._below(joint))
 
     def _without_fingers(self, chain: list[int]) -> list[int]:
-        """Return the chain up to where it splits into short ends, which are the fingers of a hand."""
+        """Return the chain up to the link where it splits into short ends, which are the fingers of a hand."""
         for place, joint in enumerate(chain):
             if place + 1 < ARM_JOINTS:
                 continue
@@ -127,7 +127,7 @@ class Structure:
         return chain
 
     def _moving_below(self, link: int) -> list[int]:
-        """Return the first joints that move behind `link`."""
+        """Return the first movable joints behind `link`."""
         found = []
         for child in self.children[link]:
             found += [child] if self.model.joint_types[child] != FIXED else self._moving_below(child)
@@ -135,7 +135,7 @@ class Structure:
 
     @cached_property
     def robot_type(self) -> str:
-        """ "static", "arm", "mobile" or "mobile_manipulator"; what walks is mobile."""
+        """ "static", "arm", "mobile" or "mobile_manipulator"; walking robots are mobile."""
         if not len(self.model.movable):
             return "static"
         if self.wheel_mask.any():
@@ -147,7 +147,7 @@ class Structure:
     def end_effector(self) -> int | None:
         """The link that carries the fingers or the tool of the longest arm, None without an arm.
 
-        Where no chain is long enough for an arm it is the end of the longest chain of an "arm" robot.
+        If no chain of an "arm" robot is long enough for an arm, it is the end of the longest chain.
         """
         if self.robot_type not in ("arm", "mobile_manipulator"):
             return None

@@ -1,4 +1,4 @@
-"""The places models come from: the project's own, PyBullet's, ROS packages and the robot_descriptions package."""
+"""The sources of models: this project, PyBullet's data, ROS packages and the robot_descriptions package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)
 SCANNED = ("local", "pybullet_data", "ros", "robot_descriptions")
 SUFFIXES = (".urdf", ".urdf.xacro", ".xacro", ".sdf", ".xml", ".mjcf")
-"""Suffixes of model files; of files with one stem the first kind is taken."""
+"""Suffixes of model files, in order of preference between files with the same stem."""
 
 _DESCRIPTION = "_description"
 
@@ -30,7 +30,7 @@ def check_tier(tier: str, allowed: Iterable[str] = TIERS) -> None:
 
 
 def locate(tier: str, relative: str, install_hint: str = "") -> Path:
-    """Return the file of a model of `tier`; raises FleetSimError saying where it was searched or what to install."""
+    """Return the file of a model of `tier`; raises FleetSimError with the folders searched or what to install."""
     if tier == "robot_descriptions":
         return _described_file(relative)
     if tier == "user":
@@ -49,10 +49,10 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
 
 
 def scan(tier: str) -> dict[str, str]:
-    """Return every model of `tier` by name: {name: path}, of robot_descriptions {name: its module}.
+    """Return all models of `tier` as {name: path}; for robot_descriptions as {name: module}.
 
-    A name is the stem of the file, or of its folder where the file is just called "model"; a stem that is taken gets
-    its folder's name in front. An absent tier holds nothing.
+    A name is the stem of the file, or the name of its folder if the file is called "model"; if a name is taken, the
+    folder's name is put before the stem. A tier that is not installed has no models.
     """
     check_tier(tier, SCANNED)
     if tier == "robot_descriptions":
@@ -70,7 +70,7 @@ def scan(tier: str) -> dict[str, str]:
 
 
 def in_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files in which a model called `name` is looked for in a folder of the user."""
+    """Yield the files that may hold a model called `name` in a user's folder."""
     for place in (folder, folder / name, folder / "urdf", folder / name / "urdf", folder / name / "robots"):
         yield from (place / f"{name}{suffix}" for suffix in SUFFIXES)
     yield from (folder / name / f"model{suffix}" for suffix in SUFFIXES)
@@ -106,7 +106,7 @@ def _pybullet_folder() -> Path:
 
 @lru_cache(maxsize=32)
 def _scan_folder(folder: Path) -> dict[str, str]:
-    """Return the models anywhere in `folder`, of which nothing changes while a program runs."""
+    """Return the models anywhere in `folder`; cached, as these folders do not change while a program runs."""
     files = (Path(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(SUFFIXES))
     return _by_name(files)
 
@@ -144,7 +144,7 @@ def check_described(name: str) -> None:
 
 
 def _described_file(name: str) -> Path:
-    """Return the file of a module of robot_descriptions, which fetches it from its repository where needed."""
+    """Return the file of a module of robot_descriptions, which downloads it from its repository if needed."""
     module = _described_module(name)
     for attribute in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH"):
         path = getattr(module, attribute, None)
@@ -154,7 +154,7 @@ def _described_file(name: str) -> Path:
 
 
 def described_arguments(name: str) -> str:
-    """Return the arguments for xacro ("name:=value ...") that a module of robot_descriptions asks for."""
+    """Return the xacro arguments ("name:=value ...") that a module of robot_descriptions requires."""
     arguments = getattr(_described_module(name), "XACRO_ARGS", {})
     return " ".join(f"{key}:={value}" for key, value in arguments.items())
 
@@ -163,7 +163,7 @@ def _described_module(name: str) -> Any:
     check_described(name)
     failures: tuple[type[Exception], ...] = (ImportError, OSError, RuntimeError, ValueError)
     if importlib.util.find_spec("git") is not None:
-        # What robot_descriptions fetches with; its errors are of no other kind.
+        # robot_descriptions downloads with GitPython, whose errors have no other common base class.
         failures = (*failures, importlib.import_module("git.exc").GitError)
     try:
         return importlib.import_module(f"robot_descriptions.{name}")

@@ -1,30 +1,18 @@
-"""URDF files as robot models. What belongs to simulators and controllers (<gazebo>, <transmission>) is passed over."""
+"""Reads URDF files as robot models. Elements for simulators and controllers (<gazebo>, <transmission>) are ignored."""
 
 from __future__ import annotations
 
 from fleet_sim.core.robot_model import FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import (
-    DEFAULT_COLOUR,
-    NO_LIMITS,
-    ORIGIN,
-    UNTURNED,
-    Colour,
-    JointParts,
-    LinkParts,
-    Quaternion,
-    Vector,
-    assemble,
-    checked_axis,
-)
-from fleet_sim.models.geometries import checked_size, from_z, make_geometry, turn_of
+from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
+from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial.shapes import ShapeKind
 
-# A floating joint has no motor and no value of its own; PyBullet makes it a fixed one.
+# A floating joint has no motor and no single value; PyBullet treats it as fixed.
 _JOINT_KINDS = {
     "revolute": REVOLUTE,
     "continuous": REVOLUTE,
@@ -34,7 +22,6 @@ _JOINT_KINDS = {
     "planar": PLANAR,
     "spherical": SPHERICAL,
 }
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 
 
 def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
@@ -59,21 +46,12 @@ class _Reader:
 
     def link(self, element: Element) -> LinkParts:
         """Return the parts of a <link>."""
-        inertial = element.child("inertial")
-        return LinkParts(
-            element.need("name"),
-            element,
-            _inertial(inertial) if inertial else Inertial(),
-            [self._geometry(visual) for visual in element.all("visual")],
-            [self._geometry(collision) for collision in element.all("collision")],
-        )
+        return read_link(element, _inertial, self._geometry)
 
     def joint(self, element: Element) -> JointParts:
         """Return the parts of a <joint>."""
         kind_name = element.need("type")
-        kind = _JOINT_KINDS.get(kind_name)
-        if kind is None:
-            raise element.error(f"unknown type of joint {kind_name!r}.{did_you_mean(kind_name, _JOINT_KINDS)}")
+        kind = joint_kind(element, kind_name, _JOINT_KINDS)
         position, orientation = origin_of(element)
         axis, limit, dynamics = element.child("axis"), element.child("limit"), element.child("dynamics")
         lower, upper = _limits(element, limit, kind_name)
@@ -96,22 +74,14 @@ class _Reader:
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = origin_of(element)
-        outer = element.need_child("geometry")
-        shape = next(outer.all(*_SHAPES), None)
-        if shape is None:
-            given = [child.tag for child in outer.children]
-            raise outer.error(
-                f"needs one of {', '.join(f'<{name}>' for name in _SHAPES)}, got {given or 'nothing'}."
-                f"{did_you_mean(given[0], _SHAPES) if given else ''}"
-            )
         colour = DEFAULT_COLOUR
         material = element.child("material")
         if material is not None:
             colour = self._colour(material)
-        return geometry_of(shape, position, orientation, colour, self._meshes)
+        return geometry_of(shape_in(element), position, orientation, colour, self._meshes)
 
     def _colour(self, element: Element) -> Colour:
-        """Return the colour of a <material>; one with a colour of its own is known by its name from then on."""
+        """Return the colour of a <material>; if it defines one, later materials can refer to it by name."""
         name, colour = element.attributes.get("name", ""), element.child("color")
         if colour is None:
             return self._colours.get(name, DEFAULT_COLOUR)
@@ -142,7 +112,7 @@ def geometry_of(
 
 
 def origin_of(element: Element) -> tuple[Vector, Quaternion]:
-    """Return the pose that the <origin> of `element` gives, the identity where it has none."""
+    """Return the pose in the <origin> of `element`, the identity if it has none."""
     origin = element.child("origin")
     if origin is None:
         return ORIGIN, UNTURNED
@@ -158,7 +128,7 @@ def _inertial(element: Element) -> Inertial:
 
 
 def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, float]:
-    """Return lower and upper limit. Without both the joint turns freely, as in PyBullet; one alone is beside 0."""
+    """Return the lower and upper limit: unlimited if neither is given, as in PyBullet; a missing one alone is 0."""
     if limit is None and kind in ("revolute", "prismatic"):
         raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
     if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():

@@ -85,7 +85,13 @@ def _heading_errors(world: World, rows: Rows) -> Floats:
     heading = quaternions.yaws(world.orientation[rows])
     cosine, sine = np.cos(heading) * sign, np.sin(heading) * sign
     errors = np.arctan2(cosine * y - sine * x, cosine * x + sine * y)
-    near_mask = x * x + y * y <= AHEAD * AHEAD
+    flat = x * x + y * y
+    near_mask = flat <= AHEAD * AHEAD
+    tolerances = motion.tolerance.take(rows)
+    if np.count_nonzero(tolerances):
+        # At the goal already, as near as it was asked for: there is no need to turn towards it.
+        last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
+        near_mask |= last_mask & (flat + delta[:, 2] ** 2 <= tolerances * tolerances)
     return np.where(near_mask, 0.0, errors)
 
 

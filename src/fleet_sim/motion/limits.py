@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
+from fleet_sim.motion.profile import Approach
 from fleet_sim.spatial.components import gather, gather_quaternions, to_body, to_world, vector_index
 
 NEGLIGIBLE = 1e-9
 UNLIMITED = 1e12
+
+
+def axis_limited(motion: MotionColumns, rows: Rows) -> Ints:
+    """Return the places in `rows` of those with limits per axis: mostly none, so that the others cost one look."""
+    limited_mask = motion.axis_limited.take(rows)
+    return np.flatnonzero(limited_mask) if np.count_nonzero(limited_mask) else NO_ROWS
 
 
 def along(norm_limits: Floats, axis_limits: Floats, directions: Floats) -> Floats:
@@ -56,15 +63,13 @@ def linear(world: World, rows: Rows, directions: Floats) -> tuple[Floats, Floats
     """
     motion = world.motion
     speed, accel = motion.linear_limit.take(rows), motion.linear_accel.take(rows)
-    limited_mask = motion.axis_limited.take(rows)
-    if not np.count_nonzero(limited_mask):
+    at = axis_limited(motion, rows)
+    if not len(at):
         return speed, accel
-    at = np.flatnonzero(limited_mask)
     some = rows[at]
-    body = to_body(gather_quaternions(world.orientation, some), directions[:, at])
-    index = vector_index(some)
-    straight_speed = along(speed[at], gather(motion.linear_limits, index), body)
-    straight_accel = along(accel[at], gather(motion.linear_accels, index), body)
+    straight_speed, straight_accel = _per_axis(
+        world, some, directions[:, at], (speed[at], motion.linear_limits), (accel[at], motion.linear_accels)
+    )
     turning_mask = motion.turning[some]
     any_speed, any_accel = linear_any_way(motion, some)
     speed[at] = np.where(turning_mask, np.minimum(any_speed, straight_speed), straight_speed)
@@ -76,16 +81,20 @@ def angular(world: World, rows: Rows, axes: Floats) -> tuple[Floats, Floats]:
     """Return angular speed and acceleration limits (N,) of `rows` about unit world `axes` (3, N)."""
     motion = world.motion
     speed, accel = motion.angular_limit.take(rows), motion.angular_accel.take(rows)
-    limited_mask = motion.axis_limited.take(rows)
-    if not np.count_nonzero(limited_mask):
+    at = axis_limited(motion, rows)
+    if not len(at):
         return speed, accel
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    body = to_body(gather_quaternions(world.orientation, some), axes[:, at])
-    index = vector_index(some)
-    speed[at] = along(speed[at], gather(motion.angular_limits, index), body)
-    accel[at] = along(accel[at], gather(motion.angular_accels, index), body)
+    speed[at], accel[at] = _per_axis(
+        world, rows[at], axes[:, at], (speed[at], motion.angular_limits), (accel[at], motion.angular_accels)
+    )
     return speed, accel
+
+
+def _per_axis(world: World, rows: Rows, directions: Floats, *limits: tuple[Floats, Floats]) -> list[Floats]:
+    """Return limits (N,) along world `directions` (3, N): each from one on the norm (N,) and the column per axis."""
+    body = to_body(gather_quaternions(world.orientation, rows), directions)
+    index = vector_index(rows)
+    return [along(norm, gather(per_axis, index), body) for norm, per_axis in limits]
 
 
 def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats:
@@ -98,7 +107,25 @@ def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats
     return np.where(over_mask, out * factors, out)
 
 
-def within_axis_accels(
+def respect_axes(
+    world: World, rows: Rows, before: Floats, step: Approach, norm_accels: Floats, axis_accels: Floats, dt: float
+) -> None:
+    """Change `step` of `rows`, which begins with velocities `before` (3, N), where an axis would change too fast.
+
+    `norm_accels` and `axis_accels` are columns: the acceleration limits of all rows.
+    """
+    at = axis_limited(world.motion, rows)
+    if not len(at):
+        return
+    some = rows[at]
+    was = before[:, at]
+    accels = norm_accels[some], gather(axis_accels, vector_index(some))
+    after = _within_axis_accels(world, some, was, step.velocities[:, at], *accels, dt)
+    step.velocities[:, at] = after
+    step.displacements[:, at] = (was + after) * (0.5 * dt)
+
+
+def _within_axis_accels(
     world: World,
     rows: Rows,
     before: Floats,

@@ -8,16 +8,17 @@ from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
 from fleet_sim.motion.path import aligned_exits, cross_waypoints
-from fleet_sim.motion.profile import SLACK, Approach, approach, can_stop, stopping_reach, units
+from fleet_sim.motion.profile import TINY, Approach, approach, can_stop, stopping_reach, units
 from fleet_sim.spatial.components import dot, gather, gather_quaternions, scatter, to_body, vector_index
 
 
 def drive(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows` one step towards their current waypoints; return those that stopped at theirs.
 
-    A stopped robot has exactly the waypoint's position. A waypoint with a pass speed is driven through, and the rest of
-    the step is on the next segment. Writes position, velocity, body_linear and waypoint; orientations must already be
-    those at the end of the step.
+    A robot at rest has exactly the waypoint's position, or, with a tolerance, is that near to its last one: at the near
+    side, unless it was nearer already or cannot brake so early. Waypoints with a pass speed are driven through, the
+    rest of the step on the next segment. Writes position, velocity, body_linear and waypoint; the orientations are
+    those of the step's end.
     """
     motion, pool = world.motion, world.waypoints
     headed = motion.path_start.take(rows)
@@ -27,6 +28,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     velocity = gather(world.velocity, index)
     delta = gather(pool.position, vector_index(headed))
     delta -= position
+    tolerant_mask = _stop_short(world, rows, delta)
     directions, distances = units(delta)
     speed_limits, accels = limits.linear(world, rows, directions)
     exits: Floats | float = pool.pass_speed.take(headed)
@@ -38,9 +40,11 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     else:
         exits = 0.0
     step = approach(directions, distances, velocity, exits, speed_limits, accels, dt, braking)
-    _respect_axes(world, rows, velocity, step, dt)
+    limits.respect_axes(world, rows, velocity, step, motion.linear_accel, motion.linear_accels, dt)
     position += step.displacements
-    stopped = _stop(world, rows, headed, delta, velocity, position, step, exits, speed_limits, accels, dt)
+    stopped = _stop(
+        world, rows, headed, delta, velocity, position, step, exits, speed_limits, accels, dt, tolerant_mask
+    )
     if passing:
         cross_waypoints(world, rows, headed, np.asarray(exits), position, step, speed_limits, accels, dt)
     scatter(world.position, index, position)
@@ -51,20 +55,6 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
         rows = rows[dot(step.displacements, step.displacements) > 0.0]
     world.touch(rows)
     return stopped
-
-
-def _respect_axes(world: World, rows: Rows, velocity: Floats, step: Approach, dt: float) -> None:
-    motion = world.motion
-    limited_mask = motion.axis_limited.take(rows)
-    if not np.count_nonzero(limited_mask):
-        return
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    norm_accels, axis_accels = motion.linear_accel[some], gather(motion.linear_accels, vector_index(some))
-    before = velocity[:, at]
-    after = limits.within_axis_accels(world, some, before, step.velocities[:, at], norm_accels, axis_accels, dt)
-    step.velocities[:, at] = after
-    step.displacements[:, at] = (before + after) * (0.5 * dt)
 
 
 def _stop(
@@ -79,11 +69,13 @@ def _stop(
     speed_limits: Floats,
     accels: Floats,
     dt: float,
+    tolerant_mask: Bools | None,
 ) -> Rows:
-    """Stop the rows that can reach their waypoint by the end of the step; return them."""
-    motion = world.motion
-    tolerances = motion.tolerance.take(rows)
-    near_mask = step.distances <= np.maximum(stopping_reach(speed_limits, accels, dt), tolerances)
+    """Bring to rest the rows that can be at their target by the end of the step; return them.
+
+    The target is `delta` away; only the rows of `tolerant_mask` have another one than their waypoint.
+    """
+    near_mask = step.distances <= stopping_reach(speed_limits, accels, dt)
     if not isinstance(exits, float):
         near_mask &= exits == 0.0
     if not np.count_nonzero(near_mask):
@@ -92,34 +84,33 @@ def _stop(
     deltas, velocities = delta[:, near], velocity[:, near]
     rates = _stopping_accels(world, rows[near], velocities, step.along[near], accels[near])
     exact_mask = can_stop(deltas, velocities, rates, dt)
-    exact_mask &= step.distances[near] <= stopping_reach(speed_limits[near], accels[near], dt)
     exact = near[exact_mask]
     target = gather(world.waypoints.position, vector_index(headed[exact]))
+    if tolerant_mask is not None:
+        short = position[:, exact] - step.displacements[:, exact] + delta[:, exact]
+        target = np.where(tolerant_mask[exact], short, target)
     step.displacements[:, exact] = target - (position[:, exact] - step.displacements[:, exact])
     position[:, exact] = target
     step.velocities[:, exact] = 0.0
-    stopped_mask = exact_mask
-    if tolerances.any():
-        close_mask = ~exact_mask & _close_enough(world, rows[near], deltas, velocities, rates, dt)
-        close = near[close_mask]
-        position[:, close] += velocity[:, close] * (0.5 * dt) - step.displacements[:, close]
-        step.displacements[:, close] = velocity[:, close] * (0.5 * dt)
-        step.velocities[:, close] = 0.0
-        stopped_mask = exact_mask | close_mask
-    at_rest: Rows = rows[near[stopped_mask]]
+    at_rest: Rows = rows[exact]
     return at_rest
 
 
-def _close_enough(world: World, rows: Rows, deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
-    """Return which rows stop in this step within the tolerance of the last waypoint if they brake evenly."""
+def _stop_short(world: World, rows: Rows, delta: Floats) -> Bools | None:
+    """Take the tolerance off the ways `delta` (3, N) to last waypoints; return where, None for nowhere.
+
+    Within the tolerance no way is left: a robot that still drives there brakes.
+    """
     motion = world.motion
-    last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
-    most = accels * dt
-    offsets = deltas - velocities * (0.5 * dt)
-    tolerances = motion.tolerance[rows]
-    slow_mask = dot(velocities, velocities) <= most * most * SLACK
-    close_mask: Bools = last_mask & slow_mask & (dot(offsets, offsets) <= tolerances * tolerances)
-    return close_mask
+    tolerances = motion.tolerance.take(rows)
+    if not np.count_nonzero(tolerances):
+        return None
+    mask: Bools = (tolerances > 0.0) & (motion.waypoint[rows] == motion.path_length[rows] - 1)
+    ways = delta[:, mask]
+    # A little less, so that rounding does not leave a robot just outside.
+    shares = tolerances[mask] * (1.0 - 1e-9) / np.maximum(np.sqrt(dot(ways, ways)), TINY)
+    delta[:, mask] = ways * np.maximum(1.0 - shares, 0.0)
+    return mask
 
 
 def _stopping_accels(world: World, rows: Rows, velocities: Floats, along: Floats, accels: Floats) -> Floats:

@@ -83,7 +83,7 @@ def _slow_enough(world: World, rows: Rows) -> Bools:
     """Return which rows may turn: with axis limits, only those slow enough for every orientation."""
     motion = world.motion
     slow_mask = np.ones(len(rows), bool)
-    at = np.flatnonzero(motion.axis_limited[rows])
+    at = limits.axis_limited(motion, rows)
     if len(at):
         velocity = gather(world.velocity, vector_index(rows[at]))
         fastest = limits.linear_any_way(motion, rows[at])[0] * (1.0 + 1e-9)

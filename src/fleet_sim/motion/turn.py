@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
-from fleet_sim.motion.profile import Approach, approach, can_stop, stopping_reach, units
+from fleet_sim.motion.profile import approach, can_stop, stopping_reach, units
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.components import gather, gather_quaternions, scatter, to_body, vector_index
 
@@ -25,7 +25,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     index = vector_index(rows)
     velocities = gather(world.angular_velocity, index)
     step = approach(axes, angles, velocities, 0.0, speed_limits, accels, dt)
-    _respect_axes(world, rows, velocities, step, dt)
+    limits.respect_axes(world, rows, velocities, step, world.motion.angular_accel, world.motion.angular_accels, dt)
     there_mask = angles <= stopping_reach(speed_limits, accels, dt)
     there_mask &= can_stop(deltas, velocities, accels, dt)
     step.velocities[:, there_mask] = 0.0
@@ -54,17 +54,3 @@ def _write_velocities(world: World, rows: Rows, velocities: Floats) -> None:
     scatter(world.angular_velocity, index, velocities)
     scatter(world.motion.body_angular, index, to_body(gather_quaternions(world.orientation, rows), velocities))
     world.touch(rows)
-
-
-def _respect_axes(world: World, rows: Rows, before: Floats, step: Approach, dt: float) -> None:
-    motion = world.motion
-    limited_mask = motion.axis_limited.take(rows)
-    if not limited_mask.any():
-        return
-    at = np.flatnonzero(limited_mask)
-    some = rows[at]
-    norm_accels, axis_accels = motion.angular_accel[some], gather(motion.angular_accels, vector_index(some))
-    was = before[:, at]
-    after = limits.within_axis_accels(world, some, was, step.velocities[:, at], norm_accels, axis_accels, dt)
-    step.velocities[:, at] = after
-    step.displacements[:, at] = (was + after) * (0.5 * dt)

@@ -46,8 +46,11 @@ class Bridge:
     gateway: CommandGateway
     refusals: Throttle
 
-    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived."""
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
+        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived.
+
+        Returns the service, for who wants to end it before the node ends.
+        """
 
         async def answer(request: Any, response: Any) -> Any:
             try:
@@ -60,7 +63,7 @@ class Bridge:
                 return response
 
         # By default the eleventh of requests that come at once would be lost.
-        self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
+        return self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
 
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
         """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
@@ -91,6 +94,8 @@ class Interface:
     """
 
     rate = ""
+    own_rate: float | None = None
+    """In Hz, where `rate` is a name that RateParams does not have, as of interfaces of features; None: each step."""
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge

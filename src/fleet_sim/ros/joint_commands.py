@@ -80,7 +80,7 @@ class JointTrajectoryTopic(Interface):
     def _command(self, name: str, message: JointTrajectory) -> Command:
         if not message.points:
             world = self.bridge.sim.world
-            model = world.model_of(world.row_named(name))
+            model = world.model_of(world.index.row_named(name))
             if model is None:
                 raise InvalidValueError("it has no joints")
             joints = tuple(message.joint_names) or model.movable_names

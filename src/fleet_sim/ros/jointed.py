@@ -9,14 +9,12 @@ from fleet_sim.ros.roster import Roster
 
 def with_joints(roster: Roster, world: World) -> Roster:
     """Return the part of `roster` that has joints."""
-    mask = world.robots.joint_count[roster.rows] > 0
-    names = tuple(name for name, has in zip(roster.names, mask.tolist(), strict=True) if has)
-    return Roster(roster.version, roster.rows[mask], names, frozenset(names))
+    return roster.where(world.robots.joint_count[roster.rows] > 0)
 
 
 def has_joints(world: World, robot: str) -> bool:
     """Return whether there is a robot of that name, with joints. May be asked from any thread."""
     try:
-        return bool(world.robots.joint_count[world.row_named(robot)])
+        return bool(world.robots.joint_count[world.index.row_named(robot)])
     except UnknownNameError:
         return False

@@ -71,6 +71,9 @@ class FleetSimNode(Node):
         )
         self._actions = ActionInterface(self._bridge)
         interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
+        for interface in interfaces:
+            if interface.rate:
+                self._rates.add(interface.rate, interface.own_rate)
         self._interfaces = [GuardedInterface(one, sim.guard, self.get_logger().error) for one in interfaces]
         self._version = -1
         self._update_fleet()
@@ -84,7 +87,7 @@ class FleetSimNode(Node):
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:
             robot, part = frames.split(parent) or ("", "")
-            return part == "odom" and self.simulation.world.has_name(robot)
+            return part == "odom" and self.simulation.world.index.has_name(robot)
 
         return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
@@ -92,7 +95,7 @@ class FleetSimNode(Node):
         """Say which robots of `per_robot` there are none of; they may still be spawned."""
         wanted = self._bridge.params.per_robot
         for name in wanted if isinstance(wanted, list) else ():
-            if not self.simulation.world.has_name(name):
+            if not self.simulation.world.index.has_name(name):
                 self.get_logger().warning(f"ros.per_robot: there is no robot {name!r} yet")
 
     @property

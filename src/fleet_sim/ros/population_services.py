@@ -9,7 +9,6 @@ from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim.core import commands as c
 from fleet_sim.core.commands import CommandAck
-from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose
@@ -75,9 +74,13 @@ class PopulationServices(Interface):
         return response
 
     async def _on_list(self, request: Any, response: Any) -> Any:
-        gateway = self.bridge.gateway
-        names, robots, poses = await gateway.wait(gateway.between_steps(lambda: self._list(request.kind)))
-        response.names, response.robots, response.poses = names, robots, poses
+        snapshot = await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
+        chosen = list(range(len(snapshot.names)))
+        if request.kind != List.Request.ALL:
+            chosen = np.flatnonzero(snapshot.agent_mask == (request.kind == List.Request.ROBOTS)).tolist()
+        response.names = [snapshot.names[index] for index in chosen]
+        response.robots = snapshot.agent_mask[chosen].tolist()
+        response.poses = poses_to_msgs(snapshot.positions[chosen], snapshot.orientations[chosen])
         response.stamp = time_to_msg(self.bridge.time.last)
         return response
 
@@ -107,16 +110,6 @@ class PopulationServices(Interface):
         turn = (q.x, q.y, q.z, q.w)
         pose = Pose((p.x, p.y, p.z), turn if any(turn) else (0.0, 0.0, 0.0, 1.0))
         return pose_entry(self.bridge.transforms.pose_to_map(stamped.header.frame_id, pose))
-
-    def _list(self, kind: int) -> tuple[list[str], list[bool], Any]:
-        world = self.bridge.sim.world
-        rows = world.rows
-        robot_mask = world.kind[rows] == KIND_AGENT
-        if kind != List.Request.ALL:
-            rows = rows[robot_mask == (kind == List.Request.ROBOTS)]
-        names = [world.label(row) for row in rows.tolist()]
-        robots = (world.kind[rows] == KIND_AGENT).tolist()
-        return names, robots, poses_to_msgs(world.position[rows], world.orientation[rows])
 
 
 def pose_entry(pose: Pose) -> dict[str, Any]:

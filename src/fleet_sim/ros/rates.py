@@ -21,6 +21,11 @@ class Rates:
         """Change one rate, in Hz; None is each step, 0 never."""
         self._schedules[name] = None if rate == 0.0 else self._clock.schedule(rate)
 
+    def add(self, name: str, rate: float | None) -> None:
+        """Add the rate of an interface that has no field in RateParams; one that is known stays as it is."""
+        if name not in self._schedules:
+            self.change(name, rate)
+
     def due(self) -> set[str]:
         """Return the names of what is due; to be asked once per step."""
         return {

@@ -67,6 +67,6 @@ class RobotDescriptionTopic(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
         for name in self._publishers.on_fleet_changed(roster):
-            shape_id = int(world.shape_id[world.row_named(name)])
+            shape_id = int(world.shape_id[world.index.row_named(name)])
             shape = world.shapes[shape_id] if shape_id >= 0 else BodyShape()
             self._publishers[name].publish(String(data=describe(name, shape)))

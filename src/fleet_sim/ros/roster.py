@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
+from fleet_sim.arrays import Bools, Rows
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 
@@ -24,6 +24,11 @@ class Roster:
         """Return the rows of the robots called `names`."""
         index = dict(zip(self.names, self.rows.tolist(), strict=True))
         return np.array([index[name] for name in names], np.int64)
+
+    def where(self, mask: Bools) -> Roster:
+        """Return the part of the roster in `mask`, aligned with `rows`."""
+        names = tuple(name for name, has in zip(self.names, mask.tolist(), strict=True) if has)
+        return Roster(self.version, self.rows[mask], names, frozenset(names))
 
 
 def take_roster(world: World) -> Roster:

@@ -5,8 +5,8 @@ Advertised is what works. A reset goes back to the initial state and removes wha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Twist
@@ -26,18 +26,15 @@ from simulation_interfaces.srv import (
 )
 
 from fleet_sim.core import commands as c
+from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
 from fleet_sim.errors import ConfigError, FleetSimError, StateError, UnknownNameError
 from fleet_sim.gate.patterns import Pattern
 from fleet_sim.ros.conversions import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import is_ros_name
-from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.population_services import pose_entry
 from fleet_sim.ros.run_services import make_steps
-from fleet_sim.spatial import quaternions
-
-Found = TypeVar("Found")
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,
@@ -124,17 +121,15 @@ class StandardServices(Interface):
             raise UnknownNameError(f"unknown entity {request.entity!r}")
 
     async def _entities(self, request: Any, response: Any) -> None:
-        response.entities = await self._read(lambda world: _matching(world, request.filters))
+        response.entities = _matching(await self._snapshot(), request.filters)
 
     async def _states(self, request: Any, response: Any) -> None:
-        def states(world: World) -> tuple[list[str], list[EntityState]]:
-            names = _matching(world, request.filters)
-            return names, self._states_of(world, names)
-
-        response.entities, response.states = await self._read(states)
+        snapshot = await self._snapshot()
+        response.entities = _matching(snapshot, request.filters)
+        response.states = self._states_of(snapshot, response.entities)
 
     async def _state(self, request: Any, response: Any) -> None:
-        response.state = (await self._read(lambda world: self._states_of(world, [request.entity])))[0]
+        response.state = self._states_of(await self._snapshot(), [request.entity])[0]
 
     async def _set_state(self, request: Any, response: Any) -> None:
         if getattr(request, "set_twist", request.state.twist != Twist()) and request.state.twist != Twist():
@@ -142,7 +137,7 @@ class StandardServices(Interface):
 
         def place() -> c.Command:
             # Known or not is answered first, whatever else is wrong with the request.
-            self.bridge.sim.world.row_named(request.entity)
+            self.bridge.sim.world.index.row_named(request.entity)
             try:
                 frame, pose = request.state.header.frame_id, pose_from_msg(request.state.pose)
                 pose = self.bridge.transforms.pose_to_map(frame, pose)
@@ -161,14 +156,13 @@ class StandardServices(Interface):
             for reason in ack.rejected.values():
                 raise StateError(reason)
 
-    def _states_of(self, world: World, names: list[str]) -> list[EntityState]:
-        rows = np.array([world.row_named(name) for name in names], np.int64)
-        twists = body_twists(world, rows) if len(rows) else np.empty((0, 6))
+    def _states_of(self, snapshot: Snapshot, names: Sequence[str]) -> list[EntityState]:
+        indices = np.array([snapshot.index_of(name) for name in names], np.int64)
+        poses = poses_to_msgs(snapshot.positions[indices], snapshot.orientations[indices])
         # The state's twist is in the frame of its header, the map.
-        linear = quaternions.rotate(world.orientation[rows], twists[:, :3]) if len(rows) else twists[:, :3]
-        poses = poses_to_msgs(world.position[rows], world.orientation[rows])
+        twists = twists_to_msgs(snapshot.velocities[indices], snapshot.angular_velocities[indices])
         states = []
-        for pose, twist in zip(poses, twists_to_msgs(linear, world.angular_velocity[rows]), strict=True):
+        for pose, twist in zip(poses, twists, strict=True):
             state = EntityState(pose=pose, twist=twist)
             state.header.frame_id = self.bridge.frames.map
             state.header.stamp = time_to_msg(self.bridge.time.last)
@@ -201,10 +195,9 @@ class StandardServices(Interface):
     async def _send(self, make: Callable[[], c.Command]) -> c.CommandAck:
         return await self.bridge.gateway.wait(self.bridge.gateway.send(make))
 
-    async def _read(self, function: Callable[[World], Found]) -> Found:
-        """Return `function(world)`, called while no step is being made; what it raises is raised here."""
-        gateway, world = self.bridge.gateway, self.bridge.sim.world
-        return await gateway.wait(gateway.between_steps(lambda: function(world)))
+    async def _snapshot(self) -> Snapshot:
+        """Return the state after everything that was asked for before."""
+        return await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
 
 
 def _answering(work: Callable[[Any, Any], Awaitable[None]]) -> Callable[[Any, Any], Awaitable[Any]]:
@@ -229,13 +222,12 @@ def _answering(work: Callable[[Any, Any], Awaitable[None]]) -> Callable[[Any, An
     return answer
 
 
-def _matching(world: World, filters: Any) -> list[str]:
+def _matching(snapshot: Snapshot, filters: Any) -> list[str]:
     """Return the names that match; raises Refusal for filters that are not supported and a wrong expression."""
     if filters.categories or filters.tags.tags or filters.bounds.points:
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "filters: entities are filtered by name only")
     wanted = Pattern(filters.filter, "filters.filter")
-    names = [world.label(row) for row in world.rows.tolist()]
-    return [name for name in names if wanted.search(name)]
+    return [name for name in snapshot.names if wanted.search(name)]
 
 
 def _check_name(world: World, name: str, *, rename: bool) -> None:
@@ -243,5 +235,5 @@ def _check_name(world: World, name: str, *, rename: bool) -> None:
     codes = SpawnEntity.Response
     if not (is_ros_name(name) or (rename and not name)):
         raise Refusal(codes.NAME_INVALID, f"name: letters, digits and _ only, beginning with a letter; got {name!r}")
-    if not rename and world.has_name(name):
+    if not rename and world.index.has_name(name):
         raise Refusal(codes.NAME_NOT_UNIQUE, f"name: {name!r} is taken")

@@ -53,11 +53,11 @@ class Transforms:
     def _own(self, name: str) -> Placement | None:
         """Return where a frame of the simulation is in the map, or None where it has no such frame."""
         robot, part = self._frames.parts(name)
-        if name == self._frames.map or (part == "odom" and self._world.has_name(robot)):
+        if name == self._frames.map or (part == "odom" and self._world.index.has_name(robot)):
             return np.zeros((1, 3)), IDENTITY[None]
-        if not self._world.has_name(robot):
+        if not self._world.index.has_name(robot):
             return None
-        row = self._world.row_named(robot)
+        row = self._world.index.row_named(robot)
         model = self._world.model_of(row)
         if (
             model is not None
@@ -85,7 +85,7 @@ class Transforms:
         if name in heard:
             map_frame = self._frames.map
             raise UnknownNameError(f"frame {name!r} is below {root!r}, which no transform connects with {map_frame!r}")
-        own_frames = (self._frames.base(robot) for robot in self._world.names if robot)
+        own_frames = (self._frames.base(robot) for robot in self._world.index.names if robot)
         raise unknown_name("frame", name, {self._frames.map, *own_frames, *heard})
 
     def _upwards(self, name: str) -> dict[str, Placement]:

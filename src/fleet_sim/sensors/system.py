@@ -104,7 +104,7 @@ class SensorSystem:
     def labelled(self, label: str) -> Sensor:
         """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
         owner, _, name = label.rpartition("/")
-        return self.named(self._world.row_named(owner) if owner else NO_ROW, name)
+        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
 
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""

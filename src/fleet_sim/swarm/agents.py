@@ -7,18 +7,23 @@ one agent after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.canvas import Canvas, contrast
+from fleet_sim.swarm.attributes import check_assignment
+from fleet_sim.swarm.canvas import Canvas, Color, contrast
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.watched_list import WatchedList
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
@@ -37,8 +42,76 @@ class SwarmAgent(SwarmBody):
         super().__init__(world.columns, world.swarm, handle, config)
         self.world = world
         self.group = group
-        self.controller: Controller | None = None
-        self.sensors: list[Sensor | SensorView] = []
+        self._controller: Controller | None = None
+        self._sensors: WatchedList[Sensor | SensorView] = WatchedList(self._change_sensors)
+        self.is_made = False
+        """Whether it is in its group; from then on, what is assigned to it acts or is refused."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if vars(self).get("is_made"):
+            advice = "remove the agent and spawn another one, or say it in the configuration"
+            check_assignment(self, name, self.config_class, advice)
+        super().__setattr__(name, value)
+
+    # ---- what it has -------------------------------------------------------------------------------------------------
+
+    @property
+    def controller(self) -> Controller | None:
+        """What decides for it, or None. It may be given another one, as an object or as in a configuration.
+
+        The new one decides from the next decision on. Without one it comes to rest. Raises InvalidValueError and
+        UnknownNameError, and StaleHandleError for an agent that was removed.
+        """
+        return self._controller
+
+    @controller.setter
+    def controller(self, spec: object) -> None:
+        self.world.give_controller(self._changeable(), spec)
+
+    @property
+    def sensors(self) -> WatchedList[Sensor | SensorView]:
+        """Its sensors, in their order. The list may be changed between steps; new ones read from the next step on."""
+        return self._sensors
+
+    @sensors.setter
+    def sensors(self, specs: Sequence[object]) -> None:
+        if specs is not self._sensors:
+            self._sensors[:] = specs
+
+    def _change_sensors(self, specs: Sequence[object]) -> None:
+        self.world.give_sensors(self._changeable(), specs)
+
+    def _changeable(self) -> int:
+        if not self.is_made:
+            raise StateError(
+                f"{type(self).__name__}: its configuration gives it its controller and sensors; change them later"
+            )
+        return self._require_alive()
+
+    def hold(self, controller: Controller | None, sensors: Sequence[Sensor]) -> None:
+        """Have these parts, of which those on arrays serve its group; the group is not told."""
+        self._controller = controller
+        self._sensors.put(
+            SensorView(sensor, self, index) if sensor.works_on_arrays() else sensor
+            for index, sensor in enumerate(sensors)
+        )
+
+    @property
+    def plain_sensors(self) -> list[Sensor]:
+        """Its sensors themselves, where `sensors` shows what it reads of those of its group."""
+        return [sensor.sensor if isinstance(sensor, SensorView) else sensor for sensor in self._sensors]
+
+    @property
+    def body_color(self) -> Color:
+        """What pictures of the world draw it in: red, green, blue up to 255."""
+        color: Color = self.config.body_color
+        return color
+
+    @body_color.setter
+    def body_color(self, color: object) -> None:
+        checked = read(type(self.config), {"body_color": color})
+        # Others may have been made from the same settings.
+        self.config = replace(self.config, body_color=checked.body_color)
 
     def place(self, position: object, angle: float) -> None:
         """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""
@@ -86,11 +159,20 @@ class Group(Crowd):
     `Component.column`. A group of one agent of another group (`only`) reads and writes the same arrays.
     """
 
-    def __init__(self, world: SwarmState, index: int, kind: type[SwarmAgent], config: AgentConfig) -> None:
+    def __init__(
+        self,
+        world: SwarmState,
+        index: int,
+        kind: type[SwarmAgent],
+        config: AgentConfig,
+        origin: Group | None = None,
+    ) -> None:
         super().__init__(world.columns, world.swarm, NO_ROWS)
         self.world = world
         self.index = index
         self.kind = kind
+        self.origin = origin or self
+        """The group that its agents were spawned in; another one where they were given other parts since."""
         self.is_object = False
         """Whether its members are objects rather than of the population."""
         self.config: Any = config
@@ -107,6 +189,10 @@ class Group(Crowd):
     def rng(self) -> np.random.Generator:
         """The random stream of this group. Ask for it at each use: going back in time replaces it."""
         return self.world.rng(f"group {self.index}")
+
+    def default_of(self, name: str) -> Any:
+        """Return what agents that join remember under `name`."""
+        return self._defaults.get(name, 0)
 
     def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
         """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
@@ -146,6 +232,8 @@ class Group(Crowd):
         """Take in new agents, after those that are there."""
         count = len(agents)
         self.agents += agents
+        for agent in agents:
+            agent.group, agent.is_made = self, True
         self._numbers = None
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
         for name, values in self.state.items():
@@ -154,6 +242,16 @@ class Group(Crowd):
         for index, sensor in enumerate(self.sensors):
             blank = sensor.blank(count)
             self.readings[index] = _joined(self.readings[index], blank) if index in self.readings else blank
+
+    def forget(self, slot: str, row: int) -> None:
+        """Forget what the part in `slot` of the agent in `row` remembered and read."""
+        number = self.number_of(row)
+        for name, values in self.state.items():
+            if name.startswith(f"{slot}."):
+                values[number] = self.default_of(name)
+        for index, values in self.readings.items():
+            if slot == f"sensors[{index}]":
+                values[number] = 0
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
@@ -236,16 +334,10 @@ class Component:
     @classmethod
     def works_on_arrays(cls) -> bool:
         """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
-        for ancestor in cls.__mro__:
-            if ancestor in (Component, Controller, Sensor):
-                break
-            if cls.on_arrays in vars(ancestor):
-                return True
-            if cls.per_agent in vars(ancestor):
-                return False
-        raise InvalidValueError(
-            f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)"
-        )
+        known = _ON_ARRAYS.get(cls)
+        if known is None:
+            known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
+        return known
 
     def column(
         self, group: Group, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
@@ -255,6 +347,21 @@ class Component:
         Write into it; it keeps its values while other agents come and go, and agents that join get `default`.
         """
         return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
+
+
+_ON_ARRAYS: dict[type[Component], bool] = {}
+"""What was found, as it is asked in every step."""
+
+
+def _works_on_arrays(cls: type[Component]) -> bool:
+    for ancestor in cls.__mro__:
+        if ancestor in (Component, Controller, Sensor):
+            break
+        if cls.on_arrays in vars(ancestor):
+            return True
+        if cls.per_agent in vars(ancestor):
+            return False
+    raise InvalidValueError(f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)")
 
 
 class Controller(Component):
@@ -333,8 +440,19 @@ class Sensor(Component):
 class SensorView:
     """A sensor of a whole group as one agent sees it: `current_state` is its own reading, all else is the sensor's."""
 
+    sensor: Sensor
+    agent: SwarmAgent
+    _index: int
+
     def __init__(self, sensor: Sensor, agent: SwarmAgent, index: int) -> None:
-        self._sensor, self.agent, self._index = sensor, agent, index
+        vars(self).update(sensor=sensor, agent=agent, _index=index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind = type(self.sensor).__name__
+        raise InvalidValueError(
+            f"{kind}.{name}: this sensor serves all agents of a group; give the agent one of its own,"
+            f" agent.sensors[{self._index}] = {kind}(...), or set `agent.sensors[{self._index}].sensor.{name}` for all"
+        )
 
     @property
     def current_state(self) -> Any:
@@ -343,7 +461,7 @@ class SensorView:
         return group.readings[self._index][group.number_of(self.agent.row)]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._sensor, name)
+        return getattr(self.sensor, name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SensorView:
         return self

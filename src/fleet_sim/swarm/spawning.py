@@ -22,7 +22,7 @@ from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
-from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SensorView, SwarmAgent
+from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle
@@ -203,14 +203,10 @@ def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence
     """Give every agent its controller and sensors, with their way back to it, and the group those that stand for it."""
     group = recipe.group
     for agent, own in zip(agents, equipment, strict=True):
-        agent.controller = own.controller
         for component in (own.controller, *own.sensors):
             if component is not None and not component.works_on_arrays():
                 component.agent = agent
-        agent.sensors = [
-            SensorView(sensor, agent, index) if sensor.works_on_arrays() else sensor
-            for index, sensor in enumerate(own.sensors)
-        ]
+        agent.hold(own.controller, own.sensors)
     if equipment:
         group.controller = group.controller or equipment[0].controller
         group.sensors = group.sensors or list(equipment[0].sensors)

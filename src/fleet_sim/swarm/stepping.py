@@ -7,6 +7,7 @@ part of the agents' step for all of them at once, `in_turn` all parts for one ag
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fleet_sim.core import steering
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.laws import motion_law
-from fleet_sim.swarm.agents import Group, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.separation import keep_apart
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.traces import follow_traces
@@ -130,7 +131,9 @@ class Stepper:
         world.swarm.previous[group.rows] = group.positions
         if group.controller is None:
             return NO_ROWS
-        actions = self.call("controller", group.controller.act, group)
+        # One written per agent may derive from one on arrays, whose `act` would go past it.
+        act = group.controller.act if group.controller.works_on_arrays() else partial(Controller.act, group.controller)
+        actions = self.call("controller", act, group)
         if actions is None:
             actions = np.zeros((len(group), 2))
         twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), world.steps))
@@ -156,7 +159,8 @@ class Stepper:
         if not len(group):
             return
         for index, sensor in enumerate(group.sensors):
-            readings = self.call("sensor", sensor.sense, group)
+            sense = sensor.sense if sensor.works_on_arrays() else partial(Sensor.sense, sensor)
+            readings = self.call("sensor", sense, group)
             if readings is not None:
                 group.note(index, readings)
 

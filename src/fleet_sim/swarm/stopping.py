@@ -18,6 +18,8 @@ class Condition:
 
     def __init__(self, condition: StopCondition | None, world: SwarmWorld) -> None:
         """Raises InvalidValueError for a text that is not an expression."""
+        self.given = condition
+        """The condition as it was given."""
         self._condition = Expression(condition) if isinstance(condition, str) else condition
         self._world = world
 

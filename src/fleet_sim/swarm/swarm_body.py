@@ -94,7 +94,7 @@ class SwarmBody:
     @property
     def name(self) -> str | None:
         """Its name, unique in the world."""
-        return self.columns.names[self._require_alive()]
+        return self.columns.index.names[self._require_alive()]
 
     @property
     def radius(self) -> float:

@@ -170,6 +170,14 @@ class SwarmState:
         """Note that no key is held down, as where the window is closed or another one is typed in."""
         self.keys.clear()
 
+    def give_controller(self, row: int, spec: object) -> None:
+        """Give the agent in `row` another controller: what `agent.controller = ...` does."""
+        raise NotImplementedError
+
+    def give_sensors(self, row: int, specs: Sequence[object]) -> None:
+        """Give the agent in `row` other sensors: what changes of `agent.sensors` do."""
+        raise NotImplementedError
+
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
         raise NotImplementedError

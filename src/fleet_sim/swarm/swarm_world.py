@@ -6,17 +6,18 @@ up and steps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Rows, as_floats
-from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.core import steering
+from fleet_sim.errors import InvalidValueError, StateError, unknown_name
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm import spawning
+from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
-from fleet_sim.swarm.agents import Group, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.crowd import NO_GROUP
 from fleet_sim.swarm.metric import Metric
@@ -24,6 +25,7 @@ from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.regions import edges
 from fleet_sim.swarm.spawning import Recipe
 from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
@@ -63,8 +65,10 @@ class SwarmWorld(SwarmState):
 
     def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
         super().__init__(sim, config)
-        self.population: list[SwarmAgent] = []
-        self.objects: list[SwarmAgent] = []
+        self.population: WatchedList[SwarmAgent] = WatchedList(
+            lambda wanted: self._change_members("population", wanted)
+        )
+        self.objects: WatchedList[SwarmAgent] = WatchedList(lambda wanted: self._change_members("objects", wanted))
         self.groups: list[Group] = []
         self.spawners: list[Spawner] = []
         self.metrics: list[Metric] = []
@@ -74,6 +78,7 @@ class SwarmWorld(SwarmState):
         self.name_counts: dict[str, int] = {}
         self._group_of_key: dict[str, Group] = {}
         self._leaving: set[SwarmAgent] = set()
+        self._regrouping: dict[SwarmAgent, None] = {}
         self.columns.on_remove.append(self._on_removed)
 
     # ---- who is there ------------------------------------------------------------------------------------------------
@@ -96,7 +101,7 @@ class SwarmWorld(SwarmState):
 
     def agent_named(self, name: str) -> SwarmAgent:
         """Return the agent or object of that name; raises UnknownNameError with the closest one."""
-        row = self.columns.row_named(name)
+        row = self.columns.index.row_named(name)
         if self.swarm.group[row] < 0:
             raise unknown_name("agent", name, [str(agent.name) for agent in (*self.population, *self.objects)])
         return self.agent_of(row)
@@ -143,13 +148,64 @@ class SwarmWorld(SwarmState):
         names = self.new_names(recipe.config.name, "object" if recipe.is_object else "agent", len(points))
         agents = spawning.spawn(self, recipe, names, points, headings)
         recipe.group.join(agents)
-        (self.objects if recipe.is_object else self.population).extend(agents)
+        members = self.objects if recipe.is_object else self.population
+        members.put([*members, *agents])
         if recipe.is_object and recipe.config.collides and recipe.cls.law is None:
             for agent in agents:
                 if (outline := agent.outline) is not None:
                     spawning.spawn_walls(self, edges(outline), f"{agent.name}_side")
         self.forget_cached()
         return agents
+
+    def _change_members(self, name: str, wanted: list[SwarmAgent]) -> None:
+        """Make the population or the objects what is `wanted`: fewer, or in another order; raises InvalidValueError."""
+        members: WatchedList[SwarmAgent] = getattr(self, name)
+        for member in wanted:
+            if member not in members:
+                adder = "add_object" if name == "objects" else "spawn"
+                raise InvalidValueError(f"world.{name}: world.{adder}({{...}}) adds to it; {member!r} is not of it")
+        if len(set(wanted)) < len(wanted):
+            raise InvalidValueError(f"world.{name}: one agent cannot be in it twice")
+        kept = set(wanted)
+        gone = [member for member in members if member not in kept]
+        members.put(wanted)
+        self.forget_cached()
+        self.remove(gone)
+
+    # ---- what agents have --------------------------------------------------------------------------------------------
+
+    def give_controller(self, row: int, spec: object) -> None:
+        """Give the agent in `row` another controller, from its next decision on; see `SwarmAgent.controller`."""
+        agent = self.agent_of(row)
+        controller = equipment.controller_for(agent, spec)
+        self._equip(agent, controller, agent.plain_sensors)
+        if controller is None and agent.law is not None:
+            steering.give_velocities(self.columns, np.array([row]), np.zeros((1, 3)), np.zeros((1, 3)))
+
+    def give_sensors(self, row: int, specs: Sequence[object]) -> None:
+        """Give the agent in `row` other sensors; see `SwarmAgent.sensors`. Raises StateError within a step."""
+        if self.columns.in_step:
+            raise StateError("sensors can be changed between steps only; all agents of a group read in one go")
+        agent = self.agent_of(row)
+        self._equip(agent, agent.controller, equipment.sensors_for(agent, specs))
+
+    def _equip(self, agent: SwarmAgent, controller: Controller | None, sensors: list[Sensor]) -> None:
+        equipment.hand_over(agent, controller, sensors)
+        # Within a step, others are deciding on the arrays of the group.
+        self._regrouping[agent] = None
+        if not self.columns.in_step:
+            self.refresh()
+
+    def _regroup(self, agent: SwarmAgent) -> None:
+        controller, sensors, origin = agent.controller, agent.plain_sensors, agent.group.origin
+        if equipment.fits(agent.group, controller, sensors):
+            return
+        group = origin
+        if not equipment.fits(origin, controller, sensors):
+            key = equipment.group_key(origin, controller, sensors)
+            group = self.group_for(key, origin.kind, origin.config, is_object=origin.is_object, origin=origin)
+            group.controller, group.sensors = controller, sensors
+        equipment.move(agent, group)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of that name; raises UnknownNameError with the closest one."""
@@ -172,18 +228,20 @@ class SwarmWorld(SwarmState):
 
     # ---- bookkeeping -------------------------------------------------------------------------------------------------
 
-    def group_for(self, key: str, kind: type[SwarmAgent], config: AgentConfig, *, is_object: bool) -> Group:
+    def group_for(
+        self, key: str, kind: type[SwarmAgent], config: AgentConfig, *, is_object: bool, origin: Group | None = None
+    ) -> Group:
         """Return the group of agents with this key, made at the first use."""
         group = self._group_of_key.get(key)
         if group is None:
-            group = self._group_of_key[key] = Group(self, len(self.groups), kind, config)
+            group = self._group_of_key[key] = Group(self, len(self.groups), kind, config, origin)
             group.is_object = is_object
             self.groups.append(group)
         return group
 
     def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:
         """Return `count` names: `name` itself for one agent, else `name` or `prefix` with numbers."""
-        if name is not None and count == 1 and not self.columns.has_name(name):
+        if name is not None and count == 1 and not self.columns.index.has_name(name):
             return [name]
         stem = name or prefix
         first = self.name_counts.get(stem, 0)
@@ -197,6 +255,9 @@ class SwarmWorld(SwarmState):
 
     def refresh(self) -> None:
         """Let go of agents that were removed: at once outside a step, and at the beginning of each part of one."""
+        for agent in [agent for agent in self._regrouping if agent.is_alive]:
+            self._regroup(agent)
+        self._regrouping.clear()
         gone = self._leaving
         if not gone:
             return
@@ -204,7 +265,7 @@ class SwarmWorld(SwarmState):
             mask = np.array([agent not in gone for agent in group.agents], np.bool_)
             if not mask.all():
                 group.keep(mask)
-        self.population[:] = [agent for agent in self.population if agent not in gone]
-        self.objects[:] = [thing for thing in self.objects if thing not in gone]
+        self.population.put([agent for agent in self.population if agent not in gone])
+        self.objects.put([thing for thing in self.objects if thing not in gone])
         self._leaving = set()
         self.forget_cached()

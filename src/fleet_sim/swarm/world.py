@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario
-from fleet_sim.errors import ConfigError, FleetSimError, StateError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.settings import load_mapping, read
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.pictures import draw_world
@@ -27,6 +28,7 @@ from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
 from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
 from fleet_sim.swarm.world_memory import SwarmMemory
 
@@ -57,8 +59,8 @@ class RectangularWorld(SwarmWorld):
         self.source = ""
         """The file it comes from, for messages."""
         self._conditions: list[Condition] = []
-        if self.config.stop_at is not None:
-            _at("stop_at", self.stop_when, self.config.stop_at)
+        self._stop_at: Condition | None = None
+        _at("stop_at", self._set_stop, self.config.stop_at)
         self._stepper = Stepper(self, self.check_stop)
         self._stepper.install()
         self.sim.checkpoints.register("swarm", SwarmMemory(self))
@@ -100,7 +102,7 @@ class RectangularWorld(SwarmWorld):
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)
             self.subscribers.append(entry if function else _at(key, SUBSCRIBERS.make, entry))
-        for condition in self._conditions:
+        for condition in self._all_conditions():
             _at("stop_at", condition.check)
 
     def step(self) -> None:
@@ -141,6 +143,29 @@ class RectangularWorld(SwarmWorld):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    @property
+    def stop_at(self) -> StopCondition | None:
+        """When it stops, as in the configuration; may be set at any time. See `stop_when` for more than one.
+
+        Raises InvalidValueError for what is no condition.
+        """
+        return None if self._stop_at is None else self._stop_at.given
+
+    @stop_at.setter
+    def stop_at(self, condition: StopCondition | None) -> None:
+        try:
+            self._set_stop(condition)
+        except ValueError as error:
+            raise InvalidValueError(f"stop_at: {error}") from error
+
+    def _set_stop(self, value: object) -> None:
+        condition = read_stop(value)
+        found = None if condition is None else Condition(condition, self)
+        if found is not None and self.is_set_up:
+            found.check()
+        # It may be later than the one that has come true.
+        self._stop_at, self.stopped = found, False
+
     def stop_when(self, condition: StopCondition) -> None:
         """Stop where `condition` comes true as well: a number of steps, an expression, or a function of the world.
 
@@ -152,10 +177,23 @@ class RectangularWorld(SwarmWorld):
 
     def check_stop(self) -> None:
         """Note whether a condition to stop has come true; a running simulation then ends."""
-        if not self.stopped and any(condition.holds() for condition in self._conditions):
+        if not self.stopped and any(condition.holds() for condition in self._all_conditions()):
             self.stopped = True
             if self.sim.is_running:
                 self.sim.stop()
+
+    def _all_conditions(self) -> list[Condition]:
+        return [*([] if self._stop_at is None else [self._stop_at]), *self._conditions]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        members = vars(self).get(name)
+        if vars(self).get("is_set_up"):
+            check_assignment(self, name, self.config_class, "give it in the configuration of the world")
+        if isinstance(members, WatchedList):
+            if value is not members:
+                members[:] = value
+            return
+        super().__setattr__(name, value)
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""

@@ -48,6 +48,7 @@ class SwarmMemory:
         return {
             "rows": group.rows.copy(),
             "agents": list(group.agents),
+            "equipment": [(agent.controller, agent.plain_sensors) for agent in group.agents],
             "parts": (group.controller, list(group.sensors)),
             "state": {name: values.copy() for name, values in group.state.items()},
             "readings": {index: values.copy() for index, values in group.readings.items()},
@@ -59,8 +60,8 @@ class SwarmMemory:
         world = self._world
         world.steps, world.stopped = saved["steps"], saved["stopped"]
         world.name_counts = dict(saved["names"])
-        world.population[:] = saved["population"]
-        world.objects[:] = saved["objects"]
+        world.population.put(saved["population"])
+        world.objects.put(saved["objects"])
         for name in ("spawners", "metrics"):
             parts = getattr(world, name)
             parts[:] = [part for part, _ in saved[name]]
@@ -70,6 +71,9 @@ class SwarmMemory:
         for group, known in zip(world.groups, saved["groups"], strict=False):
             group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
             group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
+            for agent, parts in zip(group.agents, known["equipment"], strict=True):
+                agent.group = group
+                agent.hold(*parts)
             self._give_back(known["components"])
         world.forget_cached()
 

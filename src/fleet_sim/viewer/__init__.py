@@ -1,1 +1,1 @@
-"""What people look at: windows. tkinter is imported here only."""
+"""Windows. Only this package imports tkinter."""

@@ -1,4 +1,4 @@
-"""A window for swarm worlds, with the toolkit of Python's standard library."""
+"""A window for swarm worlds, with tkinter from the standard library."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from fleet_sim.swarm.player import HELP, Event
 from fleet_sim.swarm.world import RectangularWorld
 
 SIZE = 720
-"""Of the longer side of the world's picture, in pixels."""
+"""Length of the longer side of the world's picture, in pixels."""
 
 ZOOM = 1.15
+"""Zoom factor per step of the mouse wheel."""
 RELEASE = 40
-"""Milliseconds after which a key that went up is up: where keys repeat, they go up and down while they are held."""
+"""Delay in ms after which a KeyRelease counts. With key repeat, X11 sends release and press pairs for a held key."""
 
 DRAG = 4
-"""Pixels by which the mouse may move in a click."""
+"""Distance in pixels that the mouse may move during a click; beyond it the click is a drag."""
 
 MARK: Color = (230, 60, 30)
 
 
 class SwarmWindow:
-    """Shows a world. The wheel zooms, dragging moves the picture, KP_0 shows the whole world again."""
+    """Shows a world. The mouse wheel zooms, dragging moves the picture, KP_0 shows the whole world again."""
 
     def __init__(self, world: RectangularWorld, title: str = "fleet_sim swarm") -> None:
-        """Raises StateError where there is no display."""
+        """Open the window; raises StateError without a display."""
         try:
             self._root: Any = tkinter.Tk()
         except tkinter.TclError as error:
@@ -58,33 +59,35 @@ class SwarmWindow:
         self._root.protocol("WM_DELETE_WINDOW", self.close)
         self._root.bind("<KeyPress>", self._key_down)
         self._root.bind("<KeyRelease>", self._key_up)
+        # Without focus the window gets no KeyRelease, so held keys would stay pressed.
         self._root.bind("<FocusOut>", lambda event: self._world.release_all_keys())
         surface = self._surface
         surface.bind("<ButtonPress-1>", self._press)
         surface.bind("<B1-Motion>", self._drag)
         surface.bind("<ButtonRelease-1>", self._release)
+        # Windows and macOS send MouseWheel; X11 sends the wheel as buttons 4 and 5.
         surface.bind("<MouseWheel>", lambda event: self._zoom(event, event.delta > 0))
         surface.bind("<Button-4>", lambda event: self._zoom(event, True))
         surface.bind("<Button-5>", lambda event: self._zoom(event, False))
         surface.bind("<Configure>", self._resize)
         surface.focus_set()
 
-    # ---- what a player asks for --------------------------------------------------------------------------------------
+    # ---- the interface of a player's window --------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """Whether the window is open."""
         return self._open
 
     def events(self) -> list[Event]:
-        """Return what the user did since the last call; the world is told which keys are held."""
+        """Return the user's events since the last call; held keys are set in the world."""
         if self._open:
             self._root.update()
         events, self._events = self._events, []
         return events
 
     def show(self, world: RectangularWorld, lines: list[str], selected: list[SwarmAgent]) -> None:
-        """Draw the world, with lines of text and the selected agents marked."""
+        """Draw the world, lines of text, and marks around the selected agents."""
         world.draw(self._canvas)
         for agent in selected:
             self._canvas.circle(agent.position, 1.3 * agent.radius, outline=MARK)
@@ -92,7 +95,7 @@ class SwarmWindow:
         self._root.update_idletasks()
 
     def close(self) -> None:
-        """Close it; may be called again."""
+        """Close the window; may be called again."""
         if self._open:
             self._open = False
             self._world.release_all_keys()
@@ -140,7 +143,7 @@ class SwarmWindow:
         self._moved, self._dragged_from = False, None
 
     def _zoom(self, event: Any, closer: bool) -> None:
-        """Zoom about the mouse: what is under it stays there."""
+        """Zoom about the mouse: the point below it does not move."""
         before = self._viewport.point(event.x, event.y)
         self._viewport.scale *= ZOOM if closer else 1.0 / ZOOM
         self._viewport.center = self._viewport.center + before - self._viewport.point(event.x, event.y)
@@ -163,7 +166,7 @@ class TkCanvas:
         return flat
 
     def clear(self, color: Color) -> None:
-        """Begin anew, with everything in one color."""
+        """Clear the canvas with one color."""
         self._surface.delete("all")
         self._surface.configure(background=_hex(color))
 

@@ -112,9 +112,9 @@ class Goals:
         world = self._bridge.sim.world
         for goal in list(self._running.values()):
             action = goal.action
-            if action is None or action.status is not ActionStatus.IN_PROGRESS or not world.has_name(goal.robot):
+            if action is None or action.status is not ActionStatus.IN_PROGRESS or not world.index.has_name(goal.robot):
                 continue
-            row = world.row_named(goal.robot)
+            row = world.index.row_named(goal.robot)
             progress = action.progress(world.handles[row])
             left = float(progress.get("distance_left", 0.0))
             goal.farthest = max(goal.farthest, left)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import PointCloud2, PointField
+from sensor_msgs.msg import PointCloud2
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.camera import CameraTopics
+from fleet_sim.ros.sensors.clouds import cloud_message
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 
-_POINT = 16
+_NUMBERS = 4
+"""Of each point: x, y, z and the colour, whose place is there without colours too."""
 
 
 class CameraPointsTopic(CameraTopics):
@@ -25,25 +27,12 @@ class CameraPointsTopic(CameraTopics):
     message_type = PointCloud2
 
     def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
-        message = PointCloud2(
-            height=params.height,
-            width=params.width,
-            point_step=_POINT,
-            row_step=_POINT * params.width,
-            is_bigendian=False,
-            is_dense=False,
-        )
-        message.header.frame_id = frame
         names = ("x", "y", "z", "rgb") if "rgb" in params.channels else ("x", "y", "z")
-        message.fields = [
-            PointField(name=name, offset=4 * index, datatype=PointField.FLOAT32, count=1)
-            for index, name in enumerate(names)
-        ]
-        return BulkMessage(message, {"data": ("u1", _POINT * params.width * params.height)})
+        return cloud_message(frame, params.height, params.width, names, _NUMBERS)
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         assert reading.depth is not None
-        points = np.zeros((*reading.depth.shape, 4), "<f4")
+        points = np.zeros((*reading.depth.shape, _NUMBERS), "<f4")
         points[..., :3] = reading.points()
         if reading.rgb is not None:
             # Packed as PCL has it: blue in the lowest byte, then green and red.

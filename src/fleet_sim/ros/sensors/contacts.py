@@ -21,7 +21,7 @@ class ContactsTopic(SensorTopics):
         world = self.bridge.sim.world
         stamp = time_to_msg(now)
         for index, channel in self.with_channels(readings):
-            rows = world.rows_of(readings.values["others"][index]).tolist()
+            rows = world.index.rows_of(readings.values["others"][index]).tolist()
             message = Contacts(
                 others=[world.label(row) for row in rows],
                 points=[Point(x=x, y=y, z=z) for x, y, z in readings.values["points"][index].tolist()],

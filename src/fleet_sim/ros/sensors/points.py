@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from sensor_msgs.msg import PointCloud2, PointField
+from sensor_msgs.msg import PointCloud2
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
+from fleet_sim.ros.sensors.clouds import cloud_message
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.topics import SensorTopics
 from fleet_sim.sensors import Lidar3dParams, Readings
 
-_POINT = 12
-
 
 def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
     """Return the message of a lidar with layers, with the array data: x, y, z of each point."""
-    message = PointCloud2(
-        height=params.layers,
-        width=params.rays,
-        point_step=_POINT,
-        row_step=_POINT * params.rays,
-        is_bigendian=False,
-        is_dense=False,
-    )
-    message.header.frame_id = frame
-    number = PointField.FLOAT32
-    message.fields = [
-        PointField(name=name, offset=4 * index, datatype=number, count=1) for index, name in enumerate("xyz")
-    ]
-    return BulkMessage(message, {"data": ("u1", _POINT * params.rays * params.layers)})
+    return cloud_message(frame, params.layers, params.rays, "xyz", 3)
 
 
 class PointsTopic(SensorTopics):

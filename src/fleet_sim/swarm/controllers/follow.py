@@ -38,7 +38,7 @@ class FollowController(Configured, Controller):
         ahead = group.whole.rows[numbers - 1]
         first_mask = numbers == 0
         if self.leader is not None:
-            ahead[first_mask] = columns.row_named(self.leader)
+            ahead[first_mask] = columns.index.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions
         distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2)
         scale = 1.0 / np.maximum(distances, 1e-9)

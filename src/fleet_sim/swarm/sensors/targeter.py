@@ -105,7 +105,7 @@ class Targeter(Configured, Sensor):
         world, columns = group.world, group.columns
         rows = np.concatenate((world.everyone.rows, world.things.rows))
         if self.target_name is not None:
-            named = columns.row_named(self.target_name) if columns.has_name(self.target_name) else _NOBODY
+            named = columns.index.row_named(self.target_name) if columns.index.has_name(self.target_name) else _NOBODY
             rows = rows[rows == named]
         if self.target_team is not None:
             rows = rows[world.swarm.team[rows] == world.team_code(self.target_team)]

@@ -1,0 +1,20 @@
+"""Batteries: what robots run on. `feature.py` is the front door; the names below can be imported from here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+_HOMES = {
+    "battery": "Battery",
+    "commands": "SetCharging",
+    "settings": "BatterySettings",
+}
+
+if TYPE_CHECKING:
+    from fleet_sim.battery.battery import Battery as Battery
+    from fleet_sim.battery.commands import SetCharging as SetCharging
+    from fleet_sim.battery.settings import BatterySettings as BatterySettings
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

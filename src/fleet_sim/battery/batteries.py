@@ -1,0 +1,95 @@
+"""All batteries of a simulation: how they drain and charge, and what they keep their robots from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.battery.columns import BatteryColumns
+from fleet_sim.battery.commands import SetCharging
+from fleet_sim.battery.settings import BatterySectionSettings
+from fleet_sim.core.commands import CommandAck
+from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.steering import IDLE
+from fleet_sim.core.world import World
+from fleet_sim.entities import drive
+from fleet_sim.entities.recipients import Recipients
+from fleet_sim.facade.step_events import StepEvents
+
+
+class EmptyBattery(DriveRule):
+    """A robot whose battery is empty does not drive."""
+
+    reason = "its battery is empty"
+
+    def __init__(self, table: BatteryColumns) -> None:
+        self._table = table
+
+    def refuses(self, rows: Rows) -> Bools:
+        """Return which of `rows` have an empty battery and stop for it."""
+        table = self._table
+        refused: Bools = table.present[rows] & table.stops_when_empty[rows] & (table.energy[rows] <= 0.0)
+        return refused
+
+
+class Batteries:
+    """What happens to batteries in a step. `section` is what the scenario says of all of them."""
+
+    def __init__(self, world: World, table: BatteryColumns) -> None:
+        self.section = BatterySectionSettings()
+        self._world = world
+        self._table = table
+        self._rule = EmptyBattery(table)
+        self._events = StepEvents(world)
+        world.drive_rules.add(self._rule)
+
+    def hold(self) -> None:
+        """Stop robots that would drive with an empty battery; what they were doing is cancelled.
+
+        Before they move: actions and controllers steer a robot without asking whether it may drive.
+        """
+        world = self._world
+        rows = self._table.among(world.rows)
+        rows = rows[self._rule.refuses(rows)]
+        rows = rows[world.motion.control[rows] != IDLE]
+        if len(rows):
+            for row in world.actions.busy(rows).tolist():
+                world.actions.cancel_base(row, EmptyBattery.reason)
+            drive.stop(world, rows)
+
+    def flow(self, dt: float) -> None:
+        """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
+        table = self._table
+        rows = table.among(self._world.rows)
+        if not len(rows):
+            return
+        power = -table.idle_power[rows] - table.drive_energy[rows] * self._speeds(rows)
+        power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
+        before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
+        after = np.clip(before + power * dt, 0.0, capacity)
+        # At the ends nothing flows, whatever is drawn or given.
+        table.power[rows] = np.where((after == before) & (power != 0.0), 0.0, power)
+        table.energy[rows] = after
+        for event, mask in (
+            ("battery_low", (before > low) & (after <= low)),
+            ("battery_empty", (before > 0.0) & (after <= 0.0)),
+            ("battery_full", (before < capacity) & (after >= capacity)),
+        ):
+            self._events.to_agents(event, rows[mask])
+
+    def _speeds(self, rows: Rows) -> Floats:
+        """Return how fast `rows` drive, (N,) in m/s; who is carried does not."""
+        velocity = self._world.velocity[rows]
+        # By components: a sum over an axis depends on the size of the array, and so would the run.
+        x, y, z = velocity[:, 0], velocity[:, 1], velocity[:, 2]
+        speeds: Floats = np.sqrt(x * x + y * y + z * z)
+        return np.where(self._world.parent[rows] == NO_ROW, speeds, 0.0)
+
+    def set_charging(self, command: SetCharging) -> CommandAck:
+        """Carry a SetCharging out."""
+        to = Recipients(self._world, command.names)
+        to.keep(self._table.present[to.rows], "it has no battery")
+        self._table.charging[to.rows] = command.charging
+        time = self._world.clock.time
+        return CommandAck(command.command_id, command.source, time, to.names, to.rejected)

@@ -1,0 +1,64 @@
+"""Battery: the battery of one robot or object."""
+
+from __future__ import annotations
+
+from fleet_sim.arrays import as_float
+from fleet_sim.battery.columns import BatteryColumns
+from fleet_sim.entities.sim_object import SimObject
+
+
+class Battery:
+    """A handle: the entity that has it, and its table. Raises StaleHandleError once the entity was removed."""
+
+    def __init__(self, owner: SimObject, table: BatteryColumns) -> None:
+        self._owner = owner
+        self._table = table
+
+    @classmethod
+    def of(cls, owner: SimObject) -> Battery:
+        """Return the battery of `owner`; raises StateError where it has none."""
+        battery: Battery = owner.feature("battery")
+        return battery
+
+    @property
+    def battery_soc(self) -> float:
+        """How full it is, 0 to 1."""
+        return self.energy / self.capacity
+
+    @battery_soc.setter
+    def battery_soc(self, level: float) -> None:
+        share = as_float(level, "battery_soc", low=0.0, high=1.0)
+        self._table.energy[self._owner.row] = share * self.capacity
+
+    @property
+    def energy(self) -> float:
+        """What it holds, in J."""
+        return float(self._table.energy[self._owner.row])
+
+    @property
+    def capacity(self) -> float:
+        """What it holds when full, in J."""
+        return float(self._table.full_energy[self._owner.row])
+
+    @property
+    def power(self) -> float:
+        """What flowed into it in the last step, in W; negative when it drained."""
+        return float(self._table.power[self._owner.row])
+
+    @property
+    def is_charging(self) -> bool:
+        """Whether a charger gives it power."""
+        return bool(self._table.charging[self._owner.row])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left."""
+        return self.energy <= 0.0
+
+    def set_charging(self, charging: bool = True) -> None:
+        """Connect it to a charger, or disconnect it."""
+        self._table.charging[self._owner.row] = bool(charging)
+
+    def __repr__(self) -> str:
+        charging = ", charging" if self.is_charging else ""
+        return f"<Battery of {self._owner.name!r}: {100.0 * self.battery_soc:.1f} %{charging}>"

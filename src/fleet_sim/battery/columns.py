@@ -1,0 +1,22 @@
+"""The columns of batteries."""
+
+from __future__ import annotations
+
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.core.columns import FeatureColumns, column
+
+
+class BatteryColumns(FeatureColumns):
+    """What is in each battery, what flows, and what the battery is like."""
+
+    energy: Floats = column(float, unit="J", writer="spawning, Batteries", doc="what it holds, 0 to full_energy")
+    charging: Bools = column(bool, writer="SetCharging, Battery", doc="a charger gives it power")
+    power: Floats = column(float, unit="W", writer="Batteries", doc="into it in the last step, negative when it drains")
+
+    full_energy: Floats = column(float, unit="J", writer="spawning")
+    low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it is an event")
+    idle_power: Floats = column(float, unit="W", writer="spawning", doc="drawn all the time")
+    drive_energy: Floats = column(float, unit="J/m", writer="spawning", doc="drawn by driving")
+    charge_power: Floats = column(float, unit="W", writer="spawning", doc="what a charger gives")
+    stops_when_empty: Bools = column(bool, writer="spawning")
+    voltage: Floats = column(float, unit="V", writer="spawning", doc="nominal")

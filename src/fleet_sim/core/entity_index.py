@@ -1,0 +1,105 @@
+"""Which living entity is in which row, by name and by object id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+
+import numpy as np
+
+from fleet_sim.arrays import Ints, Rows
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.errors import DuplicateNameError, unknown_name
+
+
+class EntityIndex:
+    """Names of living entities, each unique in its world, and their object ids, which are never used again."""
+
+    def __init__(self, capacity: int) -> None:
+        self.names: list[str | None] = [None] * capacity
+        """The names by row; None for an entity without one, and where no entity is."""
+        self._row_of_name: dict[str, int] = {}
+        self._row_of_id: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._row_of_id)
+
+    # ---- asking ------------------------------------------------------------------------------------------------------
+
+    def row_named(self, name: str) -> int:
+        """Return the row of the entity called `name`; raises UnknownNameError with the closest names."""
+        row = self._row_of_name.get(name)
+        if row is None:
+            raise unknown_name("object or agent", name, self._row_of_name)
+        return row
+
+    def rows_named(self, names: Sequence[str]) -> Rows:
+        """Return the rows (N,) of the entities called `names`, NO_ROW for each that is unknown."""
+        return np.fromiter(map(self._row_of_name.get, names, repeat(NO_ROW)), np.int64, len(names))
+
+    def has_name(self, name: str) -> bool:
+        """Return whether an entity is called `name`."""
+        return name in self._row_of_name
+
+    def row_of(self, object_id: int) -> int:
+        """Return the row of `object_id`; raises UnknownNameError."""
+        row = self._row_of_id.get(int(object_id))
+        if row is None:
+            raise unknown_name("object id", object_id, ())
+        return row
+
+    def rows_of(self, object_ids: Iterable[int] | Ints) -> Rows:
+        """Return the rows of `object_ids`; raises UnknownNameError for the first unknown one."""
+        ids = object_ids.tolist() if isinstance(object_ids, np.ndarray) else list(object_ids)
+        try:
+            return np.array([self._row_of_id[object_id] for object_id in ids], np.int64)
+        except KeyError as error:
+            raise unknown_name("object id", error.args[0], ()) from None
+
+    def check_new(self, names: Iterable[str | None]) -> None:
+        """Raise DuplicateNameError where a name is taken, or given twice."""
+        seen: set[str] = set()
+        for name in names:
+            if name is None:
+                continue
+            if name in self._row_of_name or name in seen:
+                raise DuplicateNameError(
+                    f"the name {name!r} is taken already; names of objects and agents are unique in a simulation"
+                )
+            seen.add(name)
+
+    # ---- for the world: whoever changes what lives here also counts `world.version` up -------------------------------
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows."""
+        self.names.extend([None] * (capacity - len(self.names)))
+
+    def add(self, rows: Sequence[int], ids: Sequence[int], names: Sequence[str | None]) -> None:
+        """Take in new entities, whose names `check_new` has passed."""
+        self._row_of_id.update(zip(ids, rows, strict=True))
+        for row, name in zip(rows, names, strict=True):
+            self._write(row, name)
+
+    def discard(self, row: int, object_id: int) -> None:
+        """Forget an entity."""
+        self._write(row, None)
+        del self._row_of_id[object_id]
+
+    def rename(self, row: int, name: str | None) -> None:
+        """Give the entity in `row` another name; raises DuplicateNameError."""
+        self.check_new([name])
+        self._write(row, name)
+
+    def restore(self, names: Sequence[str | None], row_of_id: Mapping[int, int]) -> None:
+        """Hold exactly the entities of `row_of_id`; `names` are those of the first rows, the others have none."""
+        self.names[:] = [*names, *[None] * (len(self.names) - len(names))]
+        self._row_of_id = dict(row_of_id)
+        self._row_of_name = {name: row for row in row_of_id.values() if (name := self.names[row]) is not None}
+
+    def _write(self, row: int, name: str | None) -> None:
+        old = self.names[row]
+        if old is not None:
+            del self._row_of_name[old]
+        self.names[row] = name
+        if name is not None:
+            self._row_of_name[name] = row

@@ -1,0 +1,167 @@
+"""SnapshotBoard: hands one snapshot at a time to all who read the world from outside the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Condition
+from types import TracebackType
+
+from fleet_sim.arrays import Ints
+from fleet_sim.core.snapshot import Snapshot, take_snapshot
+from fleet_sim.core.world import World
+
+BetweenSteps = Callable[[Callable[[], object]], object]
+
+
+class Subscription:
+    """One reader of snapshots, in any thread but the one that makes the steps; at the end of a `with` block it leaves.
+
+    While somebody is subscribed, the step takes a snapshot at its end, one for all.
+    """
+
+    def __init__(self, board: SnapshotBoard) -> None:
+        self._board = board
+        self._seen: Snapshot | None = None
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; None before the first."""
+        return self._board.latest
+
+    def wait(self, timeout: float | None = None) -> Snapshot | None:
+        """Return the newest snapshot that this call has not returned before, as soon as there is one.
+
+        Snapshots that came and went meanwhile are left out. Returns None after `timeout` s of real time (None: no
+        limit), and once the subscription has ended or the simulation was closed.
+        """
+        newer = self._board.newer_than(self._seen, self, timeout)
+        self._seen = newer or self._seen
+        return newer
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Yield snapshots as they come, until the subscription ends or the simulation is closed."""
+        while (snapshot := self.wait()) is not None:
+            yield snapshot
+
+    def close(self) -> None:
+        """Read no more; may be called again. A `wait` in another thread returns."""
+        self._board.unsubscribe(self)
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class SnapshotBoard:
+    """The newest snapshot of a simulation, `sim.snapshots`. Without a subscription, steps take none.
+
+    Every method may be called from any thread, but for `take`, `refresh` and `end_step`, which read the world.
+    `pairs()` returns the rows (M, 2) that collide, `between_steps(function)` has a function called while no step is
+    under way.
+    """
+
+    def __init__(self, world: World, pairs: Callable[[], Ints], between_steps: BetweenSteps) -> None:
+        self._world = world
+        self._pairs = pairs
+        self._between_steps = between_steps
+        # Guards what follows; notified when there is a new snapshot, and when a reader leaves.
+        self._changed = Condition()
+        self._latest: Snapshot | None = None
+        self._readers: tuple[Subscription, ...] = ()
+        self._requested: Future[Snapshot] | None = None
+        self._names: tuple[str, ...] = ()
+        self._names_version = -1
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; None before the first subscription. It is replaced as a whole and never changed."""
+        return self._latest
+
+    def subscribe(self) -> Subscription:
+        """Have each step take a snapshot, until the subscription is closed: `with sim.snapshots.subscribe() as ...`.
+
+        The first snapshot comes at once, or after the step that is under way, also while the simulation is paused.
+        """
+        subscription = Subscription(self)
+        with self._changed:
+            first = not self._readers
+            self._readers = (*self._readers, subscription)
+        if first:
+            self._between_steps(self.refresh)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """End a subscription; one that has ended stays so."""
+        with self._changed:
+            self._readers = tuple(reader for reader in self._readers if reader is not subscription)
+            self._changed.notify_all()
+
+    def request(self) -> Future[Snapshot]:
+        """Return the state after everything done to the world so far, for who wants to read once.
+
+        It is taken when no step is under way; all who ask until then share one snapshot.
+        """
+        with self._changed:
+            future, first = self._requested, self._requested is None
+            if future is None:
+                future = self._requested = Future()
+                # Shared, so that none of those who wait can cancel it for the others.
+                future.set_running_or_notify_cancel()
+        if first:
+            self._between_steps(self._answer)
+        return future
+
+    def newer_than(
+        self, seen: Snapshot | None, subscription: Subscription, timeout: float | None = None
+    ) -> Snapshot | None:
+        """Wait for a snapshot other than `seen` while `subscription` lasts; returns None where none comes in time."""
+
+        def settled() -> bool:
+            return self._latest is not seen or subscription not in self._readers
+
+        with self._changed:
+            self._changed.wait_for(settled, timeout)
+            return self._latest if self._latest is not seen and subscription in self._readers else None
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        with self._changed:
+            self._readers = ()
+            self._changed.notify_all()
+
+    # ---- in the simulation's thread ----------------------------------------------------------------------------------
+
+    def take(self) -> Snapshot:
+        """Return a snapshot of this moment."""
+        world = self._world
+        if self._names_version != world.version:
+            # Names are the one part that takes Python per entity, and they rarely change.
+            self._names = tuple(map(world.label, world.rows.tolist()))
+            self._names_version = world.version
+        return take_snapshot(world, self._pairs(), self._names)
+
+    def refresh(self) -> None:
+        """Replace the snapshot, if anybody reads it: the world has changed without a step."""
+        if self._readers:
+            snapshot = self.take()
+            with self._changed:
+                self._latest = snapshot
+                self._changed.notify_all()
+
+    def end_step(self, dt: float) -> None:
+        """Replace the snapshot at the end of a step, if anybody reads it."""
+        self.refresh()
+
+    def _answer(self) -> None:
+        with self._changed:
+            future, self._requested = self._requested, None
+        assert future is not None
+        try:
+            future.set_result(self.take())
+        except Exception as error:
+            future.set_exception(error)

@@ -1,0 +1,78 @@
+"""MoveTo(tolerance): a robot that drives ends that near to its goal, and so earlier."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    MotionMode,
+    MoveAction,
+    MoveTo,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimulationParams,
+)
+
+BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
+
+
+def drive(mode: str, dt: float, action: MoveAction, start: Pose | None = None) -> tuple[Agent, float]:
+    """Carry `action` out; return the robot, which is at rest, and how long it took."""
+    sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=dt))
+    agent = sim.spawn(AgentSpawnParams(BOX, BOX, start or Pose((0, 0, 0)), motion_mode=MotionMode.parse(mode)))
+    agent.execute_action(action)
+    while not action.is_complete():
+        assert sim.step_count < 5000
+        sim.step_once()
+    assert action.status == "completed"
+    sim.step_once()
+    assert not agent.velocity.any()
+    return agent, action.get_duration()
+
+
+@pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
+@pytest.mark.parametrize("dt", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("tolerance", [0.05, 0.2, 1.0])
+def test_a_driving_robot_ends_at_the_tolerance_and_earlier(mode: str, dt: float, tolerance: float) -> None:
+    goal = Pose.from_yaw(3.0, 4.0, 0.0, 0.7)
+    exact, long = drive(mode, dt, MoveTo(goal))
+    assert exact.get_pose() == goal
+    near, short = drive(mode, dt, MoveTo(goal, tolerance=tolerance))
+    left = near.get_pose().distance_to(goal)
+    assert tolerance * 0.99 <= left <= tolerance
+    assert near.get_pose().yaw == pytest.approx(0.7)
+    assert short < long if tolerance > 2.0 * dt else short <= long
+
+
+@pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
+def test_a_robot_within_the_tolerance_stays_where_it_is(mode: str) -> None:
+    start = Pose.from_yaw(0.1, 0.2, 0.0, 1.0)
+    agent, took = drive(mode, 0.1, MoveTo(Pose((0, 0, 0)), tolerance=0.5, final_orientation_align=False), start)
+    assert agent.get_pose() == start
+    assert took <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
+def test_waypoints_before_the_last_are_not_cut_short(mode: str) -> None:
+    path = [Pose((2, 0, 0)), Pose((2, 0.3, 0))]
+    agent, _ = drive(mode, 0.05, MoveAction(path, tolerance=0.5))
+    assert agent.get_pose().x > 1.5
+    assert agent.get_pose().distance_to(path[-1]) <= 0.5
+
+
+def test_a_robot_that_is_too_fast_to_stop_at_the_rim_stops_within() -> None:
+    sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.05))
+    agent = sim.spawn(AgentSpawnParams(BOX, BOX, motion_mode=MotionMode.OMNIDIRECTIONAL, max_linear_accel=1.0))
+    agent.set_goal_pose(Pose((10, 0, 0)))
+    while agent.get_pose().x < 3.0:
+        sim.step_once()
+    stop = agent.get_pose().x + 0.5 * float(agent.velocity[0]) ** 2 + 0.1
+    action = MoveTo(Pose((stop, 0, 0)), tolerance=1.0)
+    agent.execute_action(action)
+    while not action.is_complete():
+        assert sim.step_count < 5000
+        sim.step_once()
+    assert abs(agent.get_pose().x - stop) <= 1.0

@@ -1,0 +1,59 @@
+"""Batteries in ROS: their states, and chargers; for robots that have one, also if they come later."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from node_program import Client, running
+from sensor_msgs.msg import BatteryState
+from shape_msgs.msg import SolidPrimitive
+from std_srvs.srv import SetBool
+
+from fleet_sim_msgs.srv import Spawn
+
+SCENARIO = """
+simulation: {timestep: 0.05, target_rtf: 5.0}
+battery: {publish_rate: 20.0}
+robots:
+  - {name: amr, battery: {capacity_wh: 24.0, level: 0.5, idle_power: 48.0, charge_power: 480.0, voltage: 24.0}}
+  - {name: wound_up, pose: [0, 3, 0]}
+"""
+
+
+def charging(client: Client, name: str, wanted: bool) -> SetBool.Response:
+    return client.call(SetBool, f"/{name}/set_charging", SetBool.Request(data=wanted))
+
+
+def test_states_and_chargers(tmp_path: Path) -> None:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (_, client):
+        states = client.listen(BatteryState, "/amr/battery_state")
+        client.until(lambda: len(states) > 2, "battery states")
+        first, second = states[-2], states[-1]
+        assert first.present and math.isnan(first.temperature)
+        assert (first.voltage, first.capacity, first.design_capacity) == (24.0, 1.0, 1.0)
+        assert first.current == -2.0 and first.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
+        assert 0.0 < second.charge < first.charge < 0.5
+        assert abs(first.percentage - first.charge) < 1e-6
+
+        assert charging(client, "amr", True).success
+        client.until(lambda: states[-1].power_supply_status == BatteryState.POWER_SUPPLY_STATUS_CHARGING, "charging")
+        assert states[-1].current == 18.0
+        charging(client, "amr", False)
+        client.until(lambda: states[-1].current == -2.0, "draining")
+
+        names = {name for name, _ in client.node.get_topic_names_and_types()}
+        assert "/amr/battery_state" in names and "/wound_up/battery_state" not in names
+
+
+def test_a_robot_with_a_battery_may_come_to_a_fleet_without(tmp_path: Path) -> None:
+    """Nothing of batteries is in use when the node starts."""
+    with running(tmp_path / "node.log", "-p", "robots:=1") as (_, client):
+        box = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.4, 0.2])
+        request = Spawn.Request(name="late", shape=box, options="{battery: {level: 0.25}}")
+        response = client.call(Spawn, "/sim/spawn", request)
+        assert response.success, response.message
+        states = client.listen(BatteryState, "/late/battery_state")
+        client.until(lambda: states and 0.2 < states[-1].percentage <= 0.25, "battery states")
+        assert charging(client, "late", True).success
