@@ -17,6 +17,7 @@ from fleet_sim import (
     Agent,
     AgentSpawnParams,
     Drop,
+    FleetSimError,
     MoveAction,
     MoveTo,
     MultiRobotSimulationCore,
@@ -111,6 +112,15 @@ def cells(settings: dict[str, Any]) -> Any:
     return sim.collisions.broad.cell_size
 
 
+def put_far_away(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    try:
+        sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((50.0, 0, 0))))
+    except FleetSimError as error:
+        return type(error)
+    return None
+
+
 def engine_is_eager(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     sim.spawn(SimObjectSpawnParams(BOX, BOX))
@@ -184,6 +194,7 @@ SIMULATION: dict[str, Case] = {
     "inertia_from_file": Case(True, body_of_model),
     "engine_visuals": Case(False, body_of_model),
     "enable_floor": Case(False, falls),
+    "world_extent": Case(10.0, put_far_away),
     "pose_flush": Case("step", engine_is_eager),
     "keep_initial_state": Case(False, goes_back),
     "raise_on_fault": Case(True, faults),

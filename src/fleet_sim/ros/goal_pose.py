@@ -1,4 +1,4 @@
-"""<robot>/goal_pose and <robot>/path: where to drive, in any frame the simulation knows."""
+"""<robot>/goal_pose and <robot>/path: goals in any known frame."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fleet_sim.ros.robot_command import RobotCommandTopic
 
 
 class GoalPoseTopic(RobotCommandTopic):
-    """Drives a robot to the pose it was sent."""
+    """Drives a robot to a received pose."""
 
     message_type = PoseStamped
     topic = "goal_pose"
@@ -23,7 +23,7 @@ class GoalPoseTopic(RobotCommandTopic):
 
 
 class PathTopic(RobotCommandTopic):
-    """Lets a robot follow the path it was sent. Poses without a frame of their own are in the path's."""
+    """Makes a robot follow a received path. Poses without a frame are in the frame of the path."""
 
     message_type = Path
     topic = "path"

@@ -1,4 +1,4 @@
-"""<robot>/joint_commands and <robot>/joint_trajectory: where joints should go."""
+"""<robot>/joint_commands and <robot>/joint_trajectory: targets and trajectories of joints."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from fleet_sim.ros.trajectories import start_time, trajectory_from_msg
 
 
 class JointCommandsTopic(Interface):
-    """Moves joints to the positions sent, or lets them keep the velocities where there are no positions.
+    """Moves joints to received positions, or at received velocities if there are no positions.
 
-    Joints that are not named go on with what they do; no names at all: all joints that move, in order. Commands that
-    name the same joints are one command to their robots.
+    Joints that are not named are not affected; without names the message is for all movable joints, in order. Messages
+    that name the same joints are combined into one command.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -64,7 +64,7 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
 
 
 class JointTrajectoryTopic(RobotCommandTopic):
-    """Leads joints along the trajectory sent, in place of what the robot does. One without points stops them."""
+    """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints."""
 
     message_type = JointTrajectory
     topic = "joint_trajectory"

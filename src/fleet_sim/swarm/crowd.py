@@ -46,7 +46,7 @@ class Crowd:
 
     @property
     def positions(self) -> Floats:
-        """Where they are (N, 2)."""
+        """Positions (N, 2)."""
         # Several times faster than one index in rows and columns, with the same layout.
         return np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2])
 

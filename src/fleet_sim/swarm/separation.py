@@ -19,7 +19,7 @@ PUSHED = 0.5
 """How far apart, in the largest radius, two may be of which one may be pushed into the other."""
 
 FEW = 64
-"""Up to so many bodies all pairs are looked at."""
+"""Number of bodies up to which all pairs are tested."""
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
@@ -38,10 +38,10 @@ class Bodies(NamedTuple):
 
 
 def keep_apart(world: SwarmState, movers: Rows) -> None:
-    """Push `movers` out of what they overlap after they moved, and note who touched something.
+    """Separate `movers` from bodies that they overlap after a move, and record contacts.
 
-    Two agents that may be pushed go half of the way each. An agent with `stop_on_collision` goes back to where it was
-    instead. With `catastrophic` a collision with another agent or object halts it.
+    Two agents that may be pushed are moved by half of the overlap each. An agent with `stop_on_collision` goes back to
+    its previous position instead. With `catastrophic` a collision with another agent or object halts it.
     """
     swarm, columns = world.swarm, world.columns
     swarm.touching[movers] = False
@@ -105,7 +105,7 @@ def _push_apart(world: SwarmState, bodies: Bodies, pairs: Pairs, shift: Floats, 
     depths = bodies.radii[first] + bodies.radii[second] - distances
     hits = (depths > EXACT).nonzero()[0]
     if len(hits):
-        # Only what overlaps is asked about: that are few of the pairs.
+        # Only overlapping pairs are examined further; they are few.
         met = np.stack((bodies.rows[first[hits]], bodies.rows[second[hits]]), axis=1)
         hits = hits[world.columns.collision_rules.may_collide(met)]
     if len(hits):

@@ -1,4 +1,4 @@
-"""The unicycle's law of motion: a speed along the heading and a turning speed, along the midpoint arc."""
+"""The motion law of unicycles: linear velocity along the heading half-way through the turn, and angular velocity."""
 
 from __future__ import annotations
 

@@ -41,15 +41,15 @@ def read_facing(value: object) -> Facing:
 @documented
 @dataclass(eq=False, repr=False)
 class AgentSpawner(Configured, Spawner):
-    """Spawns `n` agents alike, at positions its subclass chooses in `choose_positions`.
+    """Spawns `n` agents of one configuration, at positions that a subclass chooses in `choose_positions`.
 
     `mode` "oneshot" spawns once, after `delay`; "repeat" again every `interval`, `times` times. With `avoid_overlap`
-    nobody is put where another one is. Draws come from the world's seed, or from `seed`.
+    agents are not spawned on top of others. Random numbers come from the world's seed, or from `seed`.
     """
 
-    world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="Where agents come into being.")
-    agent: Any = setting(doc="What they are, as in a configuration.")
-    n: int = setting(1, low=1, doc="How many.")
+    world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
+    agent: Any = setting(doc="Configuration of the agents.")
+    n: int = setting(1, low=1, doc="Number of agents.")
     facing: Facing = setting(
         None,
         reader=read_facing,
@@ -57,12 +57,12 @@ class AgentSpawner(Configured, Spawner):
         doc="A heading in rad, a point to look at, towards or away from the middle of the positions, or random; null:"
         " the agent's own angle.",
     )
-    avoid_overlap: bool = setting(False, doc="Put nobody where another one is.")
+    avoid_overlap: bool = setting(False, doc="Do not spawn agents that overlap others.")
     seed: int | None = setting(None, low=0, doc="Seed of the draws; null: the world's.")
     mode: str = choice_setting("oneshot", MODES, "Once, or again and again.")
-    delay: float = setting(0.0, low=0, unit="s", doc="Time before the first ones.")
-    interval: float = setting(1.0, low=0, unit="s", doc="Time between one and the next, with mode repeat.")
-    times: int | None = setting(None, low=1, doc="How often, with mode repeat; null: for ever.")
+    delay: float = setting(0.0, low=0, unit="s", doc="Time before the first agents.")
+    interval: float = setting(1.0, low=0, unit="s", doc="Time between two repetitions, with mode repeat.")
+    times: int | None = setting(None, low=1, doc="Number of repetitions, with mode repeat; null: unlimited.")
 
     # Whether positions are drawn at random, so that others can be drawn where there is no room. No parameter.
     chosen_freely = True
