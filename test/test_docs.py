@@ -64,3 +64,9 @@ def test_every_bundled_model_and_sensor_is_in_the_documents() -> None:
 def test_every_public_name_is_in_the_list_of_names_and_no_other() -> None:
     text = (ROOT / "docs/names.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == sorted(fleet_sim.__all__)
+
+
+def test_the_index_of_documents_names_each_page_once() -> None:
+    links = re.findall(r"\]\(([\w./]+)\)", (ROOT / "docs/README.md").read_text(encoding="utf-8"))
+    pages = sorted(path.name for path in ROOT.glob("docs/*.md") if path.name != "README.md")
+    assert sorted(link for link in links if not link.startswith("..")) == pages

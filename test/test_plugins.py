@@ -44,6 +44,12 @@ class Jump:
         return rows[:0]
 
 JUMP = Jump()
+
+class Hello:
+    def add(self, commands):
+        commands.add_parser("hello").set_defaults(command=lambda args: print("hello") or 0)
+
+HELLO = Hello()
 """
 
 ENTRY_POINTS = """
@@ -56,6 +62,8 @@ broken = no_such_module:Beep
 nudge = theirs:Nudge
 [fleet_sim.motion_law]
 jump = theirs:JUMP
+[fleet_sim.subcommand]
+hello = theirs:HELLO
 [fleet_sim.environment]
 Theirs/Docking-v0 = theirs_gym:DockingEnv
 """
@@ -107,6 +115,7 @@ PROGRAMS = {
         "a = spawn(motion_mode='jump'); a.set_velocity(1.0); sim.step_once(); print(a.get_pose().x, a.motion_mode)",
         "5.0 jump",
     ),
+    "subcommand": ("from fleet_sim.cli.main import main; main(['hello'])", "hello"),
     "motion law later": ("a = spawn(); a.set_motion_mode('jump'); print(a.motion_mode)", "jump"),
 }
 

@@ -1,4 +1,4 @@
-"""Array aliases used in signatures all over the package, and the checks that go with them.
+"""Array types used in signatures of the whole package, and checks of given values.
 
 Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 indices into columns.
 """

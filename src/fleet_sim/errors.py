@@ -1,7 +1,7 @@
-"""Every error fleet_sim raises, in one tree, and the wording they share.
+"""All errors that fleet_sim raises, in one class hierarchy, and their common wording.
 
 An error message says what was given, what is allowed and what to do. Outcomes of a run (a goal that cannot be
-reached, a cancelled action) are data and never raised; these classes are for misuse and bad input.
+reached, a cancelled action) are data and never raised; these classes are for misuse and invalid input.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ class FleetSimError(Exception):
 
 
 class ConfigError(FleetSimError, ValueError):
-    """A configuration is wrong: an unknown key, a value out of range, an unreadable file.
+    """A configuration is invalid: an unknown key, a value out of range, an unreadable file.
 
-    `message` is what is wrong, `source` the file it came from (or "" for a mapping), `path` the dotted key path inside
-    it. Printed it reads "source: path: message".
+    `message` describes the fault, `source` is the file (or "" for a mapping), `path` the dotted key path inside it.
+    Its text is "source: path: message".
     """
 
     def __init__(self, message: str, *, source: str = "", path: str = "") -> None:
@@ -33,9 +33,9 @@ class ConfigError(FleetSimError, ValueError):
         return error if isinstance(error, ConfigError) else cls(str(error))
 
     def within(self, key: str = "", *, source: str = "") -> ConfigError:
-        """Return this error as seen from further out: its path below `key`, in the file `source`.
+        """Return this error for an enclosing section: with its path below `key`, in the file `source`.
 
-        The path of an error that names another file is a path in that file: both stay together in the message.
+        If the error names another file, its path is a path in that file: both are kept together in the message.
         """
         if self.source and self.source != source:
             return ConfigError(str(self), source=source, path=key)
@@ -60,11 +60,11 @@ class DuplicateNameError(FleetSimError, ValueError):
 
 
 class StaleHandleError(FleetSimError, ReferenceError):
-    """A handle is used after the entity it stood for was removed."""
+    """A handle is used after its entity was removed."""
 
 
 class MissingDependencyError(FleetSimError, ImportError):
-    """An optional dependency is needed; the message names the extra that installs it."""
+    """An optional dependency is missing; the message names the extra that installs it."""
 
 
 class StateError(FleetSimError, RuntimeError):
@@ -72,7 +72,7 @@ class StateError(FleetSimError, RuntimeError):
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the closest known name, or a list of what is known, or ""."""
+    """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
     close = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     if close:
@@ -84,12 +84,12 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
-    """Build the error for an unknown `kind` of thing called `given`."""
+    """Return the error for an unknown name `given` of a `kind` of thing."""
     return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:
-    """Build the error for an optional module that is not installed."""
+    """Return the error for an optional module that is not installed."""
     return MissingDependencyError(
         f"{purpose} needs the Python module {module!r}, which is not installed. "
         f"Install it with: pip install 'fleet_sim[{extra}]'"

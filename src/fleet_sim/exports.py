@@ -1,8 +1,8 @@
-"""Names of a package that are loaded at their first use, so that importing the package costs nothing.
+"""Lazy names of a package: modules are loaded at the first use of a name, so that importing the package is fast.
 
-A package writes its names twice: for type checkers and editors, which cannot follow a table, as imports; and as the
-table. A test holds the two equal. `__getattr__` stands behind `else`, where type checkers do not see it: to them a
-module that has one has every name, and a misspelt name would pass.
+A package lists its names twice: as imports, for type checkers and editors, which cannot evaluate a table; and as the
+table. A test checks that both are equal. `__getattr__` is defined under `else`, where type checkers do not see it: for
+them a module with `__getattr__` has every name, and a misspelt name would pass.
 
     _HOMES = {"geometry": "Path Pose"}
 
@@ -25,7 +25,7 @@ def lazy(
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` for the package with the globals `namespace`.
 
-    `homes` has the package's modules, and the names in each, separated by spaces.
+    `homes` maps each module of the package to its names, separated by spaces.
     """
     package = namespace["__name__"]
     home_of = {name: home for home, names in homes.items() for name in names.split()}
@@ -34,7 +34,7 @@ def lazy(
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
-        # Kept: the next use of the name is an ordinary look-up and does not come here.
+        # Stored in the module: the next use of the name does not call this function.
         value = namespace[name] = getattr(import_module(f"{package}.{home}"), name)
         return value
 

@@ -1,4 +1,4 @@
-"""Writing pictures to files."""
+"""Writes images to PNG files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def png_bytes(rgb: Bytes) -> bytes:
     if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8:
         raise InvalidValueError(f"rgb: expected uint8 of shape (H, W, 3), got {rgb.dtype} of shape {rgb.shape}")
     height, width, _ = rgb.shape
-    # Each line of pixels is preceded by its filter: 0, none.
+    # In PNG, each row of pixels starts with its filter type; 0 means none.
     lines = np.zeros((height, 1 + 3 * width), np.uint8)
     lines[:, 1:] = rgb.reshape(height, 3 * width)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)

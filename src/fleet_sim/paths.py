@@ -1,4 +1,4 @@
-"""Where config/ and urdf/ are: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix."""
+"""Finds config/ and urdf/: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def data_roots() -> list[Path]:
 
 
 def data_file(kind: str, name: str) -> Path:
-    """Return the shipped `name` of the `kind` "config" or "urdf"; raises ConfigError with where it looked."""
+    """Return the shipped file `name` of the `kind` "config" or "urdf"; raises ConfigError with the folders searched."""
     folders = [root / kind for root in data_roots()]
     for folder in folders:
         if (folder / name).is_file():
@@ -36,9 +36,9 @@ def data_file(kind: str, name: str) -> Path:
 
 
 def resolve_config(path: str | Path) -> Path:
-    """Return `path`, or the shipped configuration of that name where there is no such file.
+    """Return `path`, or the shipped configuration of that name if there is no such file.
 
-    A plain name that is neither raises ConfigError with the closest names; a path is returned as it is.
+    A plain name that is neither raises ConfigError with the closest names; a path is returned unchanged.
     """
     given = Path(path)
     if given.exists() or given.parent != Path("."):

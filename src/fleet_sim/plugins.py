@@ -1,4 +1,4 @@
-"""SimPlugin: what users derive plugins of a whole simulation from."""
+"""SimPlugin: the base class of plugins of a whole simulation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 class SimPlugin(SimHooks[MultiRobotSimulationCore]):
-    """Base of plugins of a whole simulation. Override what you need.
+    """Base class of plugins of a whole simulation. Override the methods you need.
 
     `on_step` runs in phase 1 after the user callbacks: poses written there are flushed in the same step. `sim` is the
-    simulation, `config` what was given at registration.
+    simulation, `config` the value given at registration.
     """

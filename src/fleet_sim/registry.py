@@ -1,11 +1,11 @@
-"""One registry for every kind of thing that has a name: sensors, actions, motion laws, controllers, swarm parts.
+"""One registry class for all kinds of named things: sensors, actions, motion laws, controllers, swarm parts.
 
-A new kind is one line, and the line says all there is to say about it:
+A new kind needs one line:
 
     ACTIONS = Registry("action", subclasses_of(Action), group="fleet_sim.action")
 
 A name comes from one of three places: it is built in, users `register` it, or an installed distribution declares it as
-an entry point of the group. Where a file of the user may say so, `find` also takes dotted paths.
+an entry point of the group. For names from the user's files, `find` also accepts dotted paths.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Fit(Generic[Thing]):
-    """What a registry accepts: the wording for errors, and the test."""
+    """What a registry accepts: its description in errors, and the test."""
 
     expected: str
     accepts: Callable[[object], bool]
 
 
-# `Callable` and not `type`, in both: to mypy, an abstract class and a protocol are no `type[Base]`.
+# Both take a `Callable` and not a `type`: mypy does not accept abstract classes and protocols as `type[Base]`.
 def subclasses_of(base: Callable[..., Base]) -> Fit[type[Base]]:
     """Accept classes that derive from `base`."""
     cls = _as_class(base)
@@ -45,7 +45,7 @@ def subclasses_of(base: Callable[..., Base]) -> Fit[type[Base]]:
 
 
 def instances_of(base: Callable[..., Base], expected: str = "") -> Fit[Base]:
-    """Accept objects of `base`; a class is none, even where `base` is a protocol that its attributes would satisfy."""
+    """Accept instances of `base`; classes are rejected, even if `base` is a protocol that their attributes satisfy."""
     cls = _as_class(base)
     return Fit(
         expected or f"an object of {cls.__name__}", lambda thing: isinstance(thing, cls) and not isinstance(thing, type)
@@ -55,14 +55,14 @@ def instances_of(base: Callable[..., Base], expected: str = "") -> Fit[Base]:
 class Registry(Generic[Thing]):
     """Things by name.
 
-    `noun` is how errors call one. `fit` says what is accepted, and so of which type the things are. `group` is the
-    entry-point group of other distributions. `built_in` holds our own things by name, or is a function that returns
-    them: called at the first look-up, it may import what nobody needs before. `check(name, thing)` may raise
-    InvalidValueError for what a type cannot say.
+    `noun` names the kind in errors. `fit` defines what is accepted, and with it the type of the things. `group` is the
+    entry-point group for other distributions. `built_in` holds our own things by name, or is a function that returns
+    them: it is called at the first look-up, so its imports are delayed until then. `check(name, thing)` may raise
+    InvalidValueError for conditions that a type cannot express.
 
-    Names of our own and registered ones win over entry points, which are read once, when a name is not among the
-    others or all names are asked for. Threads may look up and register: each entry is made in one atomic step, and no
-    lock is held while a module is imported.
+    Built-in and registered names take precedence over entry points, which are read once, when a name is not among the
+    former or when all names are listed. Threads may look up and register concurrently: each entry is made in one atomic
+    operation, and no lock is held while a module is imported.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Registry(Generic[Thing]):
     def register(self, name: str, thing: Thing) -> Thing: ...
 
     def register(self, name: str, thing: Any = None) -> Any:
-        """Make `thing` known as `name` and return it; without `thing`, return a decorator that does so.
+        """Register `thing` as `name` and return it; without `thing`, return a decorator that does so.
 
-        Raises DuplicateNameError for a name that is taken, InvalidValueError for what does not fit.
+        Raises DuplicateNameError for a name that is taken, InvalidValueError for a thing that is not accepted.
         """
         if thing is None:
             return lambda decorated: self.register(name, decorated)
@@ -102,18 +102,18 @@ class Registry(Generic[Thing]):
         if name in own:
             raise taken
         self._require_fit(name, thing)
-        # setdefault is one atomic step: of two threads that register a name at once, one is told.
+        # setdefault is atomic: if two threads register the same name at once, one of them gets the error.
         if own.setdefault(name, thing) is not thing:
             raise taken
         return thing
 
     def unregister(self, name: str) -> None:
-        """Forget what is registered as `name`; raises UnknownNameError. An entry point comes back when asked for."""
+        """Remove `name`; raises UnknownNameError. An entry point of that name is loaded again at its next use."""
         if self._own().pop(name, None) is None:
             raise unknown_name(self.noun, name, self._own())
 
     def get(self, name: str) -> Thing:
-        """Return what is known as `name`, loading an entry point that nobody asked for before.
+        """Return the thing called `name`, loading its entry point at the first use.
 
         Raises UnknownNameError with the closest name, and InvalidValueError for an entry point that cannot be used.
         """
@@ -124,25 +124,25 @@ class Registry(Generic[Thing]):
         if points is None:
             raise unknown_name(self.noun, name, self.names())
         thing = self._loaded(name, points)
-        # The plug-in may have registered itself while it was imported; then that is the one everybody has.
+        # The plug-in may have registered itself during its import; then the registered thing is used.
         return own.setdefault(name, thing)
 
     __getitem__ = get
 
     def find(self, name: str) -> Thing:
-        """Return what is known as `name`, or is at the dotted path `name`; raises as `get` and `at` do.
+        """Return the thing called `name`, or at the dotted path `name`; raises as `get` and `at` do.
 
-        Looking up a path imports its module: for names from files and code of the user, not from messages.
+        Looking up a path imports its module: use it for names from the user's files and code, not from messages.
         """
         if name not in self and (":" in name or "." in name):
             return self.at(name)
         return self.get(name)
 
     def at(self, path: str) -> Thing:
-        """Return what is at a dotted path, "package.module:Name" or "package.module.Name"; it gets no name.
+        """Return the thing at a dotted path, "package.module:Name" or "package.module.Name", without registering it.
 
-        Raises InvalidValueError for a path that cannot be imported, for what does not fit, and for any path that
-        comes from another process.
+        Raises InvalidValueError for a path that cannot be imported, for a thing that is not accepted, and for any path
+        that comes from another process.
         """
         check_import(path, self.noun)
         module, _, name = path.rpartition(":" if ":" in path else ".")
@@ -157,11 +157,11 @@ class Registry(Generic[Thing]):
         return self._require_fit(path, thing)
 
     def names(self) -> list[str]:
-        """Return all names in alphabetical order, those of entry points included; loads none of them."""
+        """Return all names, including entry points, in alphabetical order; loads no entry points."""
         return sorted({*self._own(), *self._entry_points()})
 
     def registered(self) -> dict[str, Thing]:
-        """Return what is known without a look at entry points, by name, in order of registration."""
+        """Return things by name in order of registration, built-in ones first; does not read entry points."""
         return dict(self._own())
 
     def all(self) -> dict[str, Thing]:
@@ -188,7 +188,7 @@ class Registry(Generic[Thing]):
         return f"<Registry of {self.noun}: {', '.join(self._things) or 'nothing yet'}>"
 
     def _own(self) -> dict[str, Thing]:
-        """Return built-in and registered things; the first call brings the built-in ones."""
+        """Return built-in and registered things; the first call adds the built-in ones."""
         built_in = self._built_in
         if built_in is not None:
             for name, thing in (built_in() if callable(built_in) else built_in).items():
@@ -197,11 +197,11 @@ class Registry(Generic[Thing]):
         return self._things
 
     def _entry_points(self) -> dict[str, list[EntryPoint]]:
-        """Return the group's entry points by name, a list of more than one where distributions disagree."""
+        """Return the group's entry points by name; a list has several if more than one distribution declares a name."""
         if self._points is None:
             found: dict[str, list[EntryPoint]] = {}
             if self.group:
-                # Imported here, for it takes 50 ms and few ask for a name that is not our own.
+                # Imported here because it takes 50 ms, and most names are our own.
                 from importlib.metadata import entry_points
 
                 for point in entry_points(group=self.group):

@@ -1,7 +1,7 @@
 """MultiRobotSimulationCore: builds a world and its PyBullet view, and lists the systems in the order of a step.
 
-Read this file first. What a step does is the list in `_list_systems`. What users call beyond it is in `facade/`: an
-object for each subject, and the documented names of them all in `facade/documented.py`.
+Read this file first. The list in `_list_systems` is what a step does. The rest of the public interface is in `facade/`:
+an object for each subject, and their documented methods in `facade/documented.py`.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class MultiRobotSimulationCore(DocumentedNames):
     """A simulation of a fleet.
 
     `world` holds all state; `pipeline` runs a step. Entities are spawned with `spawn`, managers or a scenario file, and
-    driven through their handles, or through commands put in the `inbox` from any thread. What this class offers beyond
-    building and stepping is done by `population`, `runner`, `control`, `state`, `view`, `monitor` and `extensions`.
+    driven through their handles, or through commands put into the `inbox` from any thread. Apart from building and
+    stepping, the work is done by `population`, `runner`, `control`, `state`, `view`, `monitor` and `extensions`.
     """
 
     def __init__(self, params: SimulationParams | None = None, collision_color: Sequence[float] | None = None) -> None:
-        """Build an empty simulation. PyBullet is loaded when first needed: at once with `gui`, else on demand."""
+        """Build an empty simulation. PyBullet is loaded at once with `gui`, otherwise at its first use."""
         if params is not None and not isinstance(params, SimulationParams):
             raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
         self.params = params or SimulationParams(gui=False)
@@ -169,7 +169,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.features = Features(self)
 
     def _connect(self) -> None:
-        """Let entities reach the features, and checkpoints include what these keep outside the columns."""
+        """Connect the parts to the world, and register their state outside the columns for checkpoints."""
         self.world.connect(
             Parts(
                 actions=self.actions,
@@ -188,7 +188,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
-        """Build what users call, each on the parts it needs."""
+        """Build the objects of the public interface, each from the parts it needs."""
         params, world, mirror, collisions = self.params, self.world, self._mirror, self.collisions
         self.control = control = RunControl(world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
@@ -261,7 +261,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def step_once(self, return_profiling: bool = False) -> dict[str, Any] | None:
         """Advance by one time step, unless paused; returns the profile if asked for.
 
-        Raises StateError from inside a step, and while another thread runs the simulation. What user code raises is
+        Raises StateError from inside a step, and while another thread runs the simulation. Exceptions in user code are
         isolated (see `params.raise_on_fault`).
         """
         if self.control.runs_elsewhere:
@@ -272,10 +272,10 @@ class MultiRobotSimulationCore(DocumentedNames):
         return self.monitor.profile() if return_profiling else None
 
     def _advance(self) -> None:
-        """Make one step, paused or not, then what was asked for between steps."""
+        """Make one step, paused or not, then run the calls waiting for its end."""
         if self._closed:
-            raise StateError("this simulation was closed; build a new one to go on")
-        # Those come before what the step remembers as its beginning.
+            raise StateError("this simulation was closed; build a new one")
+        # Before the initial state is saved, so that it includes their effects.
         self.inbox.drain_between_steps(self.dispatcher)
         self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
@@ -290,14 +290,14 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _step_physics(self, dt: float) -> None:
         if self.params.physics and self._physics.step(dt):
-            # Bodies that the engine moved carry things, too.
+            # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
             self._finite.run()
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """End `run_simulation` if it runs, shut plugins down and leave PyBullet; may be called again.
+        """End `run_simulation` if it runs, shut plugins down and disconnect PyBullet; may be called again.
 
         Raises StateError inside a step; call `stop` there. A closed simulation can be read, but no longer stepped.
         """

@@ -1,4 +1,4 @@
-"""Small helpers for people's own code: poses near a target, grids, limits, frames."""
+"""Small helpers for user code: poses near a target, grids, limits, frames."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fleet_sim.geometry import Pose
 def calculate_offset_pose(target: Pose, current: Pose, offset: float, keep_height: bool = True) -> Pose:
     """Return the pose `offset` m before `target` as seen from `current`, facing the target.
 
-    The height is that of `current` with `keep_height`, else the target's. From right above the target it lies on the
-    side that `current` looks away from.
+    The height is that of `current` with `keep_height`, else the target's. If `current` is exactly above the target, the
+    yaw of `current` is used as the direction to the target.
     """
     dx, dy = target.x - current.x, target.y - current.y
     distance = math.hypot(dx, dy)
@@ -50,7 +50,7 @@ def grid_to_world_2d(cell: Sequence[int], spacing: Sequence[float], offset: Sequ
 
 
 def find_nearest(position: Sequence[float], poses: Iterable[Pose]) -> int | None:
-    """Return the index of the pose nearest to `position` (the first of equals), or None where there are none."""
+    """Return the index of the pose nearest to `position` (the first of equals), or None without poses."""
     here = Pose(list(position))
     distances = [here.distance_to(pose) for pose in poses]
     return distances.index(min(distances)) if distances else None

@@ -78,7 +78,7 @@ def test_joints_that_pybullet_reads_otherwise_are_noticed(make_sim: MakeSim) -> 
     arm = spawn(sim)
     model = sim.world.models[0]
     sim.world.models[0] = replace(model, joint_names=("shoulder", *model.joint_names[1:]))
-    with pytest.raises(InvalidValueError, match=r"other joints.*panda_joint1, .* instead of shoulder, "):
+    with pytest.raises(InvalidValueError, match=r"finds joints.*panda_joint1, .* instead of shoulder, "):
         _ = arm.body_id
 
 

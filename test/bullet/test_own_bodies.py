@@ -278,3 +278,36 @@ def test_what_the_engine_does_not_move_cannot_be_pushed(make_sim: Maker) -> None
     for push in (lambda: robot.apply_force([1, 0, 0]), lambda: robot.apply_torque([1, 0, 0])):
         with pytest.raises(StateError, match="it is kinematic"):
             push()
+
+
+# ---- writes that would be undone -------------------------------------------------------------------------------------
+
+
+def test_writes_to_kinematic_entities_are_refused_and_say_what_to_call(make_sim: Maker) -> None:
+    sim = make_sim(physics=True)
+    robot, arm = drive(sim), Agent.from_urdf("arm6", Pose((0, 3, 0)), mass=0.0, sim_core=sim)
+    bullet, body = sim.bullet, robot.body_id
+    for write, instead in (
+        (lambda: bullet.resetBasePositionAndOrientation(body, (1, 0, 0), (0, 0, 0, 1)), "set_pose"),
+        (lambda: bullet.resetBaseVelocity(objectUniqueId=body, linearVelocity=(1, 0, 0)), "set_velocity"),
+        (lambda: bullet.resetJointState(arm.body_id, 1, 0.5), "set_joint_target"),
+        (lambda: bullet.setJointMotorControl2(arm.body_id, 1, bullet.POSITION_CONTROL, 0.5), "set_joint_target"),
+        (lambda: bullet.removeBody(body), "sim.remove_object"),
+    ):
+        with pytest.raises(StateError, match=instead):
+            write()
+    run(sim, 3)
+    assert robot.get_pose().x > 0.0
+
+
+def test_writes_to_what_the_engine_moves_and_to_own_bodies_count(make_sim: Maker) -> None:
+    sim = make_sim(physics=True)
+    cube = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0, 0, 3)), mass=1.0))
+    body = ball(sim)
+    for each in (cube.body_id, body):
+        sim.bullet.resetBasePositionAndOrientation(each, (5, each, 3), (0, 0, 0, 1))
+    run(sim, 1)
+    assert cube.get_pose().x == pytest.approx(5.0)
+    with pytest.raises(StateError, match=r"sim\.remove_object"):
+        sim.bullet.removeBody(cube.body_id)
+    sim.bullet.removeBody(body)

@@ -97,7 +97,7 @@ def test_run_opens_no_window_where_there_is_no_display_and_nobody_asked_for_one(
     assert done.returncode == 0 and "no window is opened" in done.stderr
     for wish in (["--gui"], ["--set", "simulation.gui=true"]):
         done = fleet_sim_command("run", "demo.yaml", "--duration", "0.5", *wish)
-        assert done.returncode == 1 and "a window was asked for but DISPLAY is not set" in done.stderr
+        assert done.returncode == 1 and "a window was requested but DISPLAY is not set" in done.stderr
 
 
 def test_run_refuses_a_picture_it_cannot_write_before_it_begins() -> None:

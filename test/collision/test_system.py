@@ -58,6 +58,29 @@ def test_a_pair_starts_once_and_ends_once(make: Make) -> None:
     assert sim.collision_count == 1
 
 
+def test_a_question_about_boxes_between_steps_hides_no_collision(make: Make) -> None:
+    sim = make()
+    a, _ = put(sim, "a", 0.0), put(sim, "b", 2.0)
+    seen = record(sim)
+    for x in (0.0, 1.7, 0.0):
+        a.set_pose(fs.Pose((x, 0.0, 0.25)))
+        sim.get_aabbs()
+        sim.step_once()
+    assert seen == [("collision_started", AB), ("collision_ended", AB)]
+
+
+def test_what_moved_while_there_were_no_checks_is_found_by_the_next_one(make: Make) -> None:
+    sim = make(collision_check_frequency=0)
+    a, _ = put(sim, "a", 0.0), put(sim, "b", 2.0)
+    sim.step_once()
+    a.set_pose(fs.Pose((1.7, 0.0, 0.25)))
+    sim.step_once()
+    seen = record(sim)
+    sim.collision_queries.set_frequency(None)
+    sim.step_once()
+    assert seen == [("collision_started", AB)]
+
+
 @pytest.mark.parametrize(("gap", "hit"), [(0.019, True), (0.021, False)])
 def test_the_margin_is_the_distance_of_surfaces(make: Make, gap: float, hit: bool) -> None:
     sim = make(collision_margin=0.02)

@@ -89,7 +89,7 @@ def test_what_the_caller_knows_better_wins() -> None:
 
 
 def test_bad_bodies_and_clients_are_refused(client: int) -> None:
-    with pytest.raises(InvalidValueError, match="no body 4711"):
+    with pytest.raises(InvalidValueError, match="joints of body 4711"):
         auto_detect_profile(4711, client)
     with pytest.raises(InvalidValueError, match=r"expected sim.bullet or a PyBullet client id"):
         detect_robot_type(0, None)

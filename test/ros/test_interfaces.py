@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import pkgutil
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,6 +12,9 @@ import pytest
 import rclpy
 
 import fleet_sim as fs
+import fleet_sim.ros
+from fleet_sim.ros.actions.interface import ActionInterface
+from fleet_sim.ros.actions.kind import ActionKind
 from fleet_sim.ros.actions.kinds import KINDS
 from fleet_sim.ros.clock import ClockTopic
 from fleet_sim.ros.interface import Interface
@@ -77,3 +83,21 @@ def test_an_interface_of_others_is_one_of_the_node(node: FleetSimNode) -> None:
 def test_an_action_of_others_is_served_for_the_fleet_and_each_robot(node: FleetSimNode) -> None:
     served = {name for name, _ in node.get_service_names_and_types_by_node("fleet_sim", "/")}
     assert {"/fleet/dance/_action/send_goal", "/robot_0/dance/_action/send_goal"} <= served
+
+
+def derived(cls: type) -> set[type]:
+    return set().union({cls}, *map(derived, cls.__subclasses__()))
+
+
+def test_every_interface_and_action_of_ours_is_listed() -> None:
+    kinds = []
+    for info in pkgutil.walk_packages(fleet_sim.ros.__path__, "fleet_sim.ros."):
+        with contextlib.suppress(ModuleNotFoundError):  # those of packages that are not installed
+            module = importlib.import_module(info.name)
+            kinds += [value for value in vars(module).values() if isinstance(value, ActionKind)]
+    assert {kind.name for kind in kinds} == set(KINDS.registered())
+    listed = set(INTERFACES.all().values())
+    ours = {cls for cls in derived(Interface) if cls.__module__.startswith("fleet_sim.")}
+    bases = {base for cls in ours for base in cls.__mro__[1:]}
+    # The node itself makes the one that serves all kinds of actions.
+    assert ours - bases - {ActionInterface} == listed

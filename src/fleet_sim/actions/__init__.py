@@ -1,4 +1,4 @@
-"""Actions: what an agent is told to do next, one action per file; the scheduler wakes them by events."""
+"""Actions of agents, one per file, and their scheduler, which wakes them by events."""
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase

@@ -1,4 +1,4 @@
-"""ArmMove: how an arm is brought to an object before it is taken, or to the place before it is dropped."""
+"""ArmMove: the arm motion before an object is picked or dropped."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ from fleet_sim.spatial import quaternions
 
 @dataclass(kw_only=True)
 class ArmTarget:
-    """What Pick and Drop take about the arm: joint targets, or a target of the end effector, or neither."""
+    """The arm settings of Pick and Drop: joint targets, or an end effector target, or neither."""
 
     joint_targets: JointNumbers | None = setting(
-        None, reader=as_given, unit="rad or m", doc="Where the joints go first, see JointAction."
+        None, reader=as_given, unit="rad or m", doc="Joint targets before acting, see JointAction."
     )
     joint_tolerance: Tolerance = setting(None, reader=as_given, unit="rad or m", doc="Of `joint_targets`.")
-    joint_max_force: float = setting(DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Of the motors of the joints.")
+    joint_max_force: float = setting(
+        DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Maximum force of the joints' motors."
+    )
     ee_target_position: Numbers | None = setting(
-        None, reader=read_point, unit="m", doc="Where the end effector goes first, world frame, see PoseAction."
+        None, reader=read_point, unit="m", doc="End effector position before acting, world frame, see PoseAction."
     )
     ee_target_orientation: Numbers | None = setting(
-        None, reader=read_turn, doc="How it is turned there, xyzw, world frame."
+        None, reader=read_turn, doc="End effector orientation there, xyzw, world frame."
     )
-    ee_end_effector_link: int | str | None = setting(None, doc="Which link it is; None: the robot's end effector.")
+    ee_end_effector_link: int | str | None = setting(None, doc="Link used as end effector; None: the robot's own.")
     ee_tolerance: float = setting(TOLERANCE, low=0.0, unit="m", doc="How near it has to come.")
-    continue_on_ik_failure: bool = setting(True, doc="Act all the same where the end effector cannot get there.")
-    use_arm: bool = setting(False, doc="Let the end effector go to the object, or to where it is to be.")
+    continue_on_ik_failure: bool = setting(True, doc="Continue even if the end effector cannot reach its target.")
+    use_arm: bool = setting(False, doc="Move the end effector to the object, or to its drop place.")
 
 
 @dataclass
 class ArmMove(ArmTarget):
-    """How the arm moves before the robot takes or releases something; nowhere, where no target is given.
+    """The arm motion before the robot attaches or detaches an object; none if no target is given.
 
     Raises InvalidValueError for more than one of `joint_targets`, `ee_target_position` and `use_arm`.
     """
@@ -75,7 +77,7 @@ class ArmMove(ArmTarget):
         return self.use_arm or self.joint_targets is not None or self.ee_target_position is not None
 
     def hindrance(self, agent: Agent) -> Failure | None:
-        """Return why the agent can never do this, or None."""
+        """Return why the agent cannot make this motion at all, or None."""
         cause = self._cause(agent) if self.is_given else ""
         return Failure(cause, ActionCause.INVALID_GOAL) if cause else None
 
@@ -94,7 +96,7 @@ class ArmMove(ArmTarget):
         return ""
 
     def make(self, reach_for: Any) -> Action | None:
-        """Return the action that moves the arm, None where it stays; `reach_for` is where it goes with `use_arm`."""
+        """Return the action that moves the arm, None if it stays; `reach_for` is its target with `use_arm`."""
         if self.joint_targets is not None:
             return JointAction(self.joint_targets, self.joint_max_force, self.joint_tolerance)
         position = reach_for if self.use_arm else self.ee_target_position
@@ -104,5 +106,5 @@ class ArmMove(ArmTarget):
         return PoseAction(position, self.ee_target_orientation, link, force, self.ee_tolerance)
 
     def forgives(self, action: Action) -> bool:
-        """Return whether a move that failed is good enough to go on."""
+        """Return whether the sequence may continue although the move failed."""
         return self.continue_on_ik_failure and action.error_message == UNREACHABLE

@@ -1,4 +1,4 @@
-"""Action: the base of all actions, and what an action may wait for."""
+"""Action: the base class of all actions, and the conditions an action can wait for."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
 
 @dataclass(frozen=True)
 class Until:
-    """What wakes an action: the agent's arrival, its joints' arrival, a simulation time (s), or what comes first.
+    """The condition that wakes an action: arrival of the agent or of its joints, a simulation time (s), or the first.
 
-    An action that waits costs nothing until then. Waking up early is harmless: `update` looks at the state, not at why
-    it was called.
+    A waiting action costs nothing. Waking up early is harmless: `update` must check the state, not the reason of the
+    call.
     """
 
     arrival: bool = False
     time: float | None = None
     joints: bool = False
-    """All joints that were sent to targets are there; of robots whose joints are moved by motors nothing is told."""
+    """All joints with targets have reached them; not signalled for robots whose joints are moved by motors."""
 
 
 class Failure(NamedTuple):
-    """Why an action cannot go on, in words and for programs."""
+    """Why an action cannot continue: a message and a machine-readable cause."""
 
     message: str
     cause: ActionCause = ActionCause.FAILED
 
 
 class Action:
-    """One thing an agent does.
+    """One task of an agent.
 
-    A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(message, cause)`, and
-    otherwise return an `Until`, or None to be called again at each step. In both, `agent.set_goal`, `set_path`,
-    `set_velocity` and `stop` steer the robot for this action; from anywhere else they cancel it.
+    A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(message, cause)`;
+    otherwise they return an `Until`, or None to be called in the next step. In both, `agent.set_goal`, `set_path`,
+    `set_velocity` and `stop` command the robot for this action; called from anywhere else they cancel it.
 
     Attributes: `status`, `error_message` and `cause` (why it failed or was cancelled, in words and as an ActionCause,
     else None), `start_time` and `end_time` in s of simulation time (None until then), `timeout` in s after which it
@@ -66,18 +66,18 @@ class Action:
         self.start_time: float | None = None
         self.end_time: float | None = None
         self.goal = ""
-        """The name under which it was given, where somebody may want to cancel it and nothing else."""
+        """Id of the goal that the action was given with, for cancelling only its actions."""
         self._now: Callable[[], float] | None = None
         self._on_cancel: Canceller | None = None
 
     # ---- to override -------------------------------------------------------------------------------------------------
 
     def start(self, agent: Agent) -> Until | None:
-        """Begin."""
+        """Start the action."""
         return None
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """Go on; `dt` is the length of a step."""
+        """Continue the action; `dt` is the time step."""
         return None
 
     def stop(self, agent: Agent) -> None:
@@ -91,7 +91,7 @@ class Action:
         return False
 
     def parts(self) -> list[Action]:
-        """Return the actions that this one runs itself; they are saved and restored with it."""
+        """Return the actions that this one runs internally; they are saved and restored with it."""
         return []
 
     # ---- ending ------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class Action:
         self._end(ActionStatus.FAILED, message, cause)
 
     def cancel(self, reason: str = "cancelled", cause: ActionCause = ActionCause.CANCELLED) -> None:
-        """End the action at once, wherever it is; a running one stops its robot. An ended action stays as it is."""
+        """End the action at once; a running action stops its robot. An action that has ended is not changed."""
         if self.is_complete():
             return
         if self._on_cancel is not None:
@@ -120,10 +120,10 @@ class Action:
         self.end_time = self._now() if self._now is not None else None
         self._on_cancel = None
 
-    # ---- asking ------------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
 
     def is_complete(self) -> bool:
-        """Return whether the action has ended, in whatever way."""
+        """Return whether the action has ended, successfully or not."""
         return self.status in FINAL
 
     def get_duration(self) -> float:
@@ -140,7 +140,7 @@ class Action:
     def begin(self, agent: Agent, on_cancel: Canceller | None = None) -> Until | None:
         """Start the action for `agent`: what the scheduler and `execute` call. Raises StateError the second time."""
         if self.status is not ActionStatus.NOT_STARTED:
-            raise StateError(f"{type(self).__name__} was started already; call reset() to use it again")
+            raise StateError(f"{type(self).__name__} was already started; call reset() to use it again")
         clock = agent.world.clock
         self._now = lambda: clock.time
         self._on_cancel = on_cancel
@@ -162,7 +162,7 @@ class Action:
         return replace(until, time=limit if until.time is None else min(limit, until.time))
 
     def execute(self, agent: Agent, dt: float) -> bool:
-        """Run the action by hand, once per step: start it at the first call, go on at the others.
+        """Run the action manually, once per step: the first call starts it, further calls continue it.
 
         Returns whether it has ended. Actions in an agent's queue are run by the simulation instead.
         """
@@ -192,7 +192,7 @@ class Action:
         self.start_time = self.end_time = self._now = self._on_cancel = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return what there is to tell of a running action, for feedback."""
+        """Return the progress of a running action, for feedback."""
         return {"phase": str(self.status), "duration": self.get_duration()}
 
     def __repr__(self) -> str:

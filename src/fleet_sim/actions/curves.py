@@ -7,11 +7,11 @@ import numpy as np
 from fleet_sim.arrays import Floats
 
 SHORTEST = 1e-9
-"""Seconds that a piece between two points lasts at least."""
+"""Minimum duration of a piece between two points, in seconds."""
 
 
 class JointCurves:
-    """The curves of K joints through P points: cubics where velocities are given, straight lines where not.
+    """The curves of K joints through P points: cubics if velocities are given, otherwise straight lines.
 
     `coefficients` (P - 1, 4, K) are those of each piece, for u from 0 to 1 within its time.
     """
@@ -31,12 +31,12 @@ class JointCurves:
             self.coefficients = np.stack(pieces, axis=1)
 
     def piece(self, at: float) -> int:
-        """Return the number of the piece at time `at`, of the first or last one outside."""
+        """Return the number of the piece at time `at`; outside, the first or last one."""
         index = int(np.searchsorted(self.times, at, side="right")) - 1
         return min(max(index, 0), len(self.spans) - 1)
 
     def sample(self, at: float) -> tuple[Floats, Floats]:
-        """Return position and velocity (K,) at time `at`: at rest outside."""
+        """Return position and velocity (K,) at time `at`; outside the joints are at rest."""
         if at <= self.times[0] or at >= self.times[-1]:
             place = self.positions[0] if at <= self.times[0] else self.positions[-1]
             return place, np.zeros_like(place)
@@ -48,7 +48,7 @@ class JointCurves:
         return position, velocity
 
     def top_speeds(self) -> Floats:
-        """Return the greatest speed (K,) on the curves."""
+        """Return the maximum speed (K,) on the curves."""
         c1, c2, c3 = self.coefficients[:, 1], self.coefficients[:, 2], self.coefficients[:, 3]
         with np.errstate(divide="ignore", invalid="ignore"):
             vertex = np.where(c3 != 0.0, np.clip(-c2 / (3.0 * c3), 0.0, 1.0), 0.0)

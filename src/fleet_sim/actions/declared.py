@@ -18,13 +18,13 @@ Numbers: TypeAlias = Sequence[float] | Floats
 class DeclaredAction(Action):
     """An action whose parameters are dataclass fields made by `setting`: type, range, unit and meaning in one place.
 
-    The constructor takes and checks them, and whatever makes actions from files, JSON or messages goes through it. A
-    subclass is a dataclass with `eq=False, repr=False` (an action is equal to itself only). It prepares what it needs
-    while it runs in `__post_init__`, after its base has; raises InvalidValueError.
+    The constructor checks them, and actions from files, JSON or messages are made by it too. A subclass is a dataclass
+    with `eq=False, repr=False` (an action is equal to itself only). It initialises its running state in
+    `__post_init__`, after its base class; raises InvalidValueError.
     """
 
     _: KW_ONLY
-    timeout: float | None = setting(None, low=0.0, unit="s", doc="The action fails when it takes longer; None: never.")
+    timeout: float | None = setting(None, low=0.0, unit="s", doc="Time after which the action fails; None: never.")
 
     def __post_init__(self) -> None:
         try:
@@ -35,12 +35,12 @@ class DeclaredAction(Action):
 
 
 def read_point(value: object) -> Floats | None:
-    """Return a position (3,), None as it is; raises InvalidValueError."""
+    """Return a position (3,), or None for None; raises InvalidValueError."""
     return _numbers(value, 3)
 
 
 def read_turn(value: object) -> Floats | None:
-    """Return a quaternion (4,) as it was given, None as it is; raises InvalidValueError."""
+    """Return a quaternion (4,), not normalised, or None for None; raises InvalidValueError."""
     return _numbers(value, 4)
 
 

@@ -1,4 +1,4 @@
-"""Drop: put an object down."""
+"""Drop: put a carried object down."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fleet_sim.settings import setting
 
 
 class DropPhase(Enum):
-    """Where a Drop stands."""
+    """The phases of a Drop."""
 
     INIT = "init"
     APPROACHING = "approaching"
@@ -52,16 +52,18 @@ class DropAction(TransferAction):
     phases = (DropPhase.INIT, DropPhase.APPROACHING, DropPhase.MOVING_TO_DROP, DropPhase.DROPPING, DropPhase.RETREATING)
 
     drop_pose: Pose | Numbers | None = setting(
-        None, reader=read_place, unit="m", doc="Where the object goes: a Pose or a position, world frame."
+        None, reader=read_place, unit="m", doc="Pose or position to put the object at, world frame."
     )
     _: KW_ONLY
-    drop_offset: float = setting(0.0, low=0.0, unit="m", doc="How far from the place the robot stops.")
-    place_gently: bool = setting(True, doc="Put the object exactly there; False: `drop_height` above.")
-    drop_height: float = setting(0.1, low=0.0, unit="m", doc="How far it falls, unless it is placed gently.")
+    drop_offset: float = setting(0.0, low=0.0, unit="m", doc="Distance from the drop place at which the robot stops.")
+    place_gently: bool = setting(True, doc="Put the object exactly at its place; False: `drop_height` above.")
+    drop_height: float = setting(
+        0.1, low=0.0, unit="m", doc="Height from which the object is dropped, without `place_gently`."
+    )
     target_object_id: Target | None = setting(
         None, reader=read_target, schema=TARGET_SCHEMA, doc=TARGET_DOC + "the first one carried."
     )
-    drop_relative_pose: Pose | None = setting(None, doc="Move the object by this pose from where it is.")
+    drop_relative_pose: Pose | None = setting(None, doc="Move the object by this pose, relative to its present pose.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,15 +73,15 @@ class DropAction(TransferAction):
 
     @property
     def place_offset(self) -> float:
-        """How far from the place the robot stops, in m."""
+        """Distance (m) from the place at which the robot stops."""
         return self.drop_offset
 
     def prepare(self, agent: Agent) -> Failure | None:
-        """See that the object is carried."""
+        """Check that the object is carried."""
         return self.hindrance(agent)
 
     def hindrance(self, agent: Agent) -> Failure | None:
-        """See that the object is still carried."""
+        """Check that the object is still carried."""
         try:
             return None if self._carried(agent) is not None else self._missing()
         except UnknownNameError as error:
@@ -92,7 +94,7 @@ class DropAction(TransferAction):
         return Pose((x, y, agent.get_pose().z))
 
     def reach_for(self, agent: Agent) -> Floats | None:
-        """Return where the end effector is to be for the object to come to its place."""
+        """Return the end effector position that brings the object to its place."""
         target = self._carried(agent)
         if target is None or self._place is None:
             return None

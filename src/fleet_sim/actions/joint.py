@@ -34,14 +34,16 @@ class JointAction(DeclaredAction):
     moves_base: ClassVar[bool] = False
 
     target_joint_positions: JointNumbers = setting(
-        reader=as_given, unit="rad or m", doc="A list for all joints that move, or a mapping by name or index."
+        reader=as_given, unit="rad or m", doc="Targets: a list for all movable joints, or a mapping by name or index."
     )
-    max_force: float = setting(DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Of the motors, where there are any.")
+    max_force: float = setting(
+        DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Maximum force of the motors, if there are any."
+    )
     tolerance: Tolerance = setting(
         None,
         reader=as_given,
         unit="rad or m",
-        doc="One number, a list by joint index or a mapping by joint name; None: the agent's `joint_tolerance`.",
+        doc="Tolerance: a number, a list by joint index or a mapping by name; None: the agent's `joint_tolerance`.",
     )
 
     def __post_init__(self) -> None:
@@ -56,7 +58,7 @@ class JointAction(DeclaredAction):
         return bool(np.isin(places, self._places).any())
 
     def start(self, agent: Agent) -> Until | None:
-        """Send the joints off."""
+        """Command the joints to their targets."""
         model = agent.robot_model
         if model is None:
             self.fail("the agent was made from shapes and has no joints", ActionCause.INVALID_GOAL)
@@ -71,7 +73,7 @@ class JointAction(DeclaredAction):
         return self.update(agent, 0.0)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """See whether the joints are there."""
+        """Check whether the joints have arrived."""
         joints, slots = agent.world.joints, self._slots(agent)
         left = np.abs(joints.position[slots] - self._targets)
         if bool((left <= self._tolerances).all()):
@@ -92,7 +94,7 @@ class JointAction(DeclaredAction):
         return float(np.max(left / joints.max_velocity[slots], initial=0.0))
 
     def stop(self, agent: Agent) -> None:
-        """Hold the joints where they are, unless they are where they should be."""
+        """Hold the joints at their present positions, unless they have arrived."""
         if self.status is not ActionStatus.COMPLETED and len(self._places):
             slots = self._slots(agent)
             joints = agent.world.joints
@@ -100,7 +102,7 @@ class JointAction(DeclaredAction):
             joint_steering.hold_joints(agent.world, slots[ours_mask])
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration and the largest distance (rad or m) a joint has left."""
+        """Return phase, duration and the largest remaining distance (rad or m) of a joint."""
         left = np.abs(agent.world.joints.position[self._slots(agent)] - self._targets)
         return {
             "phase": "moving",
@@ -109,7 +111,7 @@ class JointAction(DeclaredAction):
         }
 
     def _read(self, agent: Agent, model: RobotModel) -> str:
-        """Read targets and tolerances for `model`; returns what is wrong with them, or ""."""
+        """Read targets and tolerances for `model`; return an error message, or ""."""
         try:
             self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
             if self.tolerance is None:
@@ -134,7 +136,7 @@ class JointAction(DeclaredAction):
         return cut
 
     def _watch(self, agent: Agent, left: Floats, now: float) -> None:
-        """Fail where the motors have got no nearer for some time."""
+        """Fail if the motors have made no progress for some time."""
         beyond = np.maximum(left - self._tolerances, 0.0)
         self._nearest = self._nearest.after(float(beyond.sum()), now)
         if self._nearest.stalled(now):

@@ -34,20 +34,22 @@ class MoveAction(DeclaredAction):
     FAILED at once, with the cause, for an empty path or an agent that cannot move.
     """
 
-    path: Path | Sequence[Pose] = setting(reader=_read_path, doc="The waypoints, world frame.")
+    path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
     auto_approach: bool = setting(
         True,
         reader=checked_approach,
         doc="Drive to the first waypoint first: always true.",
     )
-    final_orientation_align: bool = setting(True, doc="Turn at the end as the last waypoint is turned.")
+    final_orientation_align: bool = setting(True, doc="Turn to the last waypoint's orientation at the end.")
     direction: MovementDirection | str | None = setting(
-        None, reader=_read_direction, doc="Which end of a differential base leads; None: as the robot is configured."
+        None, reader=_read_direction, doc="End of a differential base that leads; None: the robot's default."
     )
-    tolerance: float = setting(0.0, low=0.0, unit="m", doc="Ends this near to the last waypoint; 0 arrives exactly.")
+    tolerance: float = setting(
+        0.0, low=0.0, unit="m", doc="Distance to the last waypoint at which to end; 0: arrive exactly."
+    )
 
     def start(self, agent: Agent) -> Until | None:
-        """Set off."""
+        """Start driving."""
         if len(self.path) == 0:
             self.fail("the path is empty", ActionCause.INVALID_GOAL)
             return None
@@ -59,7 +61,7 @@ class MoveAction(DeclaredAction):
         return Until(arrival=True)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """See whether the robot is there."""
+        """Check whether the robot has arrived."""
         if agent.is_goal_reached():
             self.complete()
         elif agent.goal_pose is None:
@@ -67,7 +69,7 @@ class MoveAction(DeclaredAction):
         return Until(arrival=True)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration, distance left (m, straight line) and the waypoint headed for."""
+        """Return phase, duration, remaining distance (m, straight line) and the current waypoint."""
         return {
             "phase": "moving",
             "duration": self.get_duration(),
@@ -84,7 +86,7 @@ class MoveTo(MoveAction):
     auto_approach: bool = field(init=False, default=True)
     target_pose: Pose = setting(doc="Where to, world frame.")
 
-    # Written by hand: a dataclass would put inherited parameters first, and people pass the tolerance by position.
+    # Written by hand: a dataclass would put inherited parameters first, and users pass the tolerance by position.
     def __init__(
         self,
         target_pose: Pose,

@@ -1,4 +1,4 @@
-"""Pick: take an object."""
+"""Pick: pick up an object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_FOUND = Failure("Target object not found or not pickable", ActionCause.UNKNO
 
 
 class PickPhase(Enum):
-    """Where a Pick stands."""
+    """The phases of a Pick."""
 
     INIT = "init"
     APPROACHING = "approaching"
@@ -58,17 +58,20 @@ class PickAction(TransferAction):
         None, reader=read_target, schema=TARGET_SCHEMA, doc=TARGET_DOC + "the nearest free pickable object."
     )
     target_position: Numbers | None = setting(
-        None, reader=read_point, unit="m", doc="Where the nearest one is searched, world frame; None: around the robot."
+        None,
+        reader=read_point,
+        unit="m",
+        doc="Centre of the search for the nearest object, world frame; None: the robot.",
     )
-    search_radius: float = setting(0.5, low=0.0, unit="m", doc="How far from there it may be.")
+    search_radius: float = setting(0.5, low=0.0, unit="m", doc="Maximum distance of the object from the search centre.")
     use_2d_search: bool = setting(True, doc="Ignore heights in the search.")
     _: KW_ONLY
-    pick_offset: float = setting(0.0, low=0.0, unit="m", doc="How far from the object the robot stops.")
-    attach_link: int | str = setting(BASE, doc="What carries the object: a link's index or name, -1 is the base.")
+    pick_offset: float = setting(0.0, low=0.0, unit="m", doc="Distance from the object at which the robot stops.")
+    attach_link: int | str = setting(BASE, doc="Link that carries the object: index or name, -1 is the base.")
     attach_relative_pose: Pose | None = setting(
-        None, doc="Where the object sits in that link's frame; None: in its origin, or with `use_arm` where it is."
+        None, doc="Pose of the object in that link's frame; None: the origin, or with `use_arm` its pose."
     )
-    keep_world_pose: bool = setting(False, doc="Attach the object where it is.")
+    keep_world_pose: bool = setting(False, doc="Attach the object at its present pose.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,7 +90,7 @@ class PickAction(TransferAction):
 
     @property
     def place_offset(self) -> float:
-        """How far from the object the robot stops, in m."""
+        """Distance (m) from the object at which the robot stops."""
         return self.pick_offset
 
     def prepare(self, agent: Agent) -> Failure | None:
@@ -105,7 +108,7 @@ class PickAction(TransferAction):
         return self.hindrance(agent)
 
     def hindrance(self, agent: Agent) -> Failure | None:
-        """See that the object is still there and free."""
+        """Check that the object still exists and is free."""
         target = self._target
         if target is None or not target.is_alive or not self._free(agent, target):
             return NOT_FOUND
@@ -120,7 +123,7 @@ class PickAction(TransferAction):
         return Pose((x, y, agent.get_pose().z))
 
     def reach_for(self, agent: Agent) -> Floats | None:
-        """Return where the end effector is to be for the object to stay where it is when it is attached."""
+        """Return the end effector position at which the object can be attached without moving it."""
         assert self._target is not None
         return before_offset(self._target.position, self._offset, self.ee_target_orientation)
 

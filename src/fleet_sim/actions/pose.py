@@ -1,4 +1,4 @@
-"""PoseAction: bring an arm's end effector to a place."""
+"""PoseAction: move an arm's end effector to a pose."""
 
 from __future__ import annotations
 
@@ -41,13 +41,19 @@ class PoseAction(DeclaredAction):
 
     moves_base: ClassVar[bool] = False
 
-    target_position: Numbers = setting(reader=read_point, unit="m", doc="Of the end effector, world frame.")
-    target_orientation: Numbers | None = setting(None, reader=read_turn, doc="xyzw, world frame; None: as it comes.")
-    end_effector_link: int | str | None = setting(
-        None, doc="A link by index or name; None: the one that carries fingers or a tool, else the last."
+    target_position: Numbers = setting(reader=read_point, unit="m", doc="Position of the end effector, world frame.")
+    target_orientation: Numbers | None = setting(
+        None, reader=read_turn, doc="Orientation, xyzw, world frame; None: any."
     )
-    max_force: float = setting(DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Of the motors, where there are any.")
-    tolerance: float = setting(TOLERANCE, low=0.0, unit="m", doc="How near the end effector has to come.")
+    end_effector_link: int | str | None = setting(
+        None, doc="End effector link by index or name; None: the one with fingers or a tool, else the last."
+    )
+    max_force: float = setting(
+        DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Maximum force of the motors, if there are any."
+    )
+    tolerance: float = setting(
+        TOLERANCE, low=0.0, unit="m", doc="Distance to the target within which the end effector has arrived."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,21 +98,21 @@ class PoseAction(DeclaredAction):
         return self._go_on(agent, self._joints.begin(agent))
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """See whether joints and end effector are there."""
+        """Check whether joints and end effector have arrived."""
         assert self._joints is not None
         if self._joints.is_complete():
             return self._settle(agent)
         return self._go_on(agent, self._joints.proceed(agent, dt))
 
     def stop(self, agent: Agent) -> None:
-        """Hold the joints where they are, unless they are where they should be."""
+        """Hold the joints at their present positions, unless they have arrived."""
         if self._joints is not None:
             if not self._joints.is_complete():
                 self._joints.cancel()
             self._joints.stop(agent)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration and how far (m) the end effector is from its target."""
+        """Return phase, duration and the distance (m) of the end effector from its target."""
         here = agent.get_end_effector_pose(self.end_effector_link).position
         x, y, z = (np.asarray(self.target_position) - here).tolist()
         phase = "settling" if self._deadline is not None else "moving"
@@ -118,7 +124,7 @@ class PoseAction(DeclaredAction):
         self._joints, self._reachable, self._deadline = None, True, None
 
     def _go_on(self, agent: Agent, until: Until | None) -> Until | None:
-        """Wait with the joints, or judge where they came to."""
+        """Wait for the joints, or evaluate their final positions."""
         assert self._joints is not None
         if self._joints.status is ActionStatus.FAILED:
             if self._reachable:

@@ -1,4 +1,4 @@
-"""The action scheduler: queues of all agents, and who is woken when."""
+"""The action scheduler: the queues of all agents, and the events that wake their actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
 
 
 class ActionColumns(ColumnTable):
-    """Who has actions, and what the running one waits for."""
+    """Which agents have actions, and what the running one waits for."""
 
     waiting: Bytes = column(
         np.uint8, writer="ActionScheduler", doc="0 no action, 2 something else, or sum of 1 its arrival, 4 its joints"
@@ -35,8 +35,8 @@ class ActionColumns(ColumnTable):
 class ActionScheduler:
     """Runs the actions of all agents (an ActionBook).
 
-    Python runs only for agents whose action was woken in this step: a thousand robots in the middle of a MoveTo cost
-    nothing. Agents are woken in the order of their ids.
+    Python code runs only for agents whose action is woken in this step: a thousand robots in the middle of a MoveTo
+    cost nothing. Agents are woken in the order of their ids.
     """
 
     def __init__(self, world: World) -> None:
@@ -50,7 +50,7 @@ class ActionScheduler:
         self._timers_limit = 64
         self._serial = 0
         self.user_defined = False
-        """Whether an action of a class that is not ours was ever queued: its code may look at anything."""
+        """Whether a user-defined action was ever queued: its code may read any state."""
         self._acting: int | None = None
         world.on_remove.append(self._forget)
 
@@ -59,7 +59,7 @@ class ActionScheduler:
     def add(self, row: int, action: Any, goal: str = "") -> None:
         """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended.
 
-        `goal` is what `cancel_goal` knows it by.
+        `goal` is its id for `cancel_goal`.
         """
         self.check(action)
         action.goal = goal
@@ -71,13 +71,13 @@ class ActionScheduler:
             self._woken.add(row)
 
     def check(self, action: Any) -> None:
-        """Raise InvalidValueError unless it is an Action, and StateError where it was used or queued already."""
+        """Raise InvalidValueError unless it is an Action, and StateError if it was already used or queued."""
         if not isinstance(action, Action):
             raise InvalidValueError(f"an action must derive from Action, got {action!r}")
         if action.status is not ActionStatus.NOT_STARTED:
-            raise StateError(f"{action!r} was used already; call reset() to use it again")
+            raise StateError(f"{action!r} was already used; call reset() to use it again")
         if action._on_cancel is not None:
-            raise StateError(f"{action!r} is in a queue already")
+            raise StateError(f"{action!r} is already in a queue")
 
     def parse(self, action_type: str, params: Any) -> Action:
         """Return a new action from its name and parameters, see `parse_action_goal`."""
@@ -88,14 +88,14 @@ class ActionScheduler:
         return describe_action(action)
 
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
-        """End the running and all queued actions CANCELLED, saying why; the robot's motion is left to the caller.
+        """End the running and all queued actions as CANCELLED with `reason`; the caller stops the robot if needed.
 
-        What an action tells its own robot while it starts or updates does not cancel it: it drives the robot.
+        Commands that an action gives to its own robot while it starts or updates do not cancel it.
         """
         return row != self._acting and self._cancel_all(row, reason, cause)
 
     def cancel_base(self, row: int, reason: str) -> bool:
-        """As `cancel`, but a running action that moves nothing but joints goes on."""
+        """Like `cancel`, but a running action that only moves joints continues."""
         running = self._running.get(row)
         if row == self._acting or running is None or running.moves_base:
             return self.cancel(row, reason)
@@ -106,7 +106,7 @@ class ActionScheduler:
         return bool(queued)
 
     def cancel_goal(self, row: int, goal: str, reason: str) -> bool:
-        """End, CANCELLED, the actions that were given with the name `goal`; returns whether there were any."""
+        """End the actions with the id `goal` as CANCELLED; return whether there were any."""
         queue = (self._running.get(row), *self._queues.get(row, ()))
         actions = [action for action in queue if action is not None and action.goal == goal]
         for action in actions:
@@ -114,7 +114,7 @@ class ActionScheduler:
         return bool(actions)
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:
-        """As `cancel`, where the running action moves some of the joints at `places` (K,); else nothing happens."""
+        """Like `cancel` if the running action moves some of the joints at `places` (K,); else do nothing."""
         running = self._running.get(row)
         return running is not None and running.moves_joints(places) and self.cancel(row, reason)
 
@@ -127,7 +127,7 @@ class ActionScheduler:
         return bool(actions)
 
     def busy(self, rows: Rows) -> Rows:
-        """Return those of `rows` with an action that runs or waits: for the others `cancel` does nothing."""
+        """Return the `rows` with a running or waiting action: for others `cancel` does nothing."""
         return rows[self._columns.busy[rows]]
 
     def current(self, row: int) -> Action | None:
@@ -135,7 +135,7 @@ class ActionScheduler:
         return self._running.get(row)
 
     def queued(self, row: int) -> int:
-        """Return how many actions are running or waiting."""
+        """Return the number of running and waiting actions."""
         return (row in self._running) + len(self._queues.get(row, ()))
 
     def _cancel_one(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
@@ -161,11 +161,11 @@ class ActionScheduler:
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
     def arrived(self, rows: Rows) -> None:
-        """Hear that `rows` reached their goals: those who wait for it are woken in the next step."""
+        """Wake, in the next step, the actions of `rows` that wait for the arrival of their robot."""
         self._wake(rows, _ARRIVAL)
 
     def joints_settled(self, rows: Rows) -> None:
-        """Hear that the joints of `rows` reached their targets: those who wait for it are woken in the next step."""
+        """Wake, in the next step, the actions of `rows` that wait for the arrival of joints."""
         self._wake(rows, _JOINTS)
 
     def _wake(self, rows: Rows, event: int) -> None:
@@ -173,7 +173,7 @@ class ActionScheduler:
         self._woken.update(waiting.tolist())
 
     def run(self, dt: float) -> None:
-        """Let every action that was woken go on."""
+        """Update all actions that were woken."""
         tick = self._world.clock.tick
         while self._timers and self._timers[0][0] <= tick:
             _, _, row, action = heapq.heappop(self._timers)
@@ -189,7 +189,7 @@ class ActionScheduler:
                 self._advance(row, dt)
 
     def _advance(self, row: int, dt: float) -> None:
-        """Go on with the running action, and with the next ones as long as they end at once."""
+        """Update the running action, then start the next ones as long as they end at once."""
         agent: Agent = self._world.handles[row]
         while True:
             action = self._running.get(row)
@@ -210,7 +210,7 @@ class ActionScheduler:
             self._settle(row, action)
 
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
-        """Let the action start or go on; one that raises an exception has failed."""
+        """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
         faults, returned = guard.total, False
         self._acting = row
@@ -227,7 +227,7 @@ class ActionScheduler:
                     self._settle(row, action)
 
     def _settle(self, row: int, action: Action) -> None:
-        """End the running action, which is complete; one that failed stops its robot."""
+        """Finish the running action, which has ended; after a failure the robot is stopped."""
         if action.status is ActionStatus.FAILED:
             drive.stop(self._world, np.array([row]))
         self._finish(row, action)
@@ -258,7 +258,7 @@ class ActionScheduler:
                 self._drop_old_timers()
 
     def _drop_old_timers(self) -> None:
-        """Forget the timers of actions that have ended: far ones would pile up."""
+        """Remove the timers of actions that have ended; late ones would accumulate."""
         self._timers = [timer for timer in self._timers if self._running.get(timer[2]) is timer[3]]
         heapq.heapify(self._timers)
         self._timers_limit = max(64, 2 * len(self._timers))
@@ -299,7 +299,7 @@ class ActionScheduler:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go back to what `save` returned: the same action objects, in the state they had."""
+        """Restore what `save` returned: the same action objects, in the state they had."""
         kept = {id(action) for action, _ in saved["states"]}
         for action in [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]:
             if id(action) not in kept:

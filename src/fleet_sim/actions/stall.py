@@ -1,4 +1,4 @@
-"""Noticing that motors get no nearer to where they should go."""
+"""Detects motors that make no progress towards their targets."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 from typing import NamedTuple
 
 STALL_TIME = 1.0
-"""Seconds for which motors may get no nearer to their targets before they count as unable to."""
+"""Seconds without progress after which motors count as stalled."""
 STALL_PROGRESS = 1e-4
-"""Rad or m that count as getting nearer."""
+"""Change in rad or m that counts as progress."""
 
 
 class Nearest(NamedTuple):
-    """How near the joints have come to their targets, in rad or m in all, and when."""
+    """The smallest total distance (rad or m) of the joints from their targets so far, and its time."""
 
     distance: float = math.inf
     time: float = 0.0
 
     def after(self, distance: float, now: float) -> Nearest:
-        """Return what it is now that the joints are `distance` away."""
+        """Return the updated record for the present `distance`."""
         return Nearest(distance, now) if distance < self.distance - STALL_PROGRESS else self
 
     def stalled(self, now: float) -> bool:
-        """Return whether the joints have long come no nearer."""
+        """Return whether the joints have made no progress for too long."""
         return now - self.time >= STALL_TIME

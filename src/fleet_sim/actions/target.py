@@ -1,4 +1,4 @@
-"""Which object an action means: a handle, a name, an object id or a body id."""
+"""Targets of actions: an object given by handle, name, object id or body id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGET_SCHEMA = {"type": ["integer", "string", "null"]}
 
 
 def read_target(value: object) -> Target | None:
-    """Return what names an object, None as it is; raises InvalidValueError."""
+    """Return a valid target, or None for None; raises InvalidValueError."""
     if value is None or isinstance(value, (SimObject, str, ObjectId, BodyId)):
         return value
     try:
@@ -30,10 +30,10 @@ def read_target(value: object) -> Target | None:
 
 
 def row_of_target(world: World, target: Target) -> int:
-    """Return the row of the object that is meant; raises UnknownNameError.
+    """Return the row of the target; raises UnknownNameError.
 
-    What `body_id` and `object_id` return is told apart. A bare number is a body id where a body has that number, and
-    else an object id. It is refused where both exist and are two entities: none of them is taken by guessing.
+    The values of `body_id` and `object_id` are distinguished by type. A plain int is a body id if a body has that id,
+    otherwise an object id. It is rejected if both exist and belong to different entities, as it would be ambiguous.
     """
     if isinstance(target, SimObject):
         if target.world is not world or not target.is_alive:

@@ -1,4 +1,4 @@
-"""JointTrajectoryAction: let joints be at given places at given times."""
+"""JointTrajectoryAction: move joints through given positions at given times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fleet_sim.errors import FleetSimError, InvalidValueError
 
 
 class TrajectoryCause(Mode):
-    """Why a trajectory was not carried out."""
+    """Why a trajectory was not executed."""
 
     INVALID_JOINTS = "invalid_joints"
     INVALID_GOAL = "invalid_goal"
@@ -92,7 +92,7 @@ class JointTrajectoryAction(Action):
         return bool(np.isin(places, self._places).any())
 
     def start(self, agent: Agent) -> Until | None:
-        """Check the trajectory against the robot, and begin."""
+        """Check the trajectory against the robot and start it."""
         self.trajectory_cause = None
         self._nearest = Nearest()
         now = agent.world.clock.time
@@ -111,7 +111,7 @@ class JointTrajectoryAction(Action):
         return self._lead(agent, now)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """Compare with where the joints should be, and lead them on."""
+        """Compare actual with desired positions and command the next ones."""
         now = agent.world.clock.time
         if now < self._first - 1e-9:
             return Until(time=self._first)
@@ -122,7 +122,7 @@ class JointTrajectoryAction(Action):
         return None if self.is_complete() else self._lead(agent, now)
 
     def stop(self, agent: Agent) -> None:
-        """Hold the joints where they are, unless they are where they should be."""
+        """Hold the joints at their present positions, unless they have arrived."""
         if self.status is not ActionStatus.COMPLETED and len(self._places):
             joint_steering.hold_joints(agent.world, self._slots(agent))
 
@@ -131,7 +131,7 @@ class JointTrajectoryAction(Action):
         return bool(now >= self._first + self.times[-1] - 1e-9)
 
     def desired(self, now: float) -> tuple[Floats, Floats]:
-        """Return where the joints (K,) should be at simulation time `now`, and how fast."""
+        """Return the desired positions and velocities (K,) at simulation time `now`."""
         assert self._curves is not None
         return self._curves.sample(now - self._first)
 
@@ -175,7 +175,7 @@ class JointTrajectoryAction(Action):
         self.fail(message, ActionCause.INVALID_GOAL if senseless else ActionCause.UNREACHABLE)
 
     def _begin_here(self, agent: Agent, late: float) -> None:
-        """Put the place where the joints are before the first point that is still to come."""
+        """Insert the joints' present positions before the first point that is still to come."""
         slots = self._slots(agent)
         ahead = self.times > max(late, 0.0)
         if not ahead.any():
@@ -192,7 +192,7 @@ class JointTrajectoryAction(Action):
         self._keeps_up = not agent.uses_motors and bool((speeds <= joints.max_velocity[slots]).all())
 
     def _lead(self, agent: Agent, now: float) -> Until | None:
-        """Send the joints to where they should be at the end of this step.
+        """Command the joints to their desired positions at the end of this step.
 
         Those that can keep up follow their curves by themselves from one point to the next; the others are corrected
         at each step.
@@ -214,11 +214,11 @@ class JointTrajectoryAction(Action):
 
     def _compare(self, agent: Agent, now: float) -> None:
         error = np.abs(agent.world.joints.position[self._slots(agent)] - self.desired(now)[0])
-        # Comparing with NaN, which stands for no tolerance, is false.
+        # NaN means no tolerance: comparisons with it are false.
         self._fail_beyond(error, self._path_tolerances, TrajectoryCause.PATH_TOLERANCE, "on the way")
 
     def _settle(self, agent: Agent, now: float) -> Until | None:
-        """See whether the joints have come to the last point."""
+        """Check whether the joints have reached the last point."""
         joints, slots = agent.world.joints, self._slots(agent)
         error = np.abs(joints.position[slots] - self.positions[-1])
         given = self._goal_tolerances

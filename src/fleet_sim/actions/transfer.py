@@ -1,4 +1,4 @@
-"""What Pick and Drop share: driving to an approach pose, to the place itself, reaching out, acting, driving back."""
+"""The sequence shared by Pick and Drop: drive to an approach pose, to the place, move the arm, act, drive back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fleet_sim.tools import calculate_offset_pose
 
 @dataclass(eq=False, repr=False)
 class TransferAction(ArmTarget, DeclaredAction):
-    """Approach, move in, reach out, act, retreat. A subclass says where the place is and what to do there.
+    """Approach, move in, reach out, act, retreat. A subclass defines the place and the act.
 
     `phase` is one of `phases`: initial, approaching, moving in, acting, retreating.
     """
@@ -31,10 +31,12 @@ class TransferAction(ArmTarget, DeclaredAction):
         True, doc="Drive there and back; False: the base stays, for arms with a fixed base or robots that are there."
     )
     approach_pose: Pose | None = setting(
-        None, doc="Where to begin to move in and to retreat to; None: `approach_offset` before the place, facing it."
+        None, doc="Pose to drive to first and to retreat to; None: `approach_offset` before the place, facing it."
     )
-    approach_offset: float = setting(1.0, low=0.0, unit="m", doc="From the place to the approach pose.")
-    move_skip_threshold: float = setting(0.05, low=0.0, unit="m", doc="Shorter ways are not driven.")
+    approach_offset: float = setting(1.0, low=0.0, unit="m", doc="Distance from the place to the approach pose.")
+    move_skip_threshold: float = setting(
+        0.05, low=0.0, unit="m", doc="Minimum distance to drive; shorter moves are skipped."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,33 +50,33 @@ class TransferAction(ArmTarget, DeclaredAction):
 
     @property
     def place_offset(self) -> float:
-        """How far from the place the robot stops, in m."""
+        """Distance (m) from the place at which the robot stops."""
         raise NotImplementedError
 
     def prepare(self, agent: Agent) -> Failure | None:
-        """Find out what to handle; return why that is impossible, or None."""
+        """Find the object; return why that is impossible, or None."""
         raise NotImplementedError
 
     def hindrance(self, agent: Agent) -> Failure | None:
-        """Return why going on is impossible by now, or None."""
+        """Return why the action cannot continue, or None."""
         raise NotImplementedError
 
     def place(self, agent: Agent) -> Pose:
-        """Return where the object is, or is to be."""
+        """Return the place of the object, or its drop place."""
         raise NotImplementedError
 
     def reach_for(self, agent: Agent) -> Floats | None:
-        """Return where an arm that is used goes, (3,)."""
+        """Return the target (3,) of the arm with `use_arm`."""
         raise NotImplementedError
 
     def act(self, agent: Agent) -> Failure | None:
-        """Take or release the object; return why that is impossible, or None."""
+        """Attach or detach the object; return why that is impossible, or None."""
         raise NotImplementedError
 
     # ---- the sequence ------------------------------------------------------------------------------------------------
 
     def start(self, agent: Agent) -> Until | None:
-        """Check the request and set off."""
+        """Check the request and start driving."""
         self.phase = self.phases[0]
         hindrance = self.arm.hindrance(agent) or self.prepare(agent)
         if hindrance is None and self.use_approach:
@@ -90,7 +92,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return self._drive(agent, self._away, None) or self._move_in(agent)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """Go on to the next phase when the robot, or its arm, has arrived."""
+        """Start the next phase when the robot, or its arm, has arrived."""
         if self._arm_action is not None:
             return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
@@ -104,29 +106,31 @@ class TransferAction(ArmTarget, DeclaredAction):
         self.complete()
         return None
 
-    def _move_in(self, agent: Agent) -> Until | None:
-        hindrance = self.hindrance(agent)
+    def _fails(self, hindrance: Failure | None) -> bool:
+        """Fail where there is a hindrance; return whether there is."""
         if hindrance is not None:
             self.fail(*hindrance)
+        return hindrance is not None
+
+    def _move_in(self, agent: Agent) -> Until | None:
+        if self._fails(self.hindrance(agent)):
             return None
         self.phase = self.phases[2]
         assert self._away is not None
-        # Where the object is now: it may have moved while the robot was on its way.
+        # Computed again, as the object may have moved while the robot was driving.
         self._near = calculate_offset_pose(self.place(agent), self._away, self.place_offset)
         return self._drive(agent, self._near, None) or self._reach(agent)
 
     def _reach(self, agent: Agent) -> Until | None:
-        """Bring the arm there, if it takes part, then act."""
+        """Move the arm, if it is used, then act."""
         self.phase = self.phases[3]
-        hindrance = self.hindrance(agent)
-        if hindrance is not None:
-            self.fail(*hindrance)
+        if self._fails(self.hindrance(agent)):
             return None
         action = self._arm_action = self.arm.make(self.reach_for(agent))
         return self._act(agent) if action is None else self._follow_arm(agent, action, action.begin(agent))
 
     def _follow_arm(self, agent: Agent, action: Action, until: Until | None) -> Until | None:
-        """Wait with the arm's action; act when it has ended."""
+        """Wait for the arm's action; act when it has ended."""
         if not action.is_complete():
             return until
         action.stop(agent)
@@ -137,9 +141,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return None
 
     def _act(self, agent: Agent) -> Until | None:
-        hindrance = self.act(agent)
-        if hindrance is not None:
-            self.fail(*hindrance)
+        if self._fails(self.act(agent)):
             return None
         if not self.use_approach or self._away is None:
             self.complete()
@@ -151,7 +153,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return until
 
     def _drive(self, agent: Agent, pose: Pose, direction: MovementDirection | None) -> Until | None:
-        """Set off to `pose`; None when the robot is there already."""
+        """Start driving to `pose`; return None if the robot is already there."""
         if agent.get_pose().distance_to(pose) <= self.move_skip_threshold:
             return None
         agent.begin_path([pose], True, direction)
@@ -162,11 +164,11 @@ class TransferAction(ArmTarget, DeclaredAction):
         return [] if self._arm_action is None else [self._arm_action]
 
     def moves_joints(self, places: Ints) -> bool:
-        """Return whether the arm is under way with some of the joints at `places`."""
+        """Return whether the arm is moving some of the joints at `places`."""
         return self._arm_action is not None and self._arm_action.moves_joints(places)
 
     def stop(self, agent: Agent) -> None:
-        """Stop the arm where it is."""
+        """Stop the arm."""
         action = self._arm_action
         if action is not None:
             action.cancel()
@@ -180,7 +182,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         self._away = self._near = self._arm_action = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration and distance left (m) to where the robot is headed for."""
+        """Return phase, duration and remaining distance (m) to the robot's current goal."""
         if self._arm_action is not None:
             left = self._arm_action.progress(agent)["distance_left"]
             return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}

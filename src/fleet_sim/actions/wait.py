@@ -1,4 +1,4 @@
-"""Wait: let simulated time pass."""
+"""Wait: wait for simulated time to pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fleet_sim.settings import setting
 class WaitAction(DeclaredAction):
     """Wait for `duration` s of simulation time, to the tick: 1 s at a step of 0.1 s takes 10 steps."""
 
-    duration: float = setting(low=0.0, unit="s", doc="How long, in simulation time.")
+    duration: float = setting(low=0.0, unit="s", doc="Duration in simulation time.")
     action_type: str = setting("idle", doc='A label of the user\'s own, such as "charging".')
 
     def __post_init__(self) -> None:
@@ -27,7 +27,7 @@ class WaitAction(DeclaredAction):
         return self.update(agent, 0.0)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
-        """See whether the time is over."""
+        """Check whether the time has passed."""
         end = (self.start_time or 0.0) + self.duration
         if agent.world.clock.time >= end - 1e-9:
             self.complete()

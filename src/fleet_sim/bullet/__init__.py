@@ -1,1 +1,1 @@
-"""PyBullet as a view of the columns: the only package that imports pybullet, and only when it is first needed."""
+"""PyBullet as a view of the columns: the only package that imports pybullet, and only at its first use."""

@@ -1,4 +1,4 @@
-"""Rows as PyBullet bodies: made in bulk, found by row or by body id, and removed."""
+"""PyBullet bodies of rows: created in bulk, found by row or by body id, and removed."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _MATERIAL = {
     "linear_damping": "linearDamping",
     "angular_damping": "angularDamping",
 }
-"""Columns of materials, and what changeDynamics calls them."""
+"""Columns of materials, and their names in changeDynamics."""
 
 
 class BulletColumns(ColumnTable):
-    """Which body stands for a row. Not part of the state: bodies can be made again from the other columns."""
+    """The PyBullet body of each row. Not part of the state: bodies can be created again from the other columns."""
 
     transient = True
 
     body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
-    adopted: Bools = column(bool, writer="bodies", doc="made by someone else, stays on removal", hashed=False)
+    adopted: Bools = column(bool, writer="bodies", doc="made by the user, kept on removal", hashed=False)
     owner: Ints = column(np.int64, default=-1, writer="bodies", doc="object_id the body was made for", hashed=False)
     made: Ints = column(np.int64, writer="bodies", doc="BulletBodies.version when it was made", hashed=False)
     mass: Floats = column(float, unit="kg", writer="bodies", doc="as PyBullet has it, 0: kinematic", hashed=False)
@@ -52,8 +52,8 @@ class BulletColumns(ColumnTable):
 class BulletBodies:
     """The bodies of one world in one client, by row.
 
-    Poses are those of the base frame, which is the link frame of a model's base: where the model's centre of mass lies
-    elsewhere, PyBullet is given and asked for the pose of that, and the columns never notice.
+    Poses are those of the base frame, which is the link frame of a model's base. PyBullet uses the pose of the centre
+    of mass instead; where it differs, poses are converted here, so that columns always hold base poses.
     """
 
     def __init__(
@@ -71,25 +71,25 @@ class BulletBodies:
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
         self.count = 0
-        """Rows that have a body."""
+        """Number of rows with a body."""
         self.version = 0
-        """Grows whenever a body is made or removed, or its mass changed."""
+        """Increases whenever a body is made or removed, or its mass is changed."""
         self.met = False
-        """Whether the engine may have looked for contacts since it was made or emptied."""
+        """Whether the engine may have searched for contacts since it was created or emptied."""
         self.with_offset = 0
-        """Bodies whose centre of mass is not their base frame."""
+        """Number of bodies whose centre of mass is not their base frame."""
         self._row_of_body: Ints = np.full(64, -1, np.int64)
         self._gaps = 0
-        """Ids of removed bodies that PyBullet will use again before it counts on."""
+        """Number of ids of removed bodies, which PyBullet reuses before it assigns new ones."""
 
     # ---- look up -----------------------------------------------------------------------------------------------------
 
     def missing(self, rows: Rows) -> Rows:
-        """Return those of `rows` that have no body yet."""
+        """Return the `rows` without a body."""
         return rows[self.table.body[rows] == NO_BODY]
 
     def rows_of_bodies(self, bodies: Ints | Iterable[int]) -> Rows:
-        """Return the rows (any shape) that `bodies` stand for, -1 where a body is none of ours (the floor)."""
+        """Return the rows (any shape) of `bodies`, -1 for bodies of no row (the floor)."""
         ids = bodies if isinstance(bodies, np.ndarray) else np.array(list(bodies), np.int64)
         known_mask = (ids >= 0) & (ids < len(self._row_of_body))
         return np.where(known_mask, self._row_of_body[np.where(known_mask, ids, 0)], -1)
@@ -99,8 +99,8 @@ class BulletBodies:
     def create(self, rows: Rows, positions: Floats, orientations: Floats) -> None:
         """Make a body for each of `rows`, which must have none, at base poses (N, 3), (N, 4).
 
-        Equal bodies are made in one call. Raises InvalidValueError for a mesh or model file that cannot be used; the
-        rows of other shapes have their bodies then.
+        Equal bodies are made in one call. Raises InvalidValueError for a mesh or model file that cannot be used; some
+        rows with other shapes may then have their bodies already.
         """
         if not len(rows):
             return
@@ -138,7 +138,7 @@ class BulletBodies:
         self.refresh_materials(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
-        """Return new bodies; all but those that fill the gaps of removed ones come from one call."""
+        """Return new bodies, made in one call except those that reuse ids of removed bodies."""
         collision = self.shapes.collision(shape.collision)
         visual = self.shapes.visual(shape.visual if self.visuals else None)
         make = partial(self.client.createMultiBody, mass, collision, visual)
@@ -158,11 +158,11 @@ class BulletBodies:
         return bodies
 
     def _verified(self, bodies: list[int], places: list[list[float]]) -> list[int]:
-        """Return the true ids of a batch of bodies made at `places`.
+        """Return the correct ids of a batch of bodies made at `places`.
 
-        PyBullet reports a batch as consecutive ids that end with the last one. That is wrong where ids of removed
-        bodies were free: they are used first. Our own removals never leave such gaps to a batch, but a user may have
-        removed bodies.
+        PyBullet reports a batch as consecutive ids ending with the last one. This is wrong if ids of removed bodies
+        were free, as it uses these first. Gaps of our own removals are filled before a batch, but a user may have
+        removed bodies too.
         """
         wrong = [
             index for index, (body, place) in enumerate(zip(bodies, places, strict=True)) if self._place(body) != place
@@ -176,7 +176,7 @@ class BulletBodies:
         return bodies
 
     def _place(self, body: int) -> list[float] | None:
-        """Return where `body` is, or None where there is no such body."""
+        """Return the position of `body`, or None if there is no such body."""
         try:
             return list(self.client.getBasePositionAndOrientation(body)[0])
         except self.client.module.error:
@@ -209,16 +209,16 @@ class BulletBodies:
             self.with_offset += 1
 
     def adopt(self, row: int, body: int) -> None:
-        """Let `body`, which someone else made in this client, stand for `row`; its pose goes into the columns.
+        """Make `body`, created by the user in this client, the body of `row`; its pose is copied to the columns.
 
-        It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown or already known body.
+        It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown body or one in use.
         """
         client = self.client
         if not 0 <= body < 2**31 or self._place(body) is None:
             raise InvalidValueError(f"there is no PyBullet body {body!r} in this simulation's world")
         known = int(self.rows_of_bodies([body])[0])
         if known >= 0:
-            raise InvalidValueError(f"PyBullet body {body} belongs to {self.world.label(known)!r} already")
+            raise InvalidValueError(f"PyBullet body {body} already belongs to {self.world.label(known)!r}")
         self.remove(np.array([row]))
         self._enter(np.array([row]), [body], float(client.getDynamicsInfo(body, -1)[0]))
         self.table.adopted[row] = True
@@ -228,7 +228,7 @@ class BulletBodies:
         self.world.orientation[row] = orientation[0]
 
     def refresh_masses(self, rows: Rows) -> None:
-        """Tell PyBullet which of `rows` became dynamic or kinematic since their bodies were made."""
+        """Update the masses of bodies of `rows` that became dynamic or kinematic."""
         table, world = self.table, self.world
         masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
         # Without physics the masses of the user's own bodies are the user's.
@@ -238,7 +238,7 @@ class BulletBodies:
             return
         changed = rows[changed_mask]
         models = changed[table.model[changed] & ~table.adopted[changed]]
-        # A model's base is fixed or free for good, so the model is loaded anew.
+        # PyBullet cannot change whether a model's base is fixed, so the model is loaded again.
         self.remove(models)
         self.create(models, world.position[models], world.orientation[models])
         self.joints.write(models, world.joints.position)
@@ -252,7 +252,7 @@ class BulletBodies:
         world.bullet_behind[plain] = True
 
     def refresh_materials(self, rows: Rows) -> None:
-        """Tell PyBullet what changed of the materials of `rows`, which have bodies; joints' dampings are their own."""
+        """Write changed materials of `rows`, which must have bodies, to PyBullet; dampings of joints are separate."""
         material, client = self.world.material, self.client
         changed = rows[material.behind[rows]]
         if not len(changed):
@@ -267,7 +267,7 @@ class BulletBodies:
                 client.changeDynamics(body, link, **options)
 
     def create_loose(self, shape: BodyShape) -> int:
-        """Return a new kinematic body of `shape` at the origin that stands for no row and cannot be seen."""
+        """Return a new invisible kinematic body of `shape` at the origin that belongs to no row."""
         self.version += 1
         self._gaps = max(0, self._gaps - 1)
         if shape.model_path:
@@ -284,7 +284,7 @@ class BulletBodies:
     # ---- removing ----------------------------------------------------------------------------------------------------
 
     def remove(self, rows: Rows) -> None:
-        """Remove the bodies of `rows`; adopted ones are only let go."""
+        """Remove the bodies of `rows`; adopted ones are only detached."""
         table = self.table
         rows = rows[table.body[rows] != NO_BODY]
         if not len(rows):
@@ -296,7 +296,7 @@ class BulletBodies:
         self._forget(rows)
 
     def forget_all(self) -> None:
-        """Note that the client's world was emptied."""
+        """Forget all bodies, after the client's world was emptied."""
         self.met = False
         self._forget(np.flatnonzero(self.table.body != NO_BODY))
         self._gaps = 0
@@ -311,11 +311,11 @@ class BulletBodies:
     # ---- poses -------------------------------------------------------------------------------------------------------
 
     def write_poses(self, rows: Rows, positions: Floats, orientations: Floats) -> None:
-        """Put the bodies of `rows` at base poses (N, 3), (N, 4); dynamic ones take the columns' velocities too."""
+        """Write base poses (N, 3), (N, 4) to the bodies of `rows`; dynamic ones also get the columns' velocities."""
         table, client = self.table, self.client
         if self.with_offset:
             positions, orientations = self._to_com(rows, positions, orientations)
-        # The loop of the whole package: map over plain lists, with the client given by position, is the fastest form.
+        # The hottest loop of the package. Fastest is map over plain lists with the client as positional argument.
         reset = client.module.resetBasePositionAndOrientation
         bodies = table.body[rows].tolist()
         deque(map(reset, bodies, positions.tolist(), orientations.tolist(), repeat(client.id)), maxlen=0)
@@ -326,7 +326,7 @@ class BulletBodies:
         self.set_velocities(rows, self.world.velocity[rows], self.world.angular_velocity[rows])
 
     def set_velocities(self, rows: Rows, linear: Floats, angular: Floats) -> None:
-        """Give the bodies of `rows` base velocities: m/s and rad/s, (N, 3) each, world frame."""
+        """Set base velocities of the bodies of `rows`: m/s and rad/s, (N, 3) each, world frame."""
         if self.with_offset:
             arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
             linear = linear + np.cross(angular, arms)
@@ -335,7 +335,7 @@ class BulletBodies:
         deque(map(reset, bodies, linear.tolist(), angular.tolist(), repeat(self.client.id)), maxlen=0)
 
     def read_poses(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return the base poses (N, 3), (N, 4) PyBullet has for `rows`, which must have bodies."""
+        """Return the base poses (N, 3), (N, 4) of `rows` in PyBullet; they must have bodies."""
         client = self.client
         read = client.module.getBasePositionAndOrientation
         poses = list(map(read, self.table.body[rows].tolist(), repeat(client.id)))
@@ -376,7 +376,7 @@ class BulletBodies:
 
 
 def _groups(shape_ids: Ints, masses: Floats) -> Iterator[Ints]:
-    """Yield the indices of equal (shape, mass), in order of their first one, each in rising order."""
+    """Yield the indices of equal (shape, mass), groups in order of their first index, indices in ascending order."""
     order = np.lexsort((masses, shape_ids))
     differs = (np.diff(shape_ids[order]) != 0) | (np.diff(masses[order]) != 0.0)
     groups = np.split(order, np.flatnonzero(differs) + 1)

@@ -1,4 +1,4 @@
-"""What handles of entities ask PyBullet for: the BodyBook of a simulation."""
+"""The BodyBook of a simulation: the PyBullet data that handles of entities query."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fleet_sim.core.contacts import TouchPoint
 
 
 class BulletBook:
-    """Answers a world's handles from its mirror and queries."""
+    """Serves the handles of a world from its mirror and queries."""
 
     def __init__(self, mirror: BulletMirror, queries: BulletQueries) -> None:
         self._mirror = mirror
         self._queries = queries
 
     def body_id(self, row: int) -> int:
-        """Return the PyBullet body of the entity, made now if it has none yet."""
+        """Return the PyBullet body of the entity, creating it if needed."""
         return self._mirror.body_id(row)
 
     def tell_body(self, row: int) -> int:
@@ -34,7 +34,7 @@ class BulletBook:
         return self._queries.local_bounds(shape_id)
 
     def pose_written(self, rows: Rows) -> None:
-        """Hear that poses of `rows` were written outside a step."""
+        """Handle poses of `rows` that were written outside a step."""
         self._mirror.pose_written(rows)
 
     def push(self, row: int, force: Floats, position: Floats | None) -> None:

@@ -1,4 +1,4 @@
-"""Where a camera looks from, and pictures taken with PyBullet's software renderer."""
+"""Camera views, and images rendered with PyBullet's software renderer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _VIEW_TYPES = ("top_down", "perspective")
 # Straight down would leave the yaw of PyBullet's camera undefined.
 _DOWN = -89.9
 LIT_FROM = (0.4, -0.6, 1.0)
-"""Where the light of pictures comes from."""
+"""Direction towards the light in images."""
 
 Bounds = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
 class CameraView:
-    """A camera that looks at `target` (m, world) from `distance` m away; angles in degrees, as PyBullet has them.
+    """A camera that looks at `target` (m, world) from `distance` m away; angles in degrees, as in PyBullet.
 
     Yaw 0 looks along +y and grows counter-clockwise; pitch -90 looks straight down. `fov` is the vertical opening
     angle.
@@ -41,7 +41,7 @@ class CameraView:
     fov: float = 60.0
 
     def top_down(self) -> CameraView:
-        """Return the view of the same place from straight above."""
+        """Return the view of the same target from straight above."""
         return CameraView(self.distance, 0.0, _DOWN, self.target, self.fov)
 
     def zoomed(self, factor: float) -> CameraView:
@@ -50,10 +50,10 @@ class CameraView:
 
 
 class Picture(NamedTuple):
-    """What a camera saw, all of height x width.
+    """A rendered image, all arrays of height x width.
 
     `rgb` (H, W, 3) uint8; `depth` (H, W) in m along the viewing axis, infinite where there is nothing; `rows` (H, W):
-    row of the entity in each pixel, -1 for the floor and bodies that are no entity, -2 for nothing.
+    row of the entity in each pixel, -1 for the floor and other bodies without an entity, -2 for nothing.
     """
 
     rgb: Bytes
@@ -62,11 +62,11 @@ class Picture(NamedTuple):
 
 
 def view_from_config(config: Mapping[str, Any], bounds: Bounds | None) -> CameraView:
-    """Return the view a camera section asks for.
+    """Return the view described by a camera section.
 
-    `camera_mode` "auto" (default) fits `bounds`, the lower and upper corner (3,), (3,) of the scene, seen as
-    `camera_view_type` "perspective" (default) or "top_down" says; `camera_auto_scale` is the share of the picture the
-    scene takes. "manual" takes `camera_distance`, `camera_yaw`, `camera_pitch`, `camera_target`. Raises ConfigError.
+    `camera_mode` "auto" (default) fits `bounds`, the lower and upper corner (3,), (3,) of the scene, in the
+    `camera_view_type` "perspective" (default) or "top_down"; `camera_auto_scale` is the fraction of the image that the
+    scene fills. "manual" uses `camera_distance`, `camera_yaw`, `camera_pitch`, `camera_target`. Raises ConfigError.
     """
     for key in config:
         if key not in _KEYS:
@@ -92,7 +92,7 @@ def view_from_config(config: Mapping[str, Any], bounds: Bounds | None) -> Camera
 
 
 def setup_camera(mirror: BulletMirror, config: Mapping[str, Any], bounds: Bounds | None) -> CameraView:
-    """Return the view of `config` and, with a window, show it there; raises ConfigError."""
+    """Return the view of `config` and apply it to the window, if there is one; raises ConfigError."""
     view = view_from_config(config, bounds)
     if mirror.client.gui:
         show_view(mirror, view)
@@ -100,12 +100,12 @@ def setup_camera(mirror: BulletMirror, config: Mapping[str, Any], bounds: Bounds
 
 
 def show_view(mirror: BulletMirror, view: CameraView) -> None:
-    """Let the window look as `view` says."""
+    """Apply `view` to the window."""
     mirror.client.resetDebugVisualizerCamera(view.distance, view.yaw, view.pitch, view.target)
 
 
 def window_view(mirror: BulletMirror) -> CameraView:
-    """Return the view the window has now."""
+    """Return the present view of the window."""
     camera = mirror.client.getDebugVisualizerCamera()
     return CameraView(float(camera[10]), float(camera[8]), float(camera[9]), tuple(camera[11]))
 
@@ -121,11 +121,11 @@ def render(
     shadow: bool = True,
     lit_from: tuple[float, float, float] = LIT_FROM,
 ) -> Picture:
-    """Take a picture of the whole world with TinyRenderer, which needs no GPU and no window.
+    """Render an image of the whole world with TinyRenderer, which needs no GPU and no window.
 
     `view` is a CameraView, or a camera's world pose: position (3,) and orientation (4,) of the optical frame (z
-    forward, x right, y down), with the opening angle of a CameraView's default. `near` and `far` in m bound what is
-    seen. Raises InvalidValueError.
+    forward, x right, y down), with the default opening angle of CameraView. `near` and `far` (m) are the clipping
+    distances. Raises InvalidValueError.
     """
     for name, size in (("width", width), ("height", height)):
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 1 <= size <= 8192:
@@ -143,9 +143,9 @@ def render(
 
 
 class Capture(NamedTuple):
-    """What TinyRenderer returns, of height x width: colours (H, W, 4), its depth buffer, and its segments.
+    """The output of TinyRenderer, of height x width: colours (H, W, 4), its depth buffer, and its segments.
 
-    A segment is the PyBullet body seen, -1 for nothing; with links, one more than the link is in its upper eight bits.
+    A segment is the visible PyBullet body, -1 for none; with links, its upper eight bits hold the link plus one.
     """
 
     rgba: Bytes
@@ -164,16 +164,16 @@ def capture(
     shadow: bool = True,
     lit_from: tuple[float, float, float] = LIT_FROM,
 ) -> Capture:
-    """Take a picture with matrices as PyBullet has them: 16 numbers, column by column.
+    """Render an image with matrices in PyBullet's form: 16 numbers, column by column.
 
-    The bodies are those of the mirror as they are: call `mirror.ensure` before. Raises StateError where they were made
-    without looks.
+    Bodies are rendered as they are in the engine: call `mirror.ensure` before. Raises StateError if they were made
+    without visual shapes.
     """
     client = mirror.client
     if not mirror.bodies.visuals:
         raise StateError(
-            "the engine cannot draw this simulation: its bodies were made without looks (engine_visuals: false); "
-            "use a camera sensor with OpenGL, or make the simulation with engine_visuals=True"
+            "the engine cannot draw this simulation: its bodies have no visual shapes (engine_visuals: false); "
+            "use a camera sensor with OpenGL, or create the simulation with engine_visuals=True"
         )
     _, _, rgba, depth, segments = client.getCameraImage(
         width,
@@ -197,7 +197,7 @@ def colours_of(rgba: Bytes) -> Bytes:
     """Return the colours (H, W, 3) of (H, W, 4)."""
     rgb = np.empty((*rgba.shape[:2], 3), np.uint8)
     for channel in range(3):
-        # One by one: copying three of four bytes at a time takes twice as long.
+        # Channel by channel: copying three of four bytes at a time takes twice as long.
         rgb[..., channel] = rgba[..., channel]
     return rgb
 
@@ -205,7 +205,7 @@ def colours_of(rgba: Bytes) -> Bytes:
 def metres_of(
     buffer: npt.NDArray[np.float32], segments: npt.NDArray[np.int32], near: float, far: float
 ) -> npt.NDArray[np.float32]:
-    """Turn the renderer's depth buffer, in [0, 1], into metres along the viewing axis; infinite without a segment."""
+    """Convert the renderer's depth buffer, in [0, 1], to metres along the viewing axis; infinite without a segment."""
     metres = buffer * np.float32(near - far)
     metres += np.float32(far)
     np.divide(np.float32(far * near), metres, out=metres)

@@ -1,4 +1,4 @@
-"""One connection to PyBullet, made when it is first needed, whose functions need no client id."""
+"""A connection to PyBullet, opened at its first use, whose functions need no client id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.errors import StateError, missing_extra
 SUBSTEP = 1.0 / 240.0
 NO_BODY = -1
 
-# Bodies made in a batch are unknown to these until the client has asked for the list of bodies once.
+# These functions miss bodies made in a batch until syncBodyInfo is called.
 _LISTING = frozenset({"getNumBodies", "getBodyInfo", "getBodyUniqueId", "saveWorld"})
 _OWN_CALLS = {"connect": "connect()", "disconnect": "close()", "resetSimulation": "reset()"}
 
@@ -40,11 +40,11 @@ def data_path(name: str) -> str:
 
 
 class BulletClient:
-    """A PyBullet world of its own. Nothing is imported or connected before it is first used.
+    """A separate PyBullet world. Nothing is imported or connected before its first use.
 
-    Every function and constant of pybullet is an attribute: functions go to this world, so `client.getAABB(body)` needs
-    no `physicsClientId`. `epoch` grows whenever the world is emptied: ids of shapes and bodies are valid within one
-    epoch only.
+    Every function and constant of pybullet is an attribute: functions act on this world, so `client.getAABB(body)`
+    needs no `physicsClientId`. `epoch` increases whenever the world is emptied: ids of shapes and bodies are valid only
+    within one epoch.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class BulletClient:
         solver_iterations: int = 50,
         contact_erp: float = 0.2,
     ) -> None:
-        """Describe the world: a window or none, the plane of plane.urdf at z = 0 or none, gravity in m/s2.
+        """Configure the world: with or without a window, and a floor (plane.urdf) at z = 0; gravity in m/s2.
 
         `window` is the size of the window in pixels; `solver_iterations` and `contact_erp` are the engine's. Raises
         InvalidValueError.
@@ -89,7 +89,7 @@ class BulletClient:
 
     @property
     def id(self) -> int:
-        """PyBullet's number of this connection, to be given as `physicsClientId`; connects where needed."""
+        """PyBullet's id of this connection, for use as `physicsClientId`; connects if needed."""
         return self.connect()
 
     @functools.cached_property
@@ -98,14 +98,14 @@ class BulletClient:
         return bullet_module()
 
     def connect(self) -> int:
-        """Make the world unless it exists, and return its number.
+        """Create the world unless it exists, and return its id.
 
-        Raises MissingDependencyError without pybullet, StateError after `close` or where no window can be opened.
+        Raises MissingDependencyError without pybullet, StateError after `close` or if no window can be opened.
         """
         if self._id >= 0:
             return self._id
         if self._closed:
-            raise StateError("this PyBullet client was closed; make a new one to go on")
+            raise StateError("this PyBullet client was closed; create a new one")
         module = self.module
         if self.gui:
             _check_display()
@@ -121,7 +121,7 @@ class BulletClient:
         return self._id
 
     def close(self) -> None:
-        """Disconnect. May be called again, and without ever having connected."""
+        """Disconnect. May be called repeatedly, and without a connection."""
         if self._id >= 0:
             number, self._id = self._id, -1
             if self.module.isConnected(number):
@@ -131,7 +131,7 @@ class BulletClient:
         self._unbind()
 
     def reset(self) -> None:
-        """Empty the world, put the floor back and begin a new epoch; does nothing before the first connection."""
+        """Empty the world, add the floor again and start a new epoch; does nothing before the first connection."""
         if self._id < 0:
             return
         self.module.resetSimulation(physicsClientId=self._id)
@@ -140,7 +140,7 @@ class BulletClient:
         self._prepare()
 
     def set_timestep(self, seconds: float) -> None:
-        """Set how long one `stepSimulation` is."""
+        """Set the duration of one `stepSimulation`."""
         seconds = as_float(seconds, "timestep", low=1e-9)
         if seconds != self.timestep:
             self.timestep = seconds
@@ -149,7 +149,7 @@ class BulletClient:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Stop the window from drawing inside the block, which makes spawning in bulk much faster. May be nested."""
+        """Suspend drawing of the window inside the block, which makes spawning in bulk much faster. May be nested."""
         self._quiet_depth += 1
         self._apply_rendering()
         try:
@@ -159,7 +159,7 @@ class BulletClient:
             self._apply_rendering()
 
     def set_rendering(self, on: bool) -> None:
-        """Let the window draw, or stop until told otherwise; without a window, or before it opens, this only counts."""
+        """Switch drawing of the window on or off; before a window opens, the value is stored for it."""
         self._rendering = bool(on)
         self._apply_rendering()
 
@@ -170,7 +170,7 @@ class BulletClient:
             self.configureDebugVisualizer(self.module.COV_ENABLE_RENDERING, int(draws))
 
     def note_batch(self) -> None:
-        """Remember that bodies were made in a batch, so that PyBullet's list of bodies is refreshed when asked for."""
+        """Note that bodies were made in a batch: PyBullet's list of bodies must be synchronised before its next use."""
         self._unlisted = True
 
     # ---- pybullet's functions ----------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class BulletClient:
         bound = functools.partial(value, physicsClientId=self.connect())
         if name in _LISTING:
             bound = functools.partial(self._listed, bound)
-        # Kept on the instance: the next access costs no call.
+        # Stored on the instance, so that the next access does not call __getattr__.
         self.__dict__[name] = bound
         self._bound.append(name)
         return bound
@@ -200,7 +200,7 @@ class BulletClient:
     def _prepare(self) -> None:
         self.module.setGravity(*self.gravity, physicsClientId=self._id)
         self.module.setTimeStep(self.timestep, physicsClientId=self._id)
-        # Otherwise contacts are solved in the order in which they began, which a restored state does not know.
+        # Without this, contacts are solved in the order in which they began, which a saved state does not contain.
         self.module.setPhysicsEngineParameter(
             deterministicOverlappingPairs=1,
             numSolverIterations=self.solver_iterations,
@@ -219,7 +219,7 @@ class BulletClient:
 
 def _connect(module: Any, method: int, options: str) -> int:
     try:
-        # Given options, even empty ones, PyBullet prints them.
+        # PyBullet prints its options if any are passed, even empty ones.
         number = int(module.connect(method, options=options) if options else module.connect(method))
     except module.error as error:
         raise StateError(
@@ -227,29 +227,29 @@ def _connect(module: Any, method: int, options: str) -> int:
             "Close the other one first, or run with gui: false"
         ) from error
     if number < 0:
-        raise StateError("PyBullet refused the connection; close worlds that are no longer used")
+        raise StateError("PyBullet rejected the connection; close worlds that are no longer used")
     return number
 
 
 def _check_display() -> None:
-    """Raise StateError where PyBullet could not open a window: it would end the whole process instead."""
+    """Raise StateError if PyBullet could not open a window: it would terminate the process instead."""
     if os.name != "posix" or os.uname().sysname != "Linux":
         return
     display = os.environ.get("DISPLAY", "")
     advice = "start an X server (or Xvfb) and set DISPLAY, or run with gui: false"
     if not display:
-        raise StateError(f"a window was asked for but DISPLAY is not set; {advice}")
+        raise StateError(f"a window was requested but DISPLAY is not set; {advice}")
     host, _, rest = display.rpartition(":")
     if host not in ("", "unix"):
         return
     path = f"/tmp/.X11-unix/X{rest.split('.')[0]}"
     if _listened_on(path) or _answers(path):
         return
-    raise StateError(f"a window was asked for but no X server answers at DISPLAY={display!r}; {advice}")
+    raise StateError(f"a window was requested but no X server answers at DISPLAY={display!r}; {advice}")
 
 
 def _listened_on(path: str) -> bool:
-    """Return whether the kernel lists a socket called `path`: asking it does not disturb the X server."""
+    """Return whether the kernel lists a socket called `path`; unlike connecting, this does not disturb the X server."""
     try:
         return any(line.split()[-1].lstrip("@") == path for line in Path("/proc/net/unix").read_text().splitlines())
     except OSError:
@@ -257,7 +257,7 @@ def _listened_on(path: str) -> bool:
 
 
 def _answers(path: str) -> bool:
-    """Return whether a socket shared from another machine or container, which the kernel does not list, answers."""
+    """Return whether a socket accepts connections; one shared from another container is not listed by the kernel."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)

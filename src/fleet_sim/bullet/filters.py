@@ -1,4 +1,4 @@
-"""The engine is told which bodies leave each other alone."""
+"""Collision filters of the engine: pairs of bodies that must not collide."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fleet_sim.bullet.client import NO_BODY
 class _Pair(NamedTuple):
     """Two bodies, and when each was made.
 
-    The engine keeps a filter for the ids of removed bodies, which it uses again, but looks at it only when it is
-    written or the bodies come near: a body made anew in its place needs it written again.
+    The engine keeps a filter for the ids of removed bodies, which it reuses, but evaluates it only when it is written
+    or when the bodies approach each other: for a new body with a reused id it must be written again.
     """
 
     first: int
@@ -26,9 +26,9 @@ class _Pair(NamedTuple):
 
 
 class CollisionFilters:
-    """Keeps bodies that may not collide by a rule that lists its pairs from pushing each other.
+    """Stops pairs of bodies that collision rules exempt from pushing each other.
 
-    Without it a robot that the engine moves is shot away by what it carries, which is kinematic while it is carried.
+    Without it a dynamic robot is pushed away violently by the object it carries, which is kinematic while carried.
     """
 
     def __init__(self, bodies: BulletBodies) -> None:
@@ -39,13 +39,13 @@ class CollisionFilters:
         """The pairs filtered at present, with the number of joints of both."""
 
     def refresh(self) -> None:
-        """Bring the engine's filters up to date with the rules; bodies that are missing are left out."""
+        """Update the engine's filters to the rules; rows without bodies are skipped."""
         pairs = self._bodies.world.collision_rules.exempt_pairs()
         if not len(pairs) and not self._joints:
             return
         self._forget_epochs()
         wanted = self._wanted(pairs)
-        # Only what changes is written: a filter that is written anew makes the engine forget the contacts of both.
+        # Only changes are written: writing a filter makes the engine drop the contacts of both bodies.
         for gone in sorted(self._joints.keys() - wanted.keys()):
             self._write(gone, self._joints[gone], collide=True)
         for new in sorted(wanted.keys() - self._joints.keys()):
@@ -53,26 +53,26 @@ class CollisionFilters:
         self._joints = wanted
 
     def renumber(self) -> None:
-        """Let the engine look at its bodies in the order of their ids again.
+        """Restore the engine's order of bodies: by their ids.
 
-        It solves contacts in the order in which bodies entered its broad phase, and a filter that is written lets both
-        enter anew. Does nothing where none was.
+        The engine solves contacts in the order in which bodies entered its broad phase, and writing a filter makes both
+        bodies enter it again. Does nothing if no filter was written.
         """
         self._forget_epochs()
         if not self._written:
             return
         client = self._bodies.client
         for body in sorted(client.getBodyUniqueId(index) for index in range(client.getNumBodies())):
-            # A filter of a body and itself means nothing; writing it is what makes the body enter anew.
+            # A filter of a body with itself has no effect but makes the body enter the broad phase again.
             client.setCollisionFilterPair(body, body, -1, -1, 1)
 
     def _forget_epochs(self) -> None:
-        """Begin anew where the client's world was emptied: with its bodies its filters went."""
+        """Forget all filters if the client's world was emptied, as its filters are gone with its bodies."""
         if self._epoch != self._bodies.client.epoch:
             self._epoch, self._written, self._joints = self._bodies.client.epoch, False, {}
 
     def _wanted(self, pairs: Ints) -> dict[_Pair, tuple[int, int]]:
-        """Return the pairs of bodies of which the engine moves one: others never push each other."""
+        """Return the pairs of bodies with at least one dynamic body: others never push each other."""
         bodies = self._bodies
         table, count = bodies.table, bodies.client.getNumJoints
         pairs = pairs[bodies.world.dynamic[pairs].any(axis=1) & (table.body[pairs] != NO_BODY).all(axis=1)]

@@ -1,4 +1,4 @@
-"""Keys pressed in the window, as actions by name."""
+"""Maps keys pressed in the window to named actions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ KEYS: dict[str, str] = {
 """Action by key."""
 
 RUNNER_ACTIONS = ("pause", "single_step")
-"""Actions that are the runner's to carry out; the others only change what is seen."""
+"""Actions handled by the runner; the others only change the view."""
 
 ZOOM = 0.8
 
 
 class Gui:
-    """The window's keyboard. It only exists with `gui: true`; elsewhere no key is ever pressed."""
+    """The window's keyboard. Without a window no key is ever reported."""
 
     def __init__(self, mirror: BulletMirror, visualizer: Visualizer) -> None:
         self.mirror = mirror
@@ -46,12 +46,12 @@ class Gui:
 
     @property
     def open(self) -> bool:
-        """Whether the window is there; False after the user closed it."""
+        """Whether the window is open; False after the user closed it."""
         client = self.mirror.client
         return client.gui and client.connected and bool(client.module.isConnected(client.id))
 
     def poll(self) -> list[str]:
-        """Return the actions whose keys went down since the last poll, in a fixed order; none without a window."""
+        """Return the actions whose keys were pressed since the last poll, in a fixed order; none without a window."""
         if not self.open:
             return []
         client = self.mirror.client
@@ -59,7 +59,7 @@ class Gui:
         return [action for key, action in KEYS.items() if self._went_down(ord(key), events.get(ord(key), 0))]
 
     def _went_down(self, key: int, state: int) -> bool:
-        """Return whether `key` was pressed; a short tap may be reported as released alone."""
+        """Return whether `key` was pressed; PyBullet may report a short tap only as released."""
         client = self.mirror.client
         released = bool(state & client.KEY_WAS_RELEASED)
         pressed = bool(state & client.KEY_WAS_TRIGGERED) or (released and key not in self._held)
@@ -70,7 +70,7 @@ class Gui:
         return pressed
 
     def apply(self, action: str) -> bool:
-        """Carry out `action` where it is about what is seen; returns False for those of the runner."""
+        """Execute `action` if it changes the view; return False for actions of the runner."""
         run = self._actions.get(action)
         if run is None:
             return False

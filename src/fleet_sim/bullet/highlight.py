@@ -13,10 +13,10 @@ RED = (1.0, 0.1, 0.1, 1.0)
 
 
 class Highlight:
-    """Shows chosen rows in one colour and gives the others their own back.
+    """Shows chosen rows in one colour and restores the colours of the others.
 
-    Only bodies that exist are coloured: with a window all do; without one those that something asked for. Bodies loaded
-    from a model file keep their colours.
+    Only existing bodies are coloured: with a window all bodies exist; without one only those that were queried. Bodies
+    loaded from a model file keep their colours.
     """
 
     def __init__(self, mirror: BulletMirror, colour: Sequence[float] | None = None) -> None:
@@ -43,7 +43,7 @@ class Highlight:
         self._shown = wanted
 
     def _own_colour(self, row: int) -> list[float] | None:
-        """Return the colour the row's shape has, None where it has no visual shape of its own."""
+        """Return the colour of the row's shape, None if it has no visual shape."""
         world = self._mirror.world
         shape_id = int(world.shape_id[row])
         visual = world.shapes[shape_id].visual if shape_id >= 0 else None

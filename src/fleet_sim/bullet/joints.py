@@ -1,4 +1,4 @@
-"""Joints between columns and PyBullet: written, read back, and driven by the engine's motors."""
+"""Synchronises joints between columns and PyBullet: writes them, reads them back, and commands the engine's motors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.core.world import World
 
 
 class BulletJoints:
-    """The joints of the bodies of one world, by row. Rows given must have bodies; those without joints are left out."""
+    """The joints of the bodies of one world, by row. Rows must have bodies; rows without joints are skipped."""
 
     def __init__(self, world: World, client: BulletClient, body_of_row: Any) -> None:
         """`body_of_row()` returns the column of PyBullet bodies."""
@@ -27,9 +27,9 @@ class BulletJoints:
         self._indices: dict[int, list[int]] = {}
 
     def write(self, rows: Rows, positions: Floats, velocities: Floats | None = None) -> None:
-        """Put the joints of `rows` at `positions`, at rest or with `velocities`; both are columns, by slot.
+        """Set the joints of `rows` to `positions`, at rest or with `velocities`; both are columns, by slot.
 
-        Joints that motors move take the velocities of the world's columns instead of rest.
+        Joints driven by motors get the velocities of the world's columns instead of rest.
         """
         client = self.client
         for model, members, slots in self._groups(rows):
@@ -60,7 +60,7 @@ class BulletJoints:
             world.robots.joints_behind[rows] = False
 
     def send_commands(self, rows: Rows) -> None:
-        """Tell the motors of `rows` what changed in the columns since they were told last."""
+        """Send motor commands of `rows` that changed in the columns since they were last sent."""
         joints = self.world.joints
         slots = joints.slots(self.world.robots, rows)
         slots = slots[joints.motor_behind[slots]]
@@ -69,7 +69,7 @@ class BulletJoints:
         joints.motor_behind[slots] = False
 
     def forced(self, rows: Rows) -> list[tuple[int, list[int], list[float]]]:
-        """Return (body, joints, forces) of those of `rows` whose motors push with a force: to be told each substep."""
+        """Return (body, joints, forces) of `rows` with force-controlled motors, which must be sent in each substep."""
         joints, robots = self.world.joints, self.world.robots
         slots = joints.slots(robots, rows)
         slots = slots[(joints.control[slots] == AT_FORCE) & (joints.command[slots] != 0.0)]
@@ -82,9 +82,9 @@ class BulletJoints:
         return found
 
     def prepare(self, row: int) -> None:
-        """Make a body that was loaded a moment ago fit to its row: free of motors and masses, or ready for commands.
+        """Prepare a newly loaded body: without motors and masses for a kinematic row, or ready for motor commands.
 
-        Without mass the links of a kinematic robot go exactly where their velocities lead, whatever is in their way.
+        Without mass the links of a kinematic robot move exactly by their velocities, whatever is in their way.
         """
         world, client = self.world, self.client
         body, model = int(self._body_of_row()[row]), world.models[int(world.robots.model[row])]
@@ -108,7 +108,7 @@ class BulletJoints:
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
         force = float(joints.max_force[slot])
         if control == AT_FORCE:
-            # The joint's own friction is all that is left of its motor.
+            # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)
         elif control == AT_VELOCITY:
@@ -128,7 +128,7 @@ class BulletJoints:
             )
 
     def _groups(self, rows: Rows) -> Iterator[tuple[RobotModel, Rows, Ints]]:
-        """Yield (model, its rows (N,), their slots (N, M)) of those of `rows` that have joints."""
+        """Yield (model, its rows (N,), their slots (N, M)) for the `rows` that have joints."""
         robots = self.world.robots
         rows = rows[robots.joint_count[rows] > 0]
         numbers = robots.model[rows]

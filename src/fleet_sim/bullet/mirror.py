@@ -1,4 +1,4 @@
-"""When PyBullet is brought up to date with the columns, and what a query sees at which point of a step."""
+"""Synchronises PyBullet with the columns, and defines which poses a query sees at each point of a step."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateErr
 
 
 class BulletMirror:
-    """Keeps one PyBullet world in line with the columns.
+    """Keeps one PyBullet world synchronised with the columns.
 
-    With the policy "demand" nothing is imported, connected, made or written until something asks (`ensure`). With
+    With the policy "demand" nothing is imported, connected, made or written until a query needs it (`ensure`). With
     "step" every living row has a body and every changed pose is written in phase 2 of each step. Either way a query
     sees
 
     - outside a step, and from phase 2 on: the poses of the columns;
     - in phase 1: the poses the last step ended with (of entities spawned in this phase: those of the columns).
 
-    Once the raw client id was handed out, and with a window, there are queries that nobody can intercept: the policy is
-    "step" from then on, and poses written outside a step go to PyBullet at once.
+    With a window, and once the raw client id was handed out, queries can no longer be intercepted: from then on the
+    policy is "step", and poses written outside a step are written to PyBullet at once.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BulletMirror:
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False
-        """Whether poses are staged in each step with dynamic rows even where no query needs them: physics does."""
+        """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self._any_told = False
         self._in_phase_1 = False
         self._staged = 0
@@ -66,7 +66,7 @@ class BulletMirror:
 
     @property
     def live(self) -> bool:
-        """Whether someone may look at PyBullet without asking through the mirror."""
+        """Whether PyBullet may be read without going through the mirror."""
         return self.handed_out or self.client.gui
 
     @property
@@ -89,9 +89,9 @@ class BulletMirror:
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def begin_step(self, *, stage: bool = True) -> None:
-        """Begin phase 1: whatever queries PyBullet from here on sees the poses as they are now.
+        """Begin phase 1: until its end, queries of PyBullet see the present poses.
 
-        `stage=False` saves a copy of the poses where no code that could query runs in phase 1.
+        `stage=False` skips copying the poses, for steps in which no code that may query runs in phase 1.
         """
         self._keep_up()
         if stage or (self.keeps_previous and self.world.dynamic.any()):
@@ -101,7 +101,7 @@ class BulletMirror:
         self._in_phase_1 = True
 
     def flush(self) -> int:
-        """Phase 2: end phase 1, and write all changed poses unless that waits for a demand. Returns how many."""
+        """Phase 2: end phase 1 and, if `eager`, write all changed poses. Returns how many."""
         self._in_phase_1 = False
         return self._keep_up()
 
@@ -125,7 +125,7 @@ class BulletMirror:
     # ---- demand ------------------------------------------------------------------------------------------------------
 
     def ensure(self, rows: Rows | None = None) -> None:
-        """Bring the bodies of `rows` (all living ones by default) to where a query made now has to see them."""
+        """Bring the bodies of `rows` (default: all living rows) to the poses that a query made now must see."""
         self.client.connect()
         if not self._in_phase_1:
             self._sync(rows)
@@ -135,7 +135,7 @@ class BulletMirror:
             self._sync_staged(rows)
 
     def body_id(self, row: int) -> int:
-        """Return the PyBullet body of `row`, made and placed where needed; other rows stay untouched."""
+        """Return the PyBullet body of `row`, created and placed if needed; other rows are not written."""
         self.ensure(np.array([row], np.int64))
         return int(self.bodies.table.body[row])
 
@@ -164,21 +164,21 @@ class BulletMirror:
         return int(self.rows_of_bodies([body])[0])
 
     def rows_of_bodies(self, bodies: object) -> Rows:
-        """Return the rows that PyBullet `bodies` stand for, -1 for those that are no entity (the floor)."""
+        """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
         return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
 
     def hand_out(self) -> int:
-        """Return the raw client id, to be used in pybullet's own functions.
+        """Return the raw client id, for use with pybullet's own functions.
 
-        Nobody can intercept those calls, so from now on all bodies exist, each step writes all changed poses in phase
-        2, and poses written outside a step are in PyBullet at once.
+        Those calls cannot be intercepted, so from now on all bodies exist, each step writes all changed poses in phase
+        2, and poses written outside a step are written to PyBullet at once.
         """
         self.ensure()
         self.handed_out = True
         return self.client.id
 
     def pose_written(self, rows: Rows) -> None:
-        """To be called after poses of `rows` were written outside a step; inside one it does nothing."""
+        """Handle poses of `rows` that were written outside a step; inside a step it does nothing."""
         if self.world.in_step:
             return
         if self.live:
@@ -189,13 +189,13 @@ class BulletMirror:
     # ---- whole world -------------------------------------------------------------------------------------------------
 
     def adopt(self, row: int, body: int) -> None:
-        """Let `body`, made by the user in this client, stand for `row`: its pose is read into the columns."""
+        """Make `body`, created by the user in this client, the body of `row`; its pose is read into the columns."""
         self.bodies.adopt(row, body)
         self.world.touch(np.array([row], np.int64))
         self.world.bullet_behind[row] = False
 
     def reset(self) -> None:
-        """Empty PyBullet. Bodies of rows that live on are made again when something needs them."""
+        """Empty PyBullet. Bodies of living rows are created again when needed."""
         self.bodies.forget_all()
         self.forces.clear()
         self.client.reset()
@@ -203,7 +203,7 @@ class BulletMirror:
         self._staged = -1
 
     def reconcile(self) -> None:
-        """Fit the bodies to columns that were replaced as a whole, as by a checkpoint: to be called after it."""
+        """Match the bodies to columns that were replaced as a whole, as after restoring a checkpoint."""
         table, world = self.bodies.table, self.world
         held = np.flatnonzero(table.body != NO_BODY)
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
@@ -214,19 +214,19 @@ class BulletMirror:
             self._sync(None)
 
     def close(self) -> None:
-        """Leave the world alone from now on, and disconnect."""
+        """Unsubscribe from the world and disconnect."""
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
             self.world.on_remove.remove(self.bodies.remove)
         self.bodies.forget_all()
         self.client.close()
 
-    # ---- inside ------------------------------------------------------------------------------------------------------
+    # ---- internals ---------------------------------------------------------------------------------------------------
 
     def staged_poses(self, rows: Rows) -> tuple[Bools, Floats, Floats]:
-        """Return which of `rows` were alive when the step began, and the base poses they had, (N, 3) and (N, 4).
+        """Return which of `rows` were alive when the step began, and their base poses then, (N, 3) and (N, 4).
 
-        Poses of the other rows are those of the columns.
+        Other rows get the poses of the columns.
         """
         world = self.world
         positions, orientations = world.position[rows], world.orientation[rows]
@@ -237,7 +237,7 @@ class BulletMirror:
         return known_mask, positions, orientations
 
     def staged_joints(self, rows: Rows) -> tuple[Bools, Floats]:
-        """Return which of `rows` were alive when the step began, and where all joints were then, by slot."""
+        """Return which of `rows` were alive when the step began, and the positions of all joints then, by slot."""
         return self._known_mask(rows), self._staged_joints
 
     def _known_mask(self, rows: Rows) -> Bools:
@@ -259,7 +259,7 @@ class BulletMirror:
             self._unwritten = np.empty(world.capacity, bool)
         rows = world.rows
         top = self._staged = int(rows.max()) + 1 if len(rows) else 0
-        # Whole slices are copied: that is several times faster than picking the rows that are behind.
+        # Copying whole slices is several times faster than indexing the rows that are behind.
         self._staged_position[:top] = world.position[:top]
         self._staged_orientation[:top] = world.orientation[:top]
         self._staged_id[:top] = world.object_id[:top]
@@ -280,7 +280,7 @@ class BulletMirror:
         world.robots.joints_behind[rows] = False
 
     def _sync(self, rows: Rows | None) -> int:
-        """Make missing bodies of `rows`, write poses and joints that are behind; returns how many poses were new."""
+        """Make missing bodies of `rows` and write outdated poses and joints; return the number of poses written."""
         world, bodies = self.world, self.bodies
         created = 0
         if rows is not None or bodies.count < len(world):
@@ -290,7 +290,7 @@ class BulletMirror:
                 self._create(missing)
         if rows is None:
             behind = np.flatnonzero(world.bullet_behind)
-            # Freed rows keep their marks until they are used again.
+            # Freed rows keep their flags until they are reused.
             behind = behind[bodies.table.body[behind] != NO_BODY]
         else:
             behind = rows[world.bullet_behind[rows]]
@@ -303,7 +303,7 @@ class BulletMirror:
         return created + len(behind)
 
     def _sync_joints(self, rows: Rows | None) -> None:
-        """Write the joints of `rows` that are behind."""
+        """Write the outdated joints of `rows`."""
         flags = self.world.robots.joints_behind
         behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
         behind = behind[self.bodies.table.body[behind] != NO_BODY]
@@ -312,10 +312,10 @@ class BulletMirror:
             flags[behind] = False
 
     def _sync_staged(self, rows: Rows | None) -> None:
-        """As `_sync`, with the poses from the beginning of the step."""
+        """Like `_sync`, with the poses from the beginning of the step."""
         if self._staged < 0:
             raise StateError(
-                "PyBullet was asked in phase 1 of a step that was begun with stage=False; begin it with stage=True"
+                "PyBullet was queried in phase 1 of a step begun with stage=False; begin it with stage=True"
             )
         world, bodies = self.world, self.bodies
         rows = world.rows if rows is None else rows
@@ -338,7 +338,7 @@ class BulletMirror:
         self._write_staged_joints(jointed[self._unwritten_joints[jointed]])
 
     def _write_staged_joints(self, rows: Rows) -> None:
-        """Write the joints of `rows`, which were alive when the step began, as they were then."""
+        """Write the joints of `rows`, alive when the step began, at their positions at that time."""
         if not len(rows):
             return
         robots = self.world.robots
@@ -347,7 +347,7 @@ class BulletMirror:
         robots.joints_behind[rows] = robots.joints_moved[rows]
 
     def _written(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:
-        """Note that staged poses were written: rows that have moved since stay behind."""
+        """Clear the flags of rows whose staged poses were written; rows that moved since then stay outdated."""
         world = self.world
         self._unwritten[rows[known_mask]] = False
         same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)

@@ -19,7 +19,7 @@ from fleet_sim.spatial import quaternions
 
 
 class LoadedModel(NamedTuple):
-    """A body, and where its base's centre of mass lies in the base frame."""
+    """A body, and the pose of its base's centre of mass in the base frame."""
 
     body: int
     com_position: Floats
@@ -27,7 +27,7 @@ class LoadedModel(NamedTuple):
 
     @property
     def has_offset(self) -> bool:
-        """Whether the centre of mass is not the base frame itself."""
+        """Whether the centre of mass differs from the base frame."""
         return bool(self.com_position.any() or (self.com_orientation != UNIT_QUATERNION).any())
 
 
@@ -70,8 +70,7 @@ def load_model(
         for body in bodies:
             client.removeBody(body)
         raise InvalidValueError(
-            f"the model file {path!r} holds {len(bodies)} models; an object or agent is made from exactly one, "
-            "so split the file"
+            f"the model file {path!r} has {len(bodies)} models; an object or agent needs exactly one, so split the file"
         )
     loaded = LoadedModel(int(bodies[0]), *inertial_frame(client, bodies[0]))
     if suffix in (".sdf", ".xml", ".mjcf"):
@@ -86,19 +85,19 @@ def load_model(
 
 
 def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:
-    """Raise InvalidValueError, and remove `body`, unless its joints are those of `model`, in the same order."""
+    """Remove `body` and raise InvalidValueError unless its joints are those of `model`, in the same order."""
     count = client.getNumJoints(body)
     names = tuple(client.getJointInfo(body, joint)[1].decode() for joint in range(count))
     if names != model.joint_names:
         client.removeBody(body)
         raise InvalidValueError(
-            f"PyBullet finds other joints in {model.path!r} than were read from it: {', '.join(names)} instead of "
-            f"{', '.join(model.joint_names)}; if the file was changed since, start the simulation anew"
+            f"PyBullet finds joints in {model.path!r} that differ from those read before: {', '.join(names)} instead "
+            f"of {', '.join(model.joint_names)}; if the file was changed since, restart the simulation"
         )
 
 
 def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: float) -> None:
-    """Make `body` weigh `mass` kg in all, unless it does already."""
+    """Scale the masses of `body` to `mass` kg in total, unless they add up to it already."""
     own = sum(inertial.mass for inertial in model.inertials)
     if own == 0.0:
         client.changeDynamics(body, -1, mass=mass)
@@ -110,7 +109,7 @@ def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: floa
 
 
 def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:
-    """Return the base's centre of mass (3,), (4,) in the base frame."""
+    """Return the pose (3,), (4,) of the base's centre of mass in the base frame."""
     information = client.getDynamicsInfo(body, -1)
     return np.array(information[3]), np.array(information[4])
 

@@ -12,17 +12,17 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.spatial import quaternions
 
 Forced = list[tuple[int, list[int], list[float]]]
-"""(body, joints, forces) of motors that push."""
+"""(body, joints, forces) of force-controlled motors."""
 
 SWEEP_LIMIT = 1.0
-"""Metres per step beyond which a kinematic body was put somewhere else and did not drive there."""
+"""Distance in one step (m) above which a kinematic body counts as teleported, not as driven."""
 
 
 class BulletPhysics:
     """Steps PyBullet's dynamics by the simulation's dt, in substeps short enough to be stable.
 
-    Kinematic rows that moved in this step are given the velocity of that move, so that they push and carry dynamic
-    bodies as a driving robot does, and end exactly at their columns' pose.
+    Kinematic rows that moved in this step get the velocity of that motion, so that they push and carry dynamic bodies,
+    and end exactly at the pose in their columns.
     """
 
     def __init__(self, mirror: BulletMirror, *, substep: float = SUBSTEP) -> None:
@@ -33,7 +33,7 @@ class BulletPhysics:
         mirror.forces.enabled = True
 
     def step(self, dt: float) -> int:
-        """Advance dynamic rows by `dt` seconds; to be called after phase 2. Returns how many were read back.
+        """Advance dynamic rows by `dt` seconds; call it after phase 2. Returns the number of rows read back.
 
         Dynamic rows whose pose or velocity was written since the last step start from their columns. Does nothing where
         no entity is dynamic and the user made no body.
@@ -50,13 +50,13 @@ class BulletPhysics:
         mirror.filters.refresh()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
         count = max(1, math.ceil(dt / self.substep - 1e-9))
-        # A motor's largest impulse is worked out from the substep at the time of the command.
+        # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
         client.set_timestep(dt / count)
         bodies.joints.send_commands(rows)
         self._run(count, bodies.joints.forced(rows))
         bodies.met = True
         if len(movers):
-            # Writing a pose also stops the body.
+            # This removes the error of integration, and writing a pose also stops the body.
             bodies.write_poses(movers, self.world.position[movers], self.world.orientation[movers])
         if len(joint_movers):
             bodies.joints.write(joint_movers, self.world.joints.position)
@@ -64,7 +64,7 @@ class BulletPhysics:
         return len(rows)
 
     def _run(self, count: int, forced: Forced) -> None:
-        """Make `count` substeps; forces of motors have to be told before each."""
+        """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
         client = self.mirror.client
         step = client.stepSimulation
         for index in range(count):
@@ -93,10 +93,10 @@ class BulletPhysics:
         bodies.joints.read_back(rows[world.robots.motors[rows]])
 
     def contact_pairs(self, limit: float = math.inf) -> Rows:
-        """Return the pairs of rows (M, 2) that touch since the last step: smaller row first, sorted, each pair once.
+        """Return the pairs of rows (M, 2) in contact in the last step: smaller row first, sorted, each pair once.
 
-        Only contacts with a distance of at most `limit` metres count (negative: penetration). Contacts with the floor
-        or other bodies that are no entity do not.
+        Only contacts with a distance of at most `limit` metres are included (negative: penetration). Contacts with the
+        floor or other bodies without an entity are not.
         """
         client = self.mirror.client
         if not client.connected:
@@ -111,7 +111,7 @@ class BulletPhysics:
         return rows[self.mirror.bodies.table.body[rows] != NO_BODY]
 
     def _start_movers(self, dt: float) -> Rows:
-        """Put kinematic rows that drove in this step back where it began, with the velocity that leads to its end."""
+        """Move kinematic rows that drove in this step back to their start, with the velocity to their end poses."""
         world, bodies = self.world, self.mirror.bodies
         rows = np.flatnonzero(world.moved & world.alive & ~world.dynamic)
         known_mask, positions, orientations = self.mirror.staged_poses(rows)
@@ -127,7 +127,7 @@ class BulletPhysics:
         return movers
 
     def _start_joint_movers(self, dt: float) -> Rows:
-        """Put joints of kinematic rows that moved in this step back where they began, with the velocity to the end."""
+        """Set moved joints of kinematic rows back to their start, with the velocity to their end positions."""
         world, robots, joints = self.world, self.world.robots, self.world.joints
         rows = np.flatnonzero(robots.joints_moved & world.alive & ~(robots.motors & world.dynamic))
         if not len(rows):
@@ -136,7 +136,7 @@ class BulletPhysics:
         rows = rows[known_mask]
         count = len(staged)
         travel = joints.position[:count] - staged
-        # What moved faster than it can was put there.
+        # A joint that moved faster than it can was set to its position, not driven.
         swept_mask = np.abs(travel) <= 2.0 * joints.max_velocity[:count] * dt
         start = np.where(swept_mask, staged, joints.position[:count])
         self.mirror.bodies.joints.write(rows, start, np.where(swept_mask, travel / dt, 0.0))

@@ -1,4 +1,4 @@
-"""Distances of bodies at poses they are not at: what a swept collision test asks."""
+"""Distances of bodies at hypothetical poses, for swept collision tests."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fleet_sim.spatial import quaternions
 
 
 class PosedQueries:
-    """Measures pairs with one body tried at another pose, and puts that body back."""
+    """Measures pairs with one body moved temporarily to another pose."""
 
     def __init__(self, mirror: BulletMirror) -> None:
         self._mirror = mirror
 
     def distances(self, pairs: Rows, positions: Floats, orientations: Floats, limit: float) -> Floats:
-        """Return the distance in m (K,) of each pair (K, 2), the first row's shape being at the pose given.
+        """Return the distance in m (K,) of each pair (K, 2), with the first row's shape at the given pose.
 
-        `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is where queries
-        see it. Infinite beyond `limit`.
+        `positions` (K, 3) and `orientations` (K, 4) are of collision shapes; the second row of a pair is at the pose
+        that queries see. Infinite beyond `limit`.
         """
         mirror, bodies = self._mirror, self._mirror.bodies
         movers = pairs[:, 0]
@@ -39,7 +39,7 @@ class PosedQueries:
         return out
 
     def _body_poses(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-        """Return the body poses at which the collision shapes of `rows` are at the poses given."""
+        """Return the body poses that put the collision shapes of `rows` at the given poses."""
         world = self._mirror.world
         if world.shape_centred[rows].all():
             return positions, orientations

@@ -1,4 +1,4 @@
-"""What PyBullet is asked: its own functions, through a handle that is never out of date, and questions about rows."""
+"""Queries of PyBullet: its own functions, through a handle that is always up to date, and queries by row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
 from fleet_sim.core.contacts import TouchPoint, Vector
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial.shapes import ShapeKind
 
-# Functions that look at no body: they must not cost a flush.
+# Functions that do not depend on bodies: they must not cost a flush.
 _PURE_PREFIXES = ("compute", "getQuaternion", "getEuler", "getMatrix", "getAxisAngle", "getDifference")
 _PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "calculateVelocityQuaternion",
                    "getAPIVersion", "isNumpyEnabled", "isConnected", "getConnectionInfo", "getKeyboardEvents",
@@ -44,12 +45,25 @@ _FORCES = {
 """Functions whose effect the engine forgets after each of its own steps: always, or with TORQUE_CONTROL only."""
 
 
+_POSE, _JOINTS = "set_pose()", "set_joint_target() or set_joints_targets()"
+_WRITES = {
+    "removeBody": "sim.remove_object()",
+    "resetBasePositionAndOrientation": _POSE,
+    "resetBaseVelocity": "set_velocity()",
+    "resetJointState": _JOINTS,
+    "resetJointStateMultiDof": _JOINTS,
+    "setJointMotorControl2": _JOINTS,
+    "setJointMotorControlArray": _JOINTS,
+}
+"""Functions that change a body, and what changes a kinematic entity: its state is in the columns."""
+
+
 class BulletHandle:
     """All of pybullet, bound to one simulation: `sim.bullet.rayTest(start, end)`.
 
-    Each call first brings PyBullet up to date, so it sees the poses of the columns; in phase 1 of a step, those the
-    last step ended with. Columns stay the truth: a pose written here instead of by `set_pose` is lost at the next
-    write.
+    Each call first updates PyBullet, so it sees the poses of the columns; in phase 1 of a step, those at the end of the
+    last step. The columns are authoritative: what would change a kinematic entity in PyBullet alone raises StateError,
+    and so does removing the body of any entity.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -67,11 +81,12 @@ class BulletHandle:
             return value
         call = self._calls.get(name)
         if call is None:
-            call = self._calls[name] = (_Lasting if name in _FORCES else _Ensured)(self._mirror, name)
+            kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
+            call = self._calls[name] = kind(self._mirror, name)
         return call
 
     def set_rendering(self, on: bool) -> None:
-        """Let the window draw, or stop until told otherwise; without a window nothing happens."""
+        """Switch drawing of the window on or off; without a window it has no effect."""
         self._mirror.client.set_rendering(on)
 
     def __dir__(self) -> list[str]:
@@ -91,7 +106,26 @@ class _Ensured:
         return getattr(self._mirror.client, self.__name__)(*args, **kwargs)
 
 
-class _Lasting(_Ensured):
+class _Writing(_Ensured):
+    """A function that changes a body: refused where the next write from the columns would undo it, without a word."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._check(kwargs.get("bodyUniqueId", kwargs.get("objectUniqueId", args[0] if args else None)))
+        return super().__call__(*args, **kwargs)
+
+    def _check(self, body: object) -> None:
+        instead = _WRITES.get(self.__name__)
+        row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
+        world = self._mirror.world
+        if instead is None or row == NO_ROW or (world.dynamic[row] and self.__name__ != "removeBody"):
+            return
+        raise StateError(
+            f"sim.bullet.{self.__name__}: PyBullet's body {int(str(body))} is {world.label(row)!r}, whose state is in "
+            f"fleet_sim's columns, from which PyBullet is written; use {instead}"
+        )
+
+
+class _Lasting(_Writing):
     """A function that pushes: until the end of the next step, of which the engine makes several of its own.
 
     The engine forgets forces and torques after each of its own steps.
@@ -107,7 +141,7 @@ class _Lasting(_Ensured):
 
 
 class BulletQueries:
-    """Questions about rows; only the rows concerned get bodies and are written."""
+    """Queries by row; only the queried rows get bodies and are written."""
 
     def __init__(self, mirror: BulletMirror) -> None:
         self.mirror = mirror
@@ -117,7 +151,7 @@ class BulletQueries:
     def closest_distances(self, pairs: Rows, limit: float) -> Floats:
         """Return the distance in m of each pair of rows (M, 2) -> (M,), negative where they overlap.
 
-        Infinite where they are further apart than `limit` or have no collision shape. All links of models count.
+        Infinite if they are farther apart than `limit` or have no collision shape. All links of models are included.
         """
         pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
         distances = np.full(len(pairs), np.inf)
@@ -143,7 +177,7 @@ class BulletQueries:
         return lower, upper
 
     def contacts(self, row: int) -> list[TouchPoint]:
-        """Return where the entity in `row` touched anything in the last step of physics, in the engine's order."""
+        """Return the contact points of the entity in `row` in the last step of physics, in the engine's order."""
         mirror = self.mirror
         body = int(mirror.bodies.table.body[row])
         if body == NO_BODY or not mirror.client.connected:
@@ -156,10 +190,10 @@ class BulletQueries:
         ]
 
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) of the box in the body frame around what collides of a shape.
+        """Return centre and half extents (3,), (3,) of the box around a shape's collision geometry, in the body frame.
 
-        A model counts with all links, its joints at zero. Raises InvalidValueError for unusable files, and for planes,
-        which are unbounded.
+        A model is measured with all links, its joints at zero. Raises InvalidValueError for unusable files and for
+        planes, which are unbounded.
         """
         known = self._bounds.get(shape_id)
         if known is None:
@@ -167,16 +201,16 @@ class BulletQueries:
         return known[0].copy(), known[1].copy()
 
     def body_bounds(self, row: int) -> tuple[Floats, Floats]:
-        """Return centre and half extents (3,), (3,) in the body frame of the body `row` has, as it stands.
+        """Return centre and half extents (3,), (3,) of the body of `row` in its body frame, at present joint values.
 
-        For bodies the user made and registered. The body is turned upright for the measurement and put back.
+        For bodies the user made and registered. The body is rotated upright for the measurement and put back.
         """
         self.mirror.ensure(np.array([row], np.int64))
         return self._measure_body(int(self.mirror.bodies.table.body[row]))
 
     def _measure(self, shape: BodyShape) -> tuple[Floats, Floats]:
         if shape.collision is not None and shape.collision.kind == ShapeKind.PLANE:
-            raise InvalidValueError("a plane is unbounded and has no bounds; ask for those of a finite shape")
+            raise InvalidValueError("a plane is unbounded and has no bounds; query a finite shape")
         bodies = self.mirror.bodies
         body = bodies.create_loose(shape)
         try:
@@ -209,7 +243,7 @@ class BulletQueries:
 
 
 def _friction(point: Any) -> Vector:
-    """Return the force along the surface of one of PyBullet's contact points."""
+    """Return the friction force (along the surface) of a PyBullet contact point."""
     first, first_way, second, second_way = point[10:14]
     x, y, z = (first * a + second * b for a, b in zip(first_way, second_way, strict=True))
     return x, y, z

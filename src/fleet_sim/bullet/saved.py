@@ -1,4 +1,4 @@
-"""What the engine holds beyond the columns - contacts, impulses of the last step - in checkpoints."""
+"""Checkpoints of engine state that is not in the columns: contacts and the impulses of the last step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.schema import UNIT_QUATERNION
 
 FAR, APART = 1e6, 1e3
-"""Metres: where bodies meet nothing, and not each other."""
+"""In metres: a place far from everything, and a distance at which bodies do not meet there."""
 PAIRS_PER_BODY = 8
-"""How many pairs of near bodies there are at most, per body."""
+"""Assumed maximum number of pairs of near bodies, per body."""
 
 
 class EngineState:
-    """A state kept in the engine's memory, for as long as this object lives."""
+    """A state in the engine's memory, kept as long as this object lives."""
 
     def __init__(self, client: BulletClient, version: int) -> None:
         self.epoch = client.epoch
@@ -35,17 +35,17 @@ def _forget(client: BulletClient, epoch: int, number: int) -> None:
 
 
 class BulletCheckpoints:
-    """Saves and restores the engine with the world, so that a simulation with physics goes on bit by bit as before.
+    """Saves and restores the engine with the world, so that a simulation with physics continues bit for bit as before.
 
-    That holds as long as no body was made or removed since the state was saved. Where some were, the engine begins
-    anew from the columns, as it does at the start of a run: going back to the start is exact in any case.
+    This holds as long as no body was made or removed since the state was saved. Otherwise the engine is built again
+    from the columns, as at the start of a run: going back to the start is exact in any case.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
         self._mirror = mirror
 
     def save(self) -> EngineState | None:
-        """Return the engine's state; None where it moves nothing, since the columns are everything then."""
+        """Return the engine's state; None if it moves nothing, as the columns then hold the whole state."""
         mirror, world = self._mirror, self._mirror.world
         if not (world.physics and mirror.engine_moves):
             return None
@@ -58,7 +58,7 @@ class BulletCheckpoints:
         return state
 
     def restore(self, saved: Any) -> None:
-        """Fit the engine to the columns, which are back already."""
+        """Restore the engine's state; the columns must be restored already."""
         mirror, world = self._mirror, self._mirror.world
         mirror.reconcile()
         if saved is None:
@@ -68,7 +68,7 @@ class BulletCheckpoints:
             and saved.version == mirror.bodies.version
             and saved.bodies == mirror.client.getNumBodies()
         ):
-            # Before the engine goes back: a filter that changes afterwards would cost it contacts it came back to.
+            # Filters first: changing a filter after the engine is restored would drop restored contacts.
             mirror.filters.refresh()
             self._go_to(saved)
             mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
@@ -81,10 +81,10 @@ class BulletCheckpoints:
             self.save()
 
     def _go_to(self, state: EngineState) -> None:
-        """Bring the engine to `state`, the same way whether it is there already or comes back to it.
+        """Bring the engine to `state`, with the same result whatever its present state is.
 
-        Contacts are solved in the order in which bodies first met, which no saved state knows. So all bodies are taken
-        apart first: restored, they meet anew, in the order of their numbers.
+        Contacts are solved in the order in which bodies first met, which a saved state does not contain. So all bodies
+        are moved apart first: after restoring, they meet again in the order of their ids.
         """
         bodies = self._mirror.bodies
         client = self._mirror.client
@@ -96,9 +96,10 @@ class BulletCheckpoints:
         bodies.met = True
 
     def _take_apart(self) -> None:
-        """Make the engine forget which bodies are near each other.
+        """Move bodies far apart until the engine has dropped all its pairs of near bodies.
 
-        It looks at a tenth of the pairs it knows, or at one, whenever something has moved.
+        The engine checks a tenth of its pairs, at least one, whenever something has moved. So the number of rounds
+        grows with the logarithm of the number of pairs.
         """
         mirror, world = self._mirror, self._mirror.world
         client, table = mirror.client, mirror.bodies.table

@@ -1,4 +1,4 @@
-"""PyBullet's visual and collision shapes: one per distinct geometry, shared by all bodies that look alike."""
+"""PyBullet's visual and collision shapes: one per distinct geometry, shared by all bodies with that geometry."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fleet_sim.spatial.shapes import ShapeKind
 NO_SHAPE = -1
 _PLANE_HALF_SIZE = 100.0
 _CAPSULE_LEVEL = 1
-"""How finely capsules are drawn: all triangles count in the time of a picture."""
+"""Level of detail of capsules; coarse, as each triangle adds to the time of an image."""
 
-# Given no visual shape at all, PyBullet draws what collides, and takes longer for it.
+# Without a visual shape PyBullet draws the collision shape, which is slower.
 _INVISIBLE = Geometry(ShapeKind.BOX, half_extents=(1e-4, 1e-4, 1e-4), rgba=(1.0, 1.0, 1.0, 0.0))
 
 
 class ShapeCache:
-    """Shape numbers by geometry, for one client. It forgets them when the client begins a new epoch."""
+    """Shape ids by geometry, for one client. The cache is cleared when the client begins a new epoch."""
 
     def __init__(self, client: BulletClient) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class ShapeCache:
         self._renew()
         if geometry is None or geometry.kind == ShapeKind.NONE:
             return NO_SHAPE
-        # Colour is no part of what collides.
+        # Without the colour, which does not matter for collisions.
         key = (geometry.kind, geometry.half_extents, geometry.radius, geometry.height, geometry.mesh_path,
                geometry.mesh_scale, geometry.position, geometry.orientation)  # fmt: skip
         shape = self._collisions.get(key)
@@ -83,7 +83,7 @@ class ShapeCache:
             # PyBullet draws a capsule with pointed ends.
             arguments = self._triangles(primitives.capsule(_CAPSULE_LEVEL, geometry.radius, geometry.height))
         if geometry.kind == ShapeKind.PLANE:
-            # PyBullet cannot draw its plane shape; a thin wide box stands for it.
+            # PyBullet cannot draw its plane shape; a thin wide box is drawn instead.
             arguments = {"shapeType": client.GEOM_BOX, "halfExtents": (_PLANE_HALF_SIZE, _PLANE_HALF_SIZE, 1e-3)}
         placed = {"visualFramePosition": position, "visualFrameOrientation": geometry.orientation}
         try:

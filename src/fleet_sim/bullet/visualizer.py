@@ -1,4 +1,4 @@
-"""What the window shows: shadows, panels, collision shapes, see-through structures."""
+"""Display options of the window: shadows, panels, collision shapes, transparent structures."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _DEFAULTS = {
 
 
 class Visualizer:
-    """How the window draws a world. Without a window every change is kept but shows nowhere.
+    """Display options of a world's window. Without a window, changes are stored but have no effect.
 
-    `structures` are the rows that become see-through together: walls, shelves, floors. Colours of single bodies are
-    those of their shapes at all times; only what is drawn changes.
+    `structures` are the rows that become transparent together: walls, shelves, floors. Only the drawing changes; the
+    colours of shapes stay as they are.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -45,7 +45,7 @@ class Visualizer:
     def configure(self, params: Mapping[str, bool], structures: Rows | None = None) -> None:
         """Apply `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes`, `enable_structure_transparency`.
 
-        Those not given take their defaults. Raises ConfigError for unknown keys and values that are no bool.
+        Missing keys get their defaults. Raises ConfigError for unknown keys and values that are not bool.
         """
         settings = dict(_DEFAULTS)
         for key, value in params.items():
@@ -58,7 +58,7 @@ class Visualizer:
             self._structures = np.asarray(structures, np.int64)
         client = self.mirror.client
         if client.gui:
-            # The window's own shortcuts use the same letters as ours.
+            # PyBullet's own shortcuts use the same letters as ours.
             client.configureDebugVisualizer(client.COV_ENABLE_KEYBOARD_SHORTCUTS, 0)
             client.configureDebugVisualizer(client.COV_ENABLE_SHADOWS, int(settings["enable_shadows"]))
             client.configureDebugVisualizer(client.COV_ENABLE_GUI, int(settings["enable_gui_panel"]))
@@ -66,7 +66,7 @@ class Visualizer:
         self.make_structures_transparent(settings["enable_structure_transparency"])
 
     def show_collisions(self, shown: bool) -> None:
-        """Draw collision shapes as lines, or bodies as solids again."""
+        """Draw collision shapes as wireframes, or bodies as solids again."""
         self.collisions_shown = shown
         client = self.mirror.client
         if client.gui:
@@ -78,12 +78,12 @@ class Visualizer:
         self._recolour(self.mirror.world.rows)
 
     def make_structures_transparent(self, transparent: bool) -> None:
-        """Make the structures see-through, or solid again."""
+        """Make the structures transparent, or opaque again."""
         self.structures_transparent = transparent
         self._recolour(self._structures)
 
     def set_structures(self, rows: Rows) -> None:
-        """Say which rows are structures."""
+        """Set the rows that are structures."""
         before, self._structures = self._structures, np.asarray(rows, np.int64)
         self._recolour(np.union1d(before, self._structures))
 

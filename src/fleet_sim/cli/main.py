@@ -9,10 +9,40 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
 from fleet_sim.cli import bench, check, evolve, models, run, schema, swarm
 from fleet_sim.errors import FleetSimError
+from fleet_sim.registry import Registry, instances_of
+
+
+@runtime_checkable
+class Subcommand(Protocol):
+    """A subcommand: a module of this package, or anything else with its function `add`."""
+
+    def add(self, commands: Any) -> None:
+        """Add a parser to the subparsers `commands`.
+
+        Its default `command` is a function that takes the parsed arguments and returns the exit code.
+        """
+
+
+SUBCOMMANDS: Registry[Subcommand] = Registry(
+    "subcommand",
+    instances_of(Subcommand, "a module or an object with `add(commands)`"),
+    group="fleet_sim.subcommand",
+    built_in={
+        "run": run,
+        "swarm": swarm,
+        "evolve": evolve,
+        "models": models,
+        "check": check,
+        "schema": schema,
+        "bench": bench,
+    },
+)
+"""Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
@@ -27,8 +57,8 @@ EXAMPLES = """examples:
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser for the command line `argv`: of all subcommands, or of ours where it begins with one."""
     parser = argparse.ArgumentParser(
         prog="fleet-sim",
         description="Simulate fleets of robots.",
@@ -37,7 +67,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, swarm, evolve, models, check, schema, bench):
+    ours = SUBCOMMANDS.registered()
+    # Looking for those of other packages takes 50 ms and imports them; most calls need neither.
+    theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
+    for command in {**ours, **theirs}.values():
         command.add(commands)
     return parser
 
@@ -64,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Wrong usage exits with 2, as argparse does.
     """
-    args = build_parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    args = build_parser(argv).parse_args(argv)
     # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
     # does not have that folder on its path.
     if os.getcwd() not in sys.path:

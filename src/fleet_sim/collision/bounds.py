@@ -61,4 +61,5 @@ def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:
     chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows
     world.aabb_lower[chosen], world.aabb_upper[chosen] = world_aabbs(*shape_arrays(world, chosen))
     world.bounds_behind[chosen] = False
+    world.bounds_version += 1
     return rows

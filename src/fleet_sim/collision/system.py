@@ -51,7 +51,7 @@ class CollisionSystem:
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
         self._changed = True
-        self._rules_version = world.collision_rules.version
+        self._checked_versions = (world.collision_rules.version, world.bounds_version)
         self._started, self._ended = NO_PAIRS, NO_PAIRS
         world.on_remove.append(self._removed)
         world.on_spawn.append(self._spawned)
@@ -59,6 +59,8 @@ class CollisionSystem:
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
         self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
+        # While there were no checks, nobody looked at what moved.
+        self._changed = True
         if self._schedule is None:
             self._started, self._ended = NO_PAIRS, self._pairs.clear()
             self.emit(0.0)
@@ -67,20 +69,21 @@ class CollisionSystem:
 
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        # Without checks nothing here reads the boxes of robots; queries for bounds update them on demand.
-        if len(refresh_bounds(self._world, boxes=self._schedule is not None)):
-            self._changed = True
+        # Without checks nothing here reads the boxes; queries for bounds update them on demand.
+        if self._schedule is not None:
+            refresh_bounds(self._world)
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""
         self.breakdown = {}
         if self._schedule is None or self._schedule.poll() is None:
             return
-        version = self._world.collision_rules.version
+        # Boxes may also have been computed anew between steps, for a query.
+        versions = self._world.collision_rules.version, self._world.bounds_version
         # The engine's contacts may change even if no column does.
         engine = self.method is not CollisionDetectionMethod.CLOSEST_POINTS
-        if self._changed or engine or version != self._rules_version:
-            self._changed, self._rules_version = False, version
+        if self._changed or engine or versions != self._checked_versions:
+            self._changed, self._checked_versions = False, versions
             started, ended = self._pairs.update(self.find())
             self.count += len(started)
             self._started = started

@@ -1,1 +1,1 @@
-"""What a scenario file holds: its sections, the settings of a simulation and of its ROS interfaces, named choices."""
+"""The content of scenario files: sections, settings of a simulation and of its ROS interfaces, named choices."""

@@ -1,4 +1,4 @@
-"""The named choices users write in code and config files, each equal to its string value.
+"""Named choices for code and config files, each equal to its string value.
 
 Columns store the small integer `code` of a choice, files and messages its string value.
 """
@@ -13,13 +13,13 @@ from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
 ModeT = TypeVar("ModeT", bound="Mode")
 
 PoseFlush: TypeAlias = Literal["step", "demand"]
-"""When moved poses are written to the engine: in each step, or when something asks the engine."""
+"""When moved poses are written to the engine: in each step, or when the engine is queried."""
 
 
 class Mode(str, Enum):
-    """A choice that is its own string: `MotionMode.DIFFERENTIAL == "differential"`, printed as its value.
+    """A choice that equals its string value: `MotionMode.DIFFERENTIAL == "differential"`; printed as its value.
 
-    Made from its value; raises InvalidValueError with the closest one for any other.
+    Constructed from its value; raises InvalidValueError with the closest value for any other.
     """
 
     @classmethod
@@ -32,12 +32,12 @@ class Mode(str, Enum):
 
     @property
     def code(self) -> int:
-        """The integer that columns store for this choice: its place in the order of definition."""
+        """The integer that columns store for this choice: its index in the order of definition."""
         return list(type(self)).index(self)
 
     @classmethod
     def from_code(cls: type[ModeT], code: int) -> ModeT:
-        """Return the choice that a column stores as `code`; raises UnknownNameError."""
+        """Return the choice with this integer `code` in columns; raises UnknownNameError."""
         members = list(cls)
         if not 0 <= code < len(members):
             raise unknown_name(f"{cls.__name__} code", code, map(str, range(len(members))))
@@ -45,7 +45,7 @@ class Mode(str, Enum):
 
     @classmethod
     def parse(cls: type[ModeT], value: object) -> ModeT:
-        """Return the choice with this value or name, in any case; raises InvalidValueError with the closest one."""
+        """Return the choice with this value or name, ignoring case; raises InvalidValueError with the closest one."""
         return value if isinstance(value, cls) else cls(str(value).lower())
 
 
@@ -57,7 +57,7 @@ class MotionMode(Mode):
 
 
 class MovementDirection(Mode):
-    """Which end of a differential base leads; AUTO takes the one that needs the smaller turn."""
+    """Which end of a differential base leads; AUTO chooses the end that needs the smaller turn."""
 
     FORWARD = "forward"
     BACKWARD = "backward"
@@ -65,7 +65,7 @@ class MovementDirection(Mode):
 
 
 class ControllerMode(Mode):
-    """What a base follows at present: nothing, a velocity command, or a goal pose."""
+    """What a base currently follows: nothing, a velocity command, or a goal pose."""
 
     IDLE = "idle"
     VELOCITY = "velocity"
@@ -73,7 +73,7 @@ class ControllerMode(Mode):
 
 
 class PosePhase(Mode):
-    """The part of a differential goal being driven: turning on the spot, or driving along the line."""
+    """The current phase of a differential goal: turning on the spot, or driving along the line."""
 
     ROTATE = "rotate"
     FORWARD = "forward"
@@ -90,22 +90,22 @@ class ActionStatus(Mode):
 
 
 class ActionCause(Mode):
-    """Why an action ended without success, for programs; its `error_message` says it in words."""
+    """Machine-readable cause of an action that ended without success; its `error_message` explains it in words."""
 
     INVALID_GOAL = "invalid_goal"
-    """What was asked for makes no sense: an empty path, a link there is not."""
+    """The goal is invalid, e.g. an empty path or an unknown link."""
     UNKNOWN_ROBOT = "unknown_robot"
     """The robot was removed."""
     UNKNOWN_OBJECT = "unknown_object"
-    """There is no such object, it cannot be taken, or the robot does not carry it."""
+    """There is no such object, it cannot be picked, or the robot does not carry it."""
     UNREACHABLE = "unreachable"
-    """The robot cannot get there."""
+    """The robot cannot reach the goal."""
     TIMEOUT = "timeout"
     """The action's timeout has passed."""
     CANCELLED = "cancelled"
-    """Somebody asked for its end."""
+    """The action was cancelled on request."""
     PREEMPTED = "preempted"
-    """Something else took the robot over."""
+    """Another command or action took over the robot."""
     SHUTDOWN = "shutdown"
     """The simulation was reset or shut down."""
     FAILED = "failed"
@@ -122,7 +122,7 @@ class CollisionMode(Mode):
 
 
 class CollisionDetectionMethod(Mode):
-    """How the narrow phase decides: distances, the engine's contacts, or distances for static pairs only."""
+    """How collisions are decided: by distances, by the engine's contacts, or by contacts for dynamic bodies only."""
 
     CLOSEST_POINTS = "closest_points"
     CONTACT_POINTS = "contact_points"
@@ -130,7 +130,7 @@ class CollisionDetectionMethod(Mode):
 
 
 class SpatialHashCellSizeMode(Mode):
-    """Where the cell size of the broad phase comes from: given, or measured always or once."""
+    """How the cell size of the broad phase is chosen: given, recomputed when the number of bodies changes, or once."""
 
     CONSTANT = "constant"
     AUTO_ADAPTIVE = "auto_adaptive"

@@ -1,4 +1,4 @@
-"""RosParams: which interfaces a simulation has in ROS 2, and at what rates. Read without ROS 2."""
+"""RosParams: the ROS 2 interfaces of a simulation and their rates. Can be read without ROS 2."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
 
 @dataclass
 class RateParams(Checked):
-    """How often something is published, per second of simulation time; null: at each step, 0: never."""
+    """Publishing rates, per second of simulation time; null: in each step, 0: never."""
 
-    clock: float | None = setting(100.0, low=0, unit=RATE, doc="/clock.")
-    tf: float | None = setting(30.0, low=0, unit=RATE, doc="/tf.")
-    links: float | None = setting(30.0, low=0, unit=RATE, doc="/tf of links that joints move.")
-    odom: float | None = setting(30.0, low=0, unit=RATE, doc="odom of each robot.")
-    joint_states: float | None = setting(30.0, low=0, unit=RATE, doc="joint_states of each robot with joints.")
-    plan: float | None = setting(2.0, low=0, unit=RATE, doc="plan of each robot: looked at, published when new.")
-    fleet_states: float | None = setting(10.0, low=0, unit=RATE, doc="/fleet/states.")
-    markers: float | None = setting(5.0, low=0, unit=RATE, doc="/fleet/markers.")
-    map: float | None = setting(1.0, low=0, unit=RATE, doc="/map: looked at, published when new and subscribed.")
-    diagnostics: float | None = setting(1.0, low=0, unit=RATE, doc="/diagnostics.")
-    feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Feedback of running goals.")
+    clock: float | None = setting(100.0, low=0, unit=RATE, doc="Rate of /clock.")
+    tf: float | None = setting(30.0, low=0, unit=RATE, doc="Rate of /tf for the bases of robots.")
+    links: float | None = setting(30.0, low=0, unit=RATE, doc="Rate of /tf for links moved by joints.")
+    odom: float | None = setting(30.0, low=0, unit=RATE, doc="Rate of odom of each robot.")
+    joint_states: float | None = setting(30.0, low=0, unit=RATE, doc="Rate of joint_states of each robot with joints.")
+    plan: float | None = setting(
+        2.0, low=0, unit=RATE, doc="Rate at which each robot's plan is checked; published only when it changed."
+    )
+    fleet_states: float | None = setting(10.0, low=0, unit=RATE, doc="Rate of /fleet/states.")
+    markers: float | None = setting(5.0, low=0, unit=RATE, doc="Rate of /fleet/markers.")
+    map: float | None = setting(
+        1.0, low=0, unit=RATE, doc="Rate at which /map is checked; published only when it changed and is subscribed."
+    )
+    diagnostics: float | None = setting(1.0, low=0, unit=RATE, doc="Rate of /diagnostics.")
+    feedback: float | None = setting(5.0, low=0, unit=RATE, doc="Rate of feedback of running goals.")
 
 
 @dataclass
@@ -50,22 +54,22 @@ class RosParams(Checked):
     """The `ros:` section of a scenario."""
 
     per_robot: Any = setting(
-        "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Which robots have interfaces of their own."
+        "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Robots with interfaces of their own."
     )
     groups: list[Group] = setting(
         factory=lambda: ["commands", "state", "description", "actions", "sensors"],
-        doc="Which of them such a robot has.",
+        doc="Groups of interfaces that each of these robots has.",
     )
     cmd_vel_type: Literal["twist", "twist_stamped"] = setting("twist", doc="Message type of cmd_vel.")
     cmd_vel_timeout: float = setting(
         0.5, low=0, unit="s", doc="Simulated time after which a velocity command ends; 0 = never."
     )
-    map_frame: str = setting("map", doc="The fixed frame.")
-    map_resolution: float = setting(0.05, above=0, unit="m", doc="Side of a cell of /map.")
+    map_frame: str = setting("map", doc="Name of the fixed frame.")
+    map_resolution: float = setting(0.05, above=0, unit="m", doc="Cell size of /map.")
     map_height: float | None = setting(
-        None, unit="m", doc="Where /map is cut; null: at the height of the first lidar there is, or 0.2."
+        None, unit="m", doc="Height at which /map is cut; null: the height of the first lidar, or 0.2 without one."
     )
-    rates: RateParams = setting(factory=RateParams, doc="How often each interface publishes.")
+    rates: RateParams = setting(factory=RateParams, doc="Publishing rates of the interfaces.")
 
     @classmethod
     def from_scenario(cls, config: Mapping[str, Any], *, source: str = "") -> RosParams:
@@ -80,14 +84,14 @@ class RosParams(Checked):
 
 
 class RosSection(Section[object]):
-    """The section `ros`. The node opens it, since its interfaces are made for a simulation that is built."""
+    """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
-    doc = "The interfaces of the simulation in ROS 2."
+    doc = "The ROS 2 interfaces of the simulation."
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of RosParams."""
         return object_schema(RosParams)
 
     def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
+        """Raise ConfigError if the settings are invalid."""
         RosParams.from_scenario({"ros": entry}, source=source)

@@ -1,4 +1,4 @@
-"""A scenario: one mapping, usually a YAML file, whose sections say what is simulated."""
+"""A scenario: one mapping, usually a YAML file, whose sections describe what is simulated."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ OWN_SECTIONS: Mapping[str, str] = {
     "objects": "Objects to spawn: single ones with a pose, or grids.",
     "sensors": "Sensors fixed in the world; those of a robot are in its entry.",
 }
-"""What a simulation reads itself. Sections of other parts are in SECTIONS."""
+"""Sections that the simulation reads itself. Sections of other parts are in SECTIONS."""
 
-# Its settings are read without ROS 2, so that a scenario can be checked and completed anywhere.
+# Registered here, as its settings are read without ROS 2: scenarios can be checked and completed anywhere.
 SECTIONS.register("ros", RosSection())
 
 
 def is_scenario(config: Mapping[str, object]) -> bool:
-    """Whether `config` has sections, as opposed to being the settings of a simulation themselves."""
-    # Our own names first: the others may have to be looked up among the installed packages.
+    """Whether `config` has sections; otherwise it is the settings of a simulation."""
+    # Our own names first: looking up others may have to search the installed packages.
     return any(name in OWN_SECTIONS for name in config) or any(name in SECTIONS for name in config)
 
 
@@ -33,7 +33,7 @@ def section_names() -> list[str]:
 
 
 def check_sections(config: Mapping[str, object], *, source: str = "") -> None:
-    """Raise ConfigError for the first section of `config` that is not known; reads and loads none."""
+    """Raise ConfigError for the first unknown section of `config`; does not read or load sections."""
     for name in config:
         if name not in OWN_SECTIONS and name not in SECTIONS:
             hint = did_you_mean(str(name), section_names())
@@ -41,21 +41,21 @@ def check_sections(config: Mapping[str, object], *, source: str = "") -> None:
 
 
 def check_entries(config: Mapping[str, Any], *, source: str = "") -> None:
-    """Raise ConfigError where a section of another part is wrong."""
+    """Raise ConfigError if a section of another part is invalid."""
     for name, section in _sections_in(config):
         section.check(config[name], source=source)
 
 
 def as_scenario(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `config` as a scenario: one that has a `type` is a swarm world by itself."""
+    """Return `config` as a scenario: a mapping with the key `type` is a swarm world on its own."""
     return {"swarm": config} if "type" in config else config
 
 
 def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Mapping[str, Any]:
-    """Return the scenario `config` with the settings that its sections ask for put under what it says itself.
+    """Return the scenario `config` with the settings implied by its sections; its own settings override them.
 
-    This loads the parts that read the sections, which reading the settings alone does not. Settings without sections
-    are returned as they are. Raises ConfigError for an unknown section, and where one is wrong.
+    This loads the parts that read the sections; reading the settings alone does not. Settings without sections are
+    returned unchanged. Raises ConfigError for an unknown or invalid section.
     """
     if not is_scenario(config):
         return config
@@ -64,18 +64,18 @@ def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Map
     for name, section in _sections_in(config):
         implied.update(section.implied_settings(config[name], source=source))
     given = config.get("simulation", {})
-    # What is no mapping is left for the reader of the settings to refuse.
+    # A value that is not a mapping is rejected later by the reader of the settings.
     return {**config, "simulation": {**implied, **given}} if isinstance(given, Mapping) else config
 
 
 def open_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
-    """Put into `sim` what the sections of other parts describe; raises ConfigError."""
+    """Add to `sim` what the sections of other parts describe; raises ConfigError."""
     for name, section in _sections_in(config):
         section.open(sim, config[name], source=source)
 
 
 def _sections_in(config: Mapping[str, Any]) -> Iterator[tuple[str, Section[Any]]]:
-    """Yield (name, section) of those that other parts read, in the order of the scenario."""
+    """Yield (name, section) of the sections read by other parts, in the order of the scenario."""
     for name in config:
         if name not in OWN_SECTIONS and name in SECTIONS:
             yield name, SECTIONS.get(name)

@@ -1,7 +1,7 @@
-"""Sections of a scenario that parts above the simulation read, and how a part adds one.
+"""Sections of a scenario that are read by parts above the simulation, and the way to add one.
 
-A part derives a class from Section and declares an object of it under the section's name, as an entry point of the
-group `fleet_sim.section`. Nothing below the part names it, and it is loaded only for a scenario that has the section.
+A part derives a class from Section and declares an instance of it under the section's name, as an entry point of the
+group `fleet_sim.section`. Lower layers do not depend on it, and it is loaded only for scenarios that have the section.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Sim = TypeVar("Sim")
 
 
 class Section(ABC, Generic[Sim]):
-    """Reads a section of a scenario and puts what it describes into a simulation, whose class is `Sim`.
+    """Reads a section of a scenario and adds its content to a simulation of class `Sim`.
 
-    `entry` is what the scenario holds under the section's name, `source` the file it comes from. What is wrong with an
-    entry is a ConfigError whose path begins with the section's name.
+    `entry` is the value under the section's name in the scenario, `source` the file it comes from. An invalid entry
+    raises ConfigError with a path that begins with the section's name.
     """
 
     doc: ClassVar[str]
-    """What the section is for, in one sentence; editors show it."""
+    """The purpose of the section in one sentence; shown by editors."""
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:
@@ -30,14 +30,14 @@ class Section(ABC, Generic[Sim]):
 
     @abstractmethod
     def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where `entry` is wrong, as far as that can be said without a simulation."""
+        """Raise ConfigError if `entry` is invalid, as far as this can be checked without a simulation."""
 
     def implied_settings(self, entry: Any, *, source: str = "") -> dict[str, Any]:
-        """Return settings of the simulation that `entry` asks for, unless the scenario says otherwise."""
+        """Return simulation settings implied by `entry`; settings given in the scenario override them."""
         return {}
 
     def open(self, sim: Sim, entry: Any, *, source: str = "") -> None:
-        """Put what `entry` describes into `sim`, after its robots, objects and sensors; raises ConfigError."""
+        """Add the content of `entry` to `sim`, after its robots, objects and sensors; raises ConfigError."""
 
 
 SECTIONS: Registry[Section[Any]] = Registry("section", instances_of(Section), group="fleet_sim.section")

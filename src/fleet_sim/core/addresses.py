@@ -1,4 +1,4 @@
-"""Names of entities that also know in which rows the entities are."""
+"""Names of entities together with their rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fleet_sim.core.world import World
 
 
 class NamedRows(tuple[str, ...]):
-    """Names, for the `names` of a command, that were looked up already: a fleet of 1,000 is then found at once.
+    """Names, for the `names` of a command, with the rows already looked up, which is faster for a large fleet.
 
-    In every other respect this is the plain tuple of names: it equals it, and is pickled and copied as one. The rows
-    count only as long as nobody was spawned, removed or renamed in that world; afterwards the names do.
+    In all other respects it is the plain tuple of names: it compares equal to it, and is pickled and copied as one. The
+    rows are used only until an entity is spawned, removed or renamed in that world; after that the names are looked up.
     """
 
     _world: World
@@ -31,6 +31,6 @@ class NamedRows(tuple[str, ...]):
         return tuple, (list(self),)
 
     def rows_in(self, world: World) -> Rows | None:
-        """Return the rows, or None where they are no longer, or not in `world`, those of the names."""
-        # A row may be taken by another entity at any spawn, so one number tells for all of them at once.
+        """Return the rows if they are still valid in `world`, else None."""
+        # Any spawn may reuse a row, so a single version number is compared for all of them.
         return self._rows if self._world is world and self._version == world.version else None

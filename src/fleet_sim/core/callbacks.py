@@ -1,4 +1,4 @@
-"""Callbacks of users, each at its own rate."""
+"""User callbacks, each with its own rate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _CallbackEntry:
 class CallbackList:
     """Functions called as `function(owner, dt)`, `dt` being the seconds since that function's last call.
 
-    The list may change while it is being run: the change counts from the next step on.
+    The list may be changed while it runs: changes take effect in the next step.
     """
 
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
@@ -42,7 +42,7 @@ class CallbackList:
         return removed
 
     def run(self, owner: object) -> None:
-        """Call what is due in this step."""
+        """Call the functions that are due in this step."""
         for entry in self._entries:
             elapsed = entry.schedule.poll()
             if elapsed is not None:

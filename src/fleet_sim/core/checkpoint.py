@@ -1,4 +1,4 @@
-"""Checkpoints: everything a simulation needs to go on from a moment as if nothing had happened since."""
+"""Checkpoints: the complete state from which a simulation can continue as if nothing had happened since."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Participant(Protocol):
     """A part that keeps state outside the columns."""
 
     def save(self) -> Any:
-        """Return the state as values that later changes do not touch."""
+        """Return the state as copies, which later changes do not affect."""
 
     def restore(self, saved: Any) -> None:
-        """Go back to what `save` returned; called after the world is back."""
+        """Restore what `save` returned; called after the world was restored."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,12 +42,12 @@ class Checkpoints:
         self._parts[name] = part
 
     def register_late(self, name: str, part: Participant) -> None:
-        """Include `part`, which begins now: a checkpoint from before takes it back to the state it is in here."""
+        """Include `part`, which was created late: older checkpoints restore it to the state it has now."""
         self._beginnings[name] = part.save()
         self.register(name, part)
 
     def take(self) -> Checkpoint:
-        """Return the present moment."""
+        """Return a checkpoint of the present state."""
         parts = {name: part.save() for name, part in self._parts.items()}
         return Checkpoint(self._world, self._world.clock.save(), self._world.save(), parts)
 
@@ -56,10 +56,10 @@ class Checkpoints:
         if not isinstance(checkpoint, Checkpoint):
             raise InvalidValueError(f"expected what save_state() returned, got {checkpoint!r}")
         if checkpoint.owner is not self._world:
-            raise InvalidValueError("the checkpoint was taken in another simulation; it is valid in that one only")
+            raise InvalidValueError("the checkpoint was taken in another simulation; it is valid only there")
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go back to `checkpoint`: clock, world, then the parts in the order they registered."""
+        """Restore `checkpoint`: clock, world, then the parts in the order of registration."""
         self.check(checkpoint)
         self._world.clock.restore(checkpoint.clock)
         self._world.restore(checkpoint.world)

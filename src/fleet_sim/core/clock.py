@@ -1,4 +1,4 @@
-"""Simulation time as whole ticks, and schedules that fire an exact number of times."""
+"""Simulation time in whole ticks, and schedules that fire an exact number of times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDING = Fraction(1, 1_000_000)
 
 
 def exact(value: float) -> Fraction:
-    """Return the number a person meant by a float: 0.1 is one tenth, 1/240 is one 240th."""
+    """Return the simple fraction that a float stands for: 0.1 is 1/10, 1/240 is one 240th."""
     simple = Fraction(value).limit_denominator(1_000_000)
     return simple if float(simple) == value else Fraction(value)
 
@@ -32,17 +32,17 @@ class Clock:
 
     @property
     def time(self) -> float:
-        """Simulation time in seconds at the start of the current step, or now when outside one."""
+        """Simulation time in seconds: at the start of the current step, or the present time outside a step."""
         return self.tick * self._numerator / self._denominator
 
     def seconds(self, ticks: int) -> float:
-        """Return how long `ticks` steps are."""
+        """Return the duration of `ticks` steps in seconds."""
         return ticks * self._numerator / self._denominator
 
     def ticks(self, seconds: float) -> int:
-        """Return how many whole steps it takes for `seconds` to pass.
+        """Return the number of whole steps until `seconds` have passed.
 
-        A millionth of a step does not count: sums of floats, such as 0.1 + 0.2, end in the step a person expects.
+        A millionth of a step is ignored: sums of floats such as 0.1 + 0.2 end in the expected step.
         """
         return math.ceil(exact(seconds) / self._exact_dt - _ROUNDING)
 
@@ -53,26 +53,26 @@ class Clock:
         return schedule
 
     def save(self) -> Any:
-        """Return the tick and how far every schedule is, for a checkpoint."""
+        """Return the tick and the state of all schedules, for a checkpoint."""
         return self.tick, {schedule: schedule.progress for schedule in self._schedules}
 
     def restore(self, saved: Any) -> None:
-        """Go back to what `save` returned; schedules made since begin anew."""
+        """Restore what `save` returned; schedules made since then start again."""
         self.tick, progress = saved
         for schedule in self._schedules:
             schedule.progress = progress.get(schedule, (self.tick, self.tick))
 
     def restart(self) -> None:
-        """Go back to tick 0, where all schedules begin anew."""
+        """Go back to tick 0 and start all schedules again."""
         self.restore((0, {}))
 
 
 class Schedule:
-    """Decides in which steps something periodic is due.
+    """Decides in which steps a periodic task is due.
 
     Over any whole number of periods the count is exact: 10 Hz at dt 0.1 fires at each step, 3 Hz fires 30 times in 100
     steps. The first firing comes one full period after the schedule was made. A frequency above the step
-    rate fires once per step. Made by `Clock.schedule`, which takes it along through checkpoints.
+    rate fires once per step. Made by `Clock.schedule`, which includes it in checkpoints.
     """
 
     def __init__(self, clock: Clock, frequency: float | None) -> None:
@@ -82,16 +82,16 @@ class Schedule:
                 raise InvalidValueError(f"frequency in Hz must be above 0 (None: at each step), got {frequency}")
         self.frequency = frequency
         self._clock = clock
-        # Firings per tick, as a fraction of whole numbers: polling is exact, and cheap enough for every step.
+        # Firings per tick as an exact fraction: polling uses integer arithmetic only, so the count cannot drift.
         per_tick = Fraction(1) if frequency is None else exact(frequency) * exact(clock.dt)
         self._firings, self._ticks = per_tick.numerator, per_tick.denominator
         self.progress = (clock.tick, clock.tick)
-        """The tick it counts from, and that of the last firing's end."""
+        """The tick from which firings are counted, and the tick at which the last firing's period ended."""
 
     def poll(self) -> float | None:
-        """Return the seconds since the last firing when it is due in this step, else None.
+        """Return the seconds since the last firing if the task is due in this step, else None.
 
-        To be asked once per step. The elapsed time counts this step as passed.
+        Call it once per step. The elapsed time includes this step.
         """
         now = self._clock.tick
         origin, last = self.progress

@@ -1,7 +1,7 @@
-"""Who may collide with whom: one rule for all who ask.
+"""Which entities may collide with each other: one set of rules for all users.
 
-Detection, blocking, avoidance, swarms and the physics engine ask here. What shapes are near each other is their
-business; whether that counts is not.
+Collision detection, blocking, avoidance, swarms and the physics engine all use it. They find the shapes that are near
+each other; these rules decide whether such a pair counts.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ NO_PAIRS: Ints = np.empty((0, 2), np.int64)
 
 
 class CollisionRule:
-    """A reason why two entities do not collide, besides their collision modes. Subclass it, and add it to the rules."""
+    """A reason why two entities do not collide, besides their collision modes. Subclass it and add it to the rules."""
 
     def allows(self, first: Rows, second: Rows) -> Bools | None:
-        """Return which pairs of rows (M,), (M,) may collide; None where the rule has nothing against any pair now.
+        """Return which pairs of rows (M,), (M,) may collide; None if the rule now allows all pairs.
 
-        It is asked about near pairs in every check, so it works on arrays. The order within a pair means nothing.
+        Called with the near pairs in each check, so it must work on arrays. The order within a pair has no meaning.
         """
         raise NotImplementedError
 
     def exempt_pairs(self) -> Ints:
-        """Return the pairs (K, 2) that the rule can list. The physics engine is told of these, and of no others."""
+        """Return the pairs (K, 2) that must not collide, if the rule can list them; the engine uses only these."""
         return NO_PAIRS
 
 
 class CollisionRules:
-    """Says which pairs of rows may collide: both alive, not both static, none disabled, and no rule against it.
+    """Decides which pairs of rows may collide: both alive, not both static, none disabled, and allowed by all rules.
 
-    `World.collision_rules` is the one of a simulation. A feature keeps its own state (a table, a set of pairs) and
-    gives the world one rule: `world.collision_rules.add(MyRule(...))`.
+    A simulation's rules are `World.collision_rules`. A feature keeps its own state (a table, a set of pairs) and adds
+    one rule: `world.collision_rules.add(MyRule(...))`.
     """
 
     def __init__(self, bodies: BodyColumns) -> None:
         self._bodies = bodies
         self._rules: list[CollisionRule] = [Carrying(bodies)]
         self.version = 0
-        """Grows with every change of the rules; who keeps an answer while nothing moves compares it."""
+        """Increases with every change of the rules; caches of results compare it."""
 
     def add(self, rule: CollisionRule) -> None:
-        """Let `rule` count from now on."""
+        """Apply `rule` from now on."""
         self._rules.append(rule)
         self.changed()
 
     def changed(self) -> None:
-        """Note that rules answer differently now. Called by whoever changes what an added rule goes by."""
+        """Invalidate cached results. Call it after changing the state that an added rule depends on."""
         self.version += 1
 
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def active_mask(self) -> Bools:
-        """Return which rows (N,) may collide with anything at all."""
+        """Return which rows (N,) take part in collisions."""
         mask: Bools = self._bodies.alive & (self._bodies.collision_mode != _DISABLED)
         return mask
 
     def static_mask(self) -> Bools:
-        """Return which rows (N,) never collide with each other since they never move."""
+        """Return which rows (N,) are static, and so never collide with each other."""
         mask: Bools = self._bodies.collision_mode == _STATIC
         return mask
 
@@ -72,7 +72,7 @@ class CollisionRules:
         """Return which of `pairs` (M, 2) of rows may collide; with `ignore_static` none with a static row."""
         bodies, first, second = self._bodies, pairs[:, 0], pairs[:, 1]
         mode_a, mode_b = bodies.collision_mode.take(first), bodies.collision_mode.take(second)
-        # Side by side: numpy is several times slower along an axis of two.
+        # The two columns separately: NumPy is several times slower along an axis of length two.
         mask: Bools = bodies.alive.take(first) & bodies.alive.take(second) & (first != second)
         mask &= (mode_a != _DISABLED) & (mode_b != _DISABLED)
         if ignore_static:
@@ -85,7 +85,7 @@ class CollisionRules:
     def permitted(self, pairs: Ints) -> Ints:
         """Return those of `pairs` (M, 2) that may collide, all of different rows that `active_mask` holds.
 
-        For who has left out rows before the pairs were formed, which is faster where most rows are near nothing.
+        For callers that exclude other rows before forming pairs, which is faster if most rows are near nothing.
         """
         if not len(pairs):
             return pairs
@@ -93,7 +93,7 @@ class CollisionRules:
         return pairs if mask is None else pairs[mask]
 
     def exempt_pairs(self) -> Ints:
-        """Return the pairs (K, 2) that the rules can list, smaller row first, sorted, each once."""
+        """Return the pairs (K, 2) listed by the rules, smaller row first, sorted, each once."""
         listed = [pairs for rule in self._rules if len(pairs := rule.exempt_pairs())]
         return np.unique(np.sort(np.concatenate(listed), axis=1), axis=0) if listed else NO_PAIRS
 
@@ -107,9 +107,9 @@ class CollisionRules:
 
 
 class Carrying(CollisionRule):
-    """What carries something never collides with it, nor with what that carries in turn.
+    """An entity never collides with what it carries, directly or through other entities.
 
-    Two things carried by the same robot may: an arm can hit the tray with what it holds.
+    Two objects carried by the same robot may collide: an arm can hit the tray with the object it holds.
     """
 
     def __init__(self, bodies: BodyColumns) -> None:
@@ -127,7 +127,7 @@ class Carrying(CollisionRule):
         return allowed_mask
 
     def exempt_pairs(self) -> Ints:
-        """Return each thing carried with all that carries it."""
+        """Return each carried row, paired with every row that carries it, directly or through others."""
         bodies = self._bodies
         below = np.flatnonzero((bodies.parent != NO_ROW) & bodies.alive)
         above = bodies.parent[below]

@@ -1,4 +1,4 @@
-"""Column tables: arrays that grow together, one entry per row, declared once and readable as a schema."""
+"""Column tables: arrays of equal length with one entry per row, whose declaration is also their documentation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fleet_sim.errors import InvalidValueError
 
 @dataclass(frozen=True)
 class Column:
-    """What one column holds: its type, its meaning and who writes it.
+    """The description of a column: its type, its meaning and its writers.
 
-    `hashed` columns make up the state hash; `reference` columns hold rows of other entities (-1 for none), which
-    the hash follows to the entity's name, since rows themselves depend on the order of spawning.
+    `hashed` columns are part of the state hash; `reference` columns hold rows of other entities (-1 for none), for
+    which the hash uses the entity's name, as rows depend on the order of spawning.
     """
 
     dtype: np.dtype[Any]
@@ -61,7 +61,7 @@ class ColumnTable:
 
     schema: ClassVar[dict[str, Column]] = {}
     transient: ClassVar[bool] = False
-    """A transient table caches what lies outside the world; checkpoints leave it as it is."""
+    """Whether the table caches data from outside the world; checkpoints do not save or restore it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -78,12 +78,12 @@ class ColumnTable:
             setattr(self, name, spec.allocate(capacity))
 
     def columns(self) -> Iterator[tuple[str, Column, AnyArray]]:
-        """Yield (name, what it is, array) of every column, in order of declaration."""
+        """Yield (name, description, array) of every column, in order of declaration."""
         for name, spec in self.schema.items():
             yield name, spec, getattr(self, name)
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows; the values of existing rows stay."""
+        """Enlarge the columns to `capacity` rows; the values of existing rows are kept."""
         if capacity <= self.capacity:
             return
         for name, spec, old in list(self.columns()):
@@ -93,16 +93,16 @@ class ColumnTable:
         self.capacity = capacity
 
     def clear_rows(self, rows: Rows) -> None:
-        """Set every column of `rows` back to its default."""
+        """Reset all columns of `rows` to their defaults."""
         for _, spec, array in self.columns():
             array[rows] = spec.default
 
     def copy_arrays(self) -> dict[str, AnyArray]:
-        """Return copies of all arrays by name, read-only; a column of equal rows takes the memory of one."""
+        """Return read-only copies of all arrays by name; a column of equal rows uses the memory of one row."""
         return {name: _compact_copy(array) for name, _, array in self.columns()}
 
     def restore_arrays(self, arrays: dict[str, AnyArray]) -> None:
-        """Take back arrays from `copy_arrays`; rows beyond them get the defaults."""
+        """Restore arrays from `copy_arrays`; rows beyond them get the defaults."""
         for name, spec, array in self.columns():
             saved = arrays[name]
             array[: len(saved)] = saved
@@ -115,16 +115,16 @@ class ColumnTable:
 
 
 class FeatureColumns(ColumnTable):
-    """Columns of a feature that some entities have and others have not.
+    """Columns of a feature that only some entities have.
 
-    Those without it have the defaults, and nothing of the table in their share of the state hash: a world in which
-    nobody has the feature equals one that never heard of it.
+    Entities without it have the defaults, and the table does not enter their part of the state hash: a world in which
+    no entity has the feature has the same hash as one in which the feature was never used.
     """
 
     present: Bools = column(bool, writer="spawning, Features", doc="the entity has the feature")
 
     def among(self, rows: Rows) -> Rows:
-        """Return those of `rows` that have the feature, in the same order: `among(world.rows)` are all there are."""
+        """Return the `rows` that have the feature, in the same order: `among(world.rows)` are all of them."""
         having: Rows = rows[self.present[rows]]
         return having
 

@@ -1,7 +1,7 @@
-"""A log of commands: what was done to a simulation from outside, to be done again.
+"""A log of commands: records the commands given to a simulation, to replay them later.
 
-A run is what its scenario, its seed and its commands make of it, so that the same commands, at the same ticks, make the
-same run. Calls of handles and managers in Python are no commands: they are in no log.
+A run is determined by its scenario, its seed and its commands, so the same commands at the same ticks give the same
+run. Calls of handles and managers in Python are not commands and are not logged.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ FORMAT = "fleet_sim commands 1"
 
 
 class Describer(Protocol):
-    """Carries commands out, and tells them as values."""
+    """Executes commands, and converts them to plain values."""
 
     def dispatch(self, command: Command) -> CommandAck:
         """Apply `command`."""
 
     def described(self, command: Command) -> Command:
-        """Return `command` with values in place of objects, as far as there are some."""
+        """Return `command` with objects replaced by plain values where possible."""
 
 
 class Recordable(Protocol):
-    """What of a simulation recording and replaying need."""
+    """The parts of a simulation that recording and replaying use."""
 
     @property
     def clock(self) -> Clock: ...
@@ -55,7 +55,7 @@ class Recordable(Protocol):
 
 @dataclass(frozen=True)
 class LoggedCommand:
-    """A command and when it was applied: in the step that began at `tick`, or before that step began."""
+    """A command and the time of its application: in the step that began at `tick`, or before that step."""
 
     tick: int
     in_step: bool
@@ -63,9 +63,9 @@ class LoggedCommand:
 
 
 class CommandLog:
-    """The commands that were taken from the inbox of one simulation, in the order of application.
+    """The commands taken from the inbox of one simulation, in the order of application.
 
-    Commands that were rejected are among them: they will be again. `timestep` in s is that of the simulation.
+    Rejected commands are included: a replay rejects them again. `timestep` (s) is that of the simulation.
     """
 
     def __init__(self, timestep: float, entries: Iterable[LoggedCommand] = ()) -> None:
@@ -77,10 +77,10 @@ class CommandLog:
         return len(self.entries)
 
     def record(self, sim: Recordable) -> None:
-        """Add what `sim` applies from now on."""
+        """Add the commands that `sim` applies from now on."""
 
         def add(command: Command) -> None:
-            # Told as values at once: an action changes while it runs.
+            # Converted to values right away, as an action changes while it runs.
             self.entries.append(LoggedCommand(sim.clock.tick, sim.world.in_step, sim.dispatcher.described(command)))
 
         self.stop()
@@ -88,7 +88,7 @@ class CommandLog:
         sim.inbox.on_apply.append(add)
 
     def stop(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         if self._inbox is not None:
             self._inbox.on_apply.remove(self._listener)
             self._inbox = None
@@ -96,7 +96,7 @@ class CommandLog:
     def save(self, path: str | Path) -> None:
         """Write the log as JSON, a line for each command; raises InvalidValueError for one that cannot be written.
 
-        The file is written beside and renamed: it is there as a whole or not at all.
+        A temporary file is written and then renamed: the log is complete or not there at all.
         """
         lines = [json.dumps({"format": FORMAT, "timestep": self.timestep})]
         for number, entry in enumerate(self.entries):
@@ -130,17 +130,17 @@ class CommandLog:
 
 
 def record_commands(sim: Recordable) -> CommandLog:
-    """Return a log of what is taken from the inbox of `sim` from now on, until its `stop` is called."""
+    """Return a log that records the commands taken from the inbox of `sim` until its `stop` is called."""
     log = CommandLog(sim.clock.dt)
     log.record(sim)
     return log
 
 
 def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]]:
-    """Step `sim` through `log`: every command is applied at its tick, as it was; returns their answers, all done.
+    """Step `sim` through `log` and apply every command at its tick; return their completed futures.
 
-    `sim` is as the recorded one was when recording began: of the same scenario and seed, at the same tick. Ends with
-    the step of the last command. Raises InvalidValueError for a log of other steps, and StateError where `sim` is
+    `sim` must be in the state of the recorded one when recording began: same scenario and seed, same tick. Ends with
+    the step of the last command. Raises InvalidValueError for a log with another time step, and StateError if `sim` is
     paused.
     """
     if log.timestep != sim.clock.dt:
@@ -153,8 +153,8 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
             sim.step_once()
         if sim.clock.tick != entry.tick:
             raise InvalidValueError(
-                f"a command was applied at tick {entry.tick}, but this simulation is at {sim.clock.tick}; begin with "
-                "one that is as the recorded one was when recording began"
+                f"a command was applied at tick {entry.tick}, but this simulation is at {sim.clock.tick}; start with "
+                "one in the state of the recorded simulation when recording began"
             )
         answers.append(sim.inbox.put(entry.command))
         if not entry.in_step:

@@ -1,4 +1,4 @@
-"""Fields of commands as values: frozen, compared, written as plain data, and read back strictly."""
+"""Functions that freeze, compare, write (as plain data) and strictly read the fields of commands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fleet_sim.errors import InvalidValueError
 
 
 def frozen(value: Any, hint: Any) -> Any:
-    """Return `value` as a command holds it: numbers in a read-only array of its own, lists as tuples.
+    """Return `value` in the form a command stores: numbers in a read-only copy as array, lists as tuples.
 
-    What cannot be read as `hint` says stays as it is: whoever carries the command out refuses it, in words.
+    A value that does not fit `hint` is returned unchanged: it is rejected with a reason when the command is applied.
     """
     kinds = _alternatives(hint)
     if value is None or isinstance(value, (str, bool)):
@@ -30,7 +30,7 @@ def frozen(value: Any, hint: Any) -> Any:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Return whether two fields say the same; numbers that are not numbers equal each other."""
+    """Return whether two fields are equal; NaN equals NaN."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
@@ -43,9 +43,9 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def plain(value: Any, where: str) -> Any:
-    """Return `value` as JSON has it; raises InvalidValueError naming `where` for what cannot be written."""
+    """Return `value` as JSON data; raises InvalidValueError naming `where` for a value that cannot be written."""
     if value is None or isinstance(value, (bool, int, float, str)):
-        # An enumeration that is a text is written as that text.
+        # String enumerations are written as their string.
         return str(value) if isinstance(value, str) else value
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
@@ -59,13 +59,13 @@ def plain(value: Any, where: str) -> Any:
 
 
 def read(value: Any, hint: Any, where: str) -> Any:
-    """Return the plain `value` as `hint` says; raises InvalidValueError naming `where`."""
+    """Return the plain `value` converted to the type `hint`; raises InvalidValueError naming `where`."""
     kinds = _alternatives(hint)
     if value is None and NoneType in kinds:
         return None
     for kind in kinds:
         if get_origin(kind) is np.ndarray:
-            # Whether numbers have the right shape is known only with the rest of the command, where it is applied.
+            # The right shape of arrays depends on the other fields, so it is checked when the command is applied.
             if isinstance(value, list):
                 return value
         elif get_origin(kind) is tuple:

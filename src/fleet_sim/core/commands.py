@@ -1,7 +1,7 @@
-"""Commands: frozen requests to robots and to the world, by name, for one or many at once.
+"""Commands: immutable requests to robots and to the world, by name, for one or many robots at once.
 
-Arrays in a command are aligned with `names`. A command is applied in phase 1 of the next step (see Inbox), or, where
-its class says so, between two steps; the last command to a robot wins and cancels what it was doing.
+Arrays in a command are aligned with `names`. A command is applied in phase 1 of the next step (see Inbox), or, if its
+class requires it, between two steps; the last command to a robot wins and cancels its running action.
 
 Commands are values: equal ones compare equal, they can be pickled, and all but `Call` can be written as plain data
 (`to_dict`) and read back (`Command.from_dict`), which is what a log of them is made of.
@@ -21,20 +21,20 @@ from fleet_sim.registry import Registry, subclasses_of
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Command:
-    """Base of all commands. `command_id` and `source` come back in the acknowledgement."""
+    """Base of all commands. `command_id` and `source` are returned in the acknowledgement."""
 
     between_steps: ClassVar[bool] = False
-    """Whether it is applied between two steps, and never inside one."""
+    """Whether the command is applied between two steps, never inside one."""
 
     feature: ClassVar[str] = ""
-    """The feature that carries it out, for commands of features; a simulation begins to use it then."""
+    """For commands of features: the feature that executes it; the simulation starts to use that feature."""
 
     command_id: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():
-            # Whoever made the command may go on writing in the arrays it gave: here they stay as they are.
+            # Copied: the caller may still change the arrays it passed.
             object.__setattr__(self, name, command_values.frozen(getattr(self, name), hint))
 
     def __eq__(self, other: object) -> bool:
@@ -47,13 +47,13 @@ class Command:
 
     @property
     def runs_code(self) -> bool:
-        """Whether, in the step that applies it, code that is not ours may run and look at anything."""
+        """Whether applying the command may run user code, which may read any state."""
         return False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the command as plain data: its `type` and all that is not as by default.
+        """Return the command as plain data: its `type` and all fields that differ from their defaults.
 
-        Raises InvalidValueError for what cannot be written, such as a function.
+        Raises InvalidValueError for a value that cannot be written, such as a function.
         """
         kind = type_of(type(self))
         data: dict[str, Any] = {"type": kind}
@@ -65,9 +65,9 @@ class Command:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Command:
-        """Return the command that `to_dict` wrote, or somebody by hand.
+        """Return the command in `data`, as written by `to_dict` or by hand.
 
-        Raises UnknownNameError for an unknown type and InvalidValueError for a wrong, unknown or missing key.
+        Raises UnknownNameError for an unknown type, and InvalidValueError for an invalid, unknown or missing key.
         """
         if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
             raise InvalidValueError(f"expected a mapping with the type of a command, got {data!r}")
@@ -96,11 +96,11 @@ def _hints(cls: type[Command]) -> dict[str, Any]:
 
 
 COMMANDS = Registry("command", subclasses_of(Command), group="fleet_sim.command")
-"""Every command that can be read from plain data, by type."""
+"""All commands that can be read from plain data, by type."""
 
 
 def type_of(cls: type[Command]) -> str:
-    """Return the name a class of commands is registered by; raises InvalidValueError for one that is not."""
+    """Return the registered name of a command class; raises InvalidValueError if it is not registered."""
     for name, known in COMMANDS.registered().items():
         if known is cls:
             return name
@@ -134,7 +134,7 @@ class FollowPath(Command):
 class SetVelocity(Command):
     """Drive with body twists: `linear` (N, 3) in m/s, `angular` (N, 3) in rad/s.
 
-    `timeout` in s of simulation time: None takes each robot's own, 0 holds for ever.
+    `timeout` in s of simulation time: None uses each robot's own, 0 means no timeout.
     """
 
     names: tuple[str, ...]
@@ -146,9 +146,9 @@ class SetVelocity(Command):
 @COMMANDS.register("set_joints")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetJoints(Command):
-    """Move joints to `positions` (N, K) in rad or m, or let them keep `velocities` (N, K): one of the two.
+    """Move joints to `positions` (N, K) in rad or m, or at `velocities` (N, K) in rad/s or m/s: one of the two.
 
-    `joint_names` (K,) are the same for all robots; none: all joints that move, in order. `max_force` (N m or N) is for
+    `joint_names` (K,) are the same for all robots; empty: all movable joints, in order. `max_force` (N m or N) limits
     motors.
     """
 
@@ -162,7 +162,7 @@ class SetJoints(Command):
 @COMMANDS.register("stop")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stop(Command):
-    """Stop at once, base and joints, and cancel all actions; no names: the whole fleet."""
+    """Stop bases and joints at once and cancel all actions; no names: the whole fleet."""
 
     names: tuple[str, ...] = ()
 
@@ -170,9 +170,9 @@ class Stop(Command):
 @COMMANDS.register("set_poses")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetPoses(Command):
-    """Put objects or robots at poses: `positions` (N, 3), `orientations` (N, 4), world frame.
+    """Set poses of objects or robots: `positions` (N, 3), `orientations` (N, 4), world frame.
 
-    Without `preserve_velocity` they stand still there.
+    Without `preserve_velocity` their velocities become zero.
     """
 
     names: tuple[str, ...]
@@ -184,10 +184,10 @@ class SetPoses(Command):
 @COMMANDS.register("execute_action")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExecuteAction(Command):
-    """Run actions, one per robot. `replace`: cancel what runs; else append to the queue.
+    """Run actions, one per robot. `replace`: cancel running and queued actions; else append to the queue.
 
-    An action is an Action, or a mapping of its `type` and parameters as in a scenario file; only those can be written.
-    The acknowledgement's `value` has the actions that were accepted, by name.
+    An action is an Action, or a mapping of its `type` and parameters as in a scenario file; only mappings can be
+    written to logs. The acknowledgement's `value` holds the accepted actions by name.
     """
 
     names: tuple[str, ...]
@@ -196,7 +196,7 @@ class ExecuteAction(Command):
 
     @property
     def runs_code(self) -> bool:
-        """Whether some of the actions may be of the user's own."""
+        """Whether some of the actions may be user-defined."""
         return not all(type(action).__module__.startswith("fleet_sim.") for action in self.actions)
 
 
@@ -205,8 +205,8 @@ class ExecuteAction(Command):
 class CancelActions(Command):
     """Cancel the running and queued actions and stop.
 
-    With `goal`, cancel only what came with the ExecuteAction of that `command_id`, if it has not ended: whoever does
-    something else by now goes on.
+    With `goal`, cancel only actions from the ExecuteAction with that `command_id`, if they have not ended; robots that
+    run other actions by now continue.
     """
 
     names: tuple[str, ...]
@@ -217,9 +217,9 @@ class CancelActions(Command):
 @COMMANDS.register("attach")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Attach(Command):
-    """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all it carries).
+    """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all objects it carries).
 
-    `link` is the link that takes it, by name; empty: the base.
+    `link` is the name of the link to attach it to; empty: the base.
     """
 
     name: str
@@ -240,10 +240,10 @@ class Remove(Command):
 @COMMANDS.register("spawn")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spawn(Command):
-    """Spawn robots, then objects; each entry is written as in a scenario file. All of them or, on an error, none.
+    """Spawn robots, then objects; entries are as in a scenario file. On an error, none of them is spawned.
 
     With `rename` a name that is taken gets a number: robot_0, robot_1. The acknowledgement has the names. `remote`
-    entries came from another process: no dotted paths, files from folders of models only, and not too many at once.
+    entries came from another process: no dotted paths, files only from model folders, and a limited number at once.
     """
 
     robots: tuple[Mapping[str, Any], ...] = ()
@@ -253,14 +253,14 @@ class Spawn(Command):
 
     @property
     def runs_code(self) -> bool:
-        """Entries may have controllers and actions of the user's own."""
+        """Entries may have user-defined controllers and actions."""
         return True
 
 
 @COMMANDS.register("reset")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reset(Command):
-    """Go back to the initial state, see `sim.reset()`."""
+    """Restore the initial state, see `sim.reset()`."""
 
     between_steps: ClassVar[bool] = True
 
@@ -276,7 +276,7 @@ class Clear(Command):
 @COMMANDS.register("save_state")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SaveState(Command):
-    """Remember this moment as `name`, in memory; what was called so before is forgotten."""
+    """Save the present state as `name`, in memory; replaces an earlier state of that name."""
 
     between_steps: ClassVar[bool] = True
     name: str
@@ -285,7 +285,7 @@ class SaveState(Command):
 @COMMANDS.register("restore_state")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RestoreState(Command):
-    """Go back to the moment that was saved as `name`."""
+    """Restore the state saved as `name`."""
 
     between_steps: ClassVar[bool] = True
     name: str
@@ -293,24 +293,24 @@ class RestoreState(Command):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Call(Command):
-    """Call `function(sim)` inside phase 1: for Python programs, and what no other command covers.
+    """Call `function(sim)` in phase 1: for Python programs, and for requests without a command of their own.
 
-    A function is no value: it cannot be written, so neither can a log that has one.
+    A function cannot be written as data, so a log with a Call cannot be saved.
     """
 
     function: Callable[[Any], object]
 
     @property
     def runs_code(self) -> bool:
-        """Whatever the function does."""
+        """Always: the function is user code."""
         return True
 
 
 @dataclass(frozen=True)
 class CommandAck:
-    """Who a command was accepted for, and why not for the others.
+    """The robots a command was accepted for, and the reasons for rejecting others.
 
-    `value` is what a Call returned; of ExecuteAction, the actions of those it was accepted for, by name.
+    `value` is the return value of a Call; for ExecuteAction, the accepted actions by name.
     """
 
     command_id: str = ""

@@ -1,4 +1,4 @@
-"""What touches what, as the physics engine found it."""
+"""Contact points found by the physics engine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ Vector = tuple[float, float, float]
 
 
 class TouchPoint(NamedTuple):
-    """A point where an entity touches another; `other` is the other's row, -1 for the floor or a body of no entity.
+    """A contact point of an entity; `other` is the other entity's row, -1 for the floor or a body without an entity.
 
     `position` is on the other's surface and `normal` points from there to the entity, both in the world frame;
-    `distance` in m is negative where they overlap. `normal_force` in N is what the other pushes with along the normal,
-    and `friction` (N, world frame) along the surface. Links are numbered as PyBullet numbers them, -1 is the base.
+    `distance` (m) is negative where they overlap. `normal_force` (N) is the force of the other along the normal, and
+    `friction` (N, world frame) its force along the surface. Links are numbered as in PyBullet, -1 is the base.
     """
 
     other: int

@@ -1,4 +1,4 @@
-"""Who may not drive at present, and why: asked wherever a robot is told to drive."""
+"""Rules for which robots may not drive at present, checked whenever a robot is commanded to drive."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fleet_sim.arrays import Bools, Rows
 
 
 class DriveRule(ABC):
-    """A reason why a robot does not drive, besides a fixed base and being carried. A feature adds one to the world.
+    """A reason why a robot may not drive, besides a fixed base and being carried. A feature adds one to the world.
 
-    The rule refuses commands; stopping a robot that drives already is its feature's business.
+    The rule only rejects commands; its feature must stop robots that are already driving.
     """
 
     reason: ClassVar[str]
-    """Why, as it stands in acknowledgements and errors, such as "its battery is empty"."""
+    """The reason shown in acknowledgements and errors, e.g. "its battery is empty"."""
 
     @abstractmethod
     def refuses(self, rows: Rows) -> Bools:
-        """Return which of `rows` (N,) may not be told to drive now."""
+        """Return which of `rows` (N,) may not drive now."""
 
 
 class DriveRules:
@@ -30,7 +30,7 @@ class DriveRules:
         self._rules: list[DriveRule] = []
 
     def add(self, rule: DriveRule) -> None:
-        """Let `rule` count from now on."""
+        """Apply `rule` from now on."""
         self._rules.append(rule)
 
     def __iter__(self) -> Iterator[DriveRule]:

@@ -1,4 +1,4 @@
-"""Which living entity is in which row, by name and by object id."""
+"""Index of living entities: their rows by name and by object id."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class EntityIndex:
 
     def __init__(self, capacity: int) -> None:
         self.names: list[str | None] = [None] * capacity
-        """The names by row; None for an entity without one, and where no entity is."""
+        """Names by row; None for an entity without a name and for a free row."""
         self._row_of_name: dict[str, int] = {}
         self._row_of_id: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._row_of_id)
 
-    # ---- asking ------------------------------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------------------------
 
     def row_named(self, name: str) -> int:
         """Return the row of the entity called `name`; raises UnknownNameError with the closest names."""
@@ -57,41 +57,41 @@ class EntityIndex:
             raise unknown_name("object id", error.args[0], ()) from None
 
     def check_new(self, names: Iterable[str | None]) -> None:
-        """Raise DuplicateNameError where a name is taken, or given twice."""
+        """Raise DuplicateNameError if a name is taken or given twice."""
         seen: set[str] = set()
         for name in names:
             if name is None:
                 continue
             if name in self._row_of_name or name in seen:
                 raise DuplicateNameError(
-                    f"the name {name!r} is taken already; names of objects and agents are unique in a simulation"
+                    f"the name {name!r} is already taken; names of objects and agents are unique in a simulation"
                 )
             seen.add(name)
 
-    # ---- for the world: whoever changes what lives here also counts `world.version` up -------------------------------
+    # ---- for the world: callers that change the entities must also increase `world.version` --------------------------
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Enlarge the index to `capacity` rows."""
         self.names.extend([None] * (capacity - len(self.names)))
 
     def add(self, rows: Sequence[int], ids: Sequence[int], names: Sequence[str | None]) -> None:
-        """Take in new entities, whose names `check_new` has passed."""
+        """Add new entities, whose names must have passed `check_new`."""
         self._row_of_id.update(zip(ids, rows, strict=True))
         for row, name in zip(rows, names, strict=True):
             self._write(row, name)
 
     def discard(self, row: int, object_id: int) -> None:
-        """Forget an entity."""
+        """Remove an entity."""
         self._write(row, None)
         del self._row_of_id[object_id]
 
     def rename(self, row: int, name: str | None) -> None:
-        """Give the entity in `row` another name; raises DuplicateNameError."""
+        """Rename the entity in `row`; raises DuplicateNameError."""
         self.check_new([name])
         self._write(row, name)
 
     def restore(self, names: Sequence[str | None], row_of_id: Mapping[int, int]) -> None:
-        """Hold exactly the entities of `row_of_id`; `names` are those of the first rows, the others have none."""
+        """Replace the content by the entities of `row_of_id`; `names` are those of the first rows, others have none."""
         self.names[:] = [*names, *[None] * (len(self.names) - len(names))]
         self._row_of_id = dict(row_of_id)
         self._row_of_name = {name: row for row in row_of_id.values() if (name := self.names[row]) is not None}

@@ -1,4 +1,4 @@
-"""Events: named happenings with handlers, in a defined order."""
+"""Named events with handlers that are called in a defined order."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class EventBus:
             self._guard.call(f"handler of event {event!r}", handler, **details)
 
     def clear(self, event: str | None = None) -> None:
-        """Forget the handlers of `event`, or all of them."""
+        """Remove the handlers of `event`, or all handlers."""
         if event is None:
             self._handlers.clear()
         else:
             self._handlers.pop(event, None)
 
     def has_handlers(self, event: str) -> bool:
-        """Return whether anything listens to `event`."""
+        """Return whether `event` has handlers."""
         return event in self._handlers
 
     def __bool__(self) -> bool:
@@ -62,7 +62,7 @@ class EventBus:
 
 
 class EntityEvents:
-    """The buses of single entities, made when first listened to."""
+    """The event buses of single entities, created when a handler is first registered."""
 
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
@@ -76,7 +76,7 @@ class EntityEvents:
         return bus
 
     def emit(self, row: int, event: str, **details: Any) -> None:
-        """Emit `event` to those who listen to this entity alone."""
+        """Emit `event` to the handlers registered for this entity."""
         bus = self._buses.get(row)
         if bus is not None:
             bus.emit(event, **details)
@@ -90,11 +90,11 @@ class EntityEvents:
         return dict(self._buses)
 
     def revive(self, rows: Iterable[int], saved: dict[int, EventBus]) -> None:
-        """Give entities that live again the handlers they had at `save`; those of others stay as they are."""
+        """Restore the handlers of entities that live again; those of other entities are not changed."""
         self._buses.update((row, saved[row]) for row in rows if row in saved)
 
     def discard(self, row: int) -> None:
-        """Forget the bus of a removed entity."""
+        """Delete the bus of a removed entity."""
         self._buses.pop(row, None)
 
     def __len__(self) -> int:

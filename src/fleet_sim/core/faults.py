@@ -1,4 +1,4 @@
-"""The one place where a fault in a user's callback, handler, controller or plugin is survived."""
+"""Isolation of exceptions in user callbacks, handlers, controllers and plugins, in one place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FaultGuard:
     """Calls user code so that its exceptions do not stop the simulation.
 
     The first fault of each function is logged with its traceback, however many entities it is called for; all are
-    counted in `counts` by description. With `raise_on_fault` the exception is raised as it is, after being counted.
+    counted in `counts` by description. With `raise_on_fault` the exception is counted and re-raised.
     """
 
     def __init__(self, *, raise_on_fault: bool = False) -> None:
@@ -29,7 +29,7 @@ class FaultGuard:
 
     @property
     def total(self) -> int:
-        """How many faults there were."""
+        """Total number of faults."""
         return sum(self.counts.values())
 
     def note(self, what: str, message: str) -> None:
@@ -41,7 +41,7 @@ class FaultGuard:
             log.error("%s: %s; it is counted and not reported again", what, message)
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
-        """Return `function(*args, **kwargs)`, or None when it raised."""
+        """Return `function(*args, **kwargs)`, or None if it raised an exception."""
         try:
             return function(*args, **kwargs)
         except Exception:
@@ -57,7 +57,7 @@ class FaultGuard:
 
 
 def _identity(function: Callable[..., object]) -> tuple[str, object]:
-    """Return the name of `function` and what it has in common with its other instances: its code."""
+    """Return the name of `function`, and its code, which is the same for all instances of a method or closure."""
     while isinstance(function, partial):
         function = function.func
     plain = getattr(function, "__func__", function)

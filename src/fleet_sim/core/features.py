@@ -1,12 +1,12 @@
-"""Features: what robots and objects may have besides a body, each with columns of its own.
+"""Features: optional capabilities of robots and objects, each with its own columns.
 
-A feature (a battery, a load) is a folder: its settings, its columns, its systems, its commands and events, its
-interface in ROS 2. An object of a class derived from `Feature` is its front door, declared as an entry point of the
-group `fleet_sim.features` under its name. That name is the feature's key in the spawn entry of a robot or an object,
-the name of its table in the world, and how it is asked for; no other part names it.
+A feature (a battery, a load) is a folder with its settings, columns, systems, commands, events and ROS 2 interface. Its
+entry is an object of a class derived from `Feature`, declared as an entry point of the group `fleet_sim.features`. The
+entry point's name is the feature's key in spawn entries, the name of its table in the world, and the name for look-ups;
+no other part of the package refers to it.
 
-A simulation has none of a feature, neither table nor system, until the first entity is spawned with its key or
-somebody calls `sim.features.use(name)`.
+A simulation has no table and no systems of a feature until the first entity is spawned with its key or
+`sim.features.use(name)` is called.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Table = TypeVar("Table", bound=FeatureColumns)
 
 
 class CommandHandlers(Protocol):
-    """Where a feature says who carries out its commands."""
+    """Registers the handlers of a feature's commands."""
 
     def handle(self, cls: type[Command], handler: Callable[[Any], CommandAck]) -> None:
-        """Have `handler(command)` carry out commands of the class `cls`."""
+        """Register `handler(command)` for commands of the class `cls`."""
 
 
 class FeatureHost(Protocol):
-    """What a feature may use of the simulation it works in."""
+    """The parts of a simulation that a feature may use."""
 
     @property
     def world(self) -> World:
@@ -47,53 +47,53 @@ class FeatureHost(Protocol):
 
     @property
     def pipeline(self) -> Pipeline:
-        """Where systems are added."""
+        """The pipeline to which systems are added."""
 
     @property
     def dispatcher(self) -> CommandHandlers:
-        """Where handlers of commands are added."""
+        """The dispatcher to which handlers of commands are added."""
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """Where a part with state outside the columns joins, with `register_late`."""
+        """The checkpoints; register parts with state outside the columns by `register_late`."""
 
 
 class Feature(ABC, Generic[Settings, Table]):
-    """A feature as the rest of the package knows it. It holds no state: one object serves all simulations."""
+    """The interface of a feature to the rest of the package. It has no state: one object serves all simulations."""
 
     doc: ClassVar[str]
-    """What the feature is, in one sentence; editors show it at its key."""
+    """One sentence about the feature, shown by editors at its key."""
 
     settings: type[Settings]
-    """What is written under the feature's key in a spawn entry."""
+    """The settings class of the feature's key in spawn entries."""
 
     table: type[Table]
     """Its columns."""
 
     @abstractmethod
     def values(self, settings: Settings) -> Mapping[str, Any]:
-        """Return what an entity with `settings` begins with: values by column. Those left out keep their default."""
+        """Return the initial values of an entity with `settings`, by column; omitted columns keep their defaults."""
 
     def start(self, host: FeatureHost, table: Table) -> object:
-        """Add systems, handlers of commands and rules to a simulation that begins to use the feature.
+        """Add systems, command handlers and rules to a simulation that starts to use the feature.
 
-        What is returned is what `sim.features.use(name)` returns to users and to the feature's interface in ROS.
+        `sim.features.use(name)` returns the result to users and to the feature's ROS interface.
         """
         return None
 
     def handle(self, entity: Any, table: Table) -> Any:
-        """Return what `entity.feature(name)` returns; by default the values of the entity's columns, by name."""
+        """Return the result of `entity.feature(name)`; by default the values of the entity's columns, by name."""
         return {name: array[entity.row].tolist() for name, _, array in table.columns()}
 
 
 FEATURES: Registry[Feature[Any, Any]] = Registry("feature", instances_of(Feature), group="fleet_sim.features")
-"""The features there are, by name. Each is loaded when first asked for."""
+"""The available features by name. Each is loaded at its first use."""
 
 
 def read_features(value: object) -> dict[str, Checked]:
-    """Return settings by name of feature, read where they are mappings.
+    """Return settings by feature name; mappings are read into the feature's settings class.
 
-    Raises UnknownNameError for an unknown feature and ConfigError for settings that are wrong.
+    Raises UnknownNameError for an unknown feature and ConfigError for invalid settings.
     """
     if not isinstance(value, Mapping):
         raise InvalidValueError(f"must be a mapping of features to their settings, got {value!r}")
@@ -113,7 +113,7 @@ class Features:
         return tuple(self._parts)
 
     def use(self, name: str) -> Any:
-        """Begin to use a feature, if the simulation does not yet; returns what its `start` returned.
+        """Start to use a feature, unless it is in use; return the result of its `start`.
 
         Inside a step its systems run from the next step on. Raises UnknownNameError with the closest name.
         """
@@ -123,39 +123,39 @@ class Features:
             try:
                 self._parts[name] = feature.start(self._host, table)
             except BaseException:
-                # A feature that could not start must not count in hashes and saved states.
+                # The table of a feature that failed to start must not enter hashes and saved states.
                 del world.tables[name]
                 raise
         return self._parts[name]
 
     def table(self, name: str) -> FeatureColumns:
-        """Return the columns of a feature that is in use; raises StateError for another."""
+        """Return the columns of a feature in use; raises StateError if it is not in use."""
         table = self._host.world.tables.get(name) if name in self._parts else None
         if not isinstance(table, FeatureColumns):
-            raise StateError(f"nothing here has the feature {name!r}; spawn something with it, or call use({name!r})")
+            raise StateError(f"the feature {name!r} is not in use; spawn something with it, or call use({name!r})")
         return table
 
     def give(self, name: str, rows: Rows, settings: Any = None) -> None:
         """Give living entities a feature, as if they had been spawned with it; `settings` may be a mapping.
 
-        Who has it already begins anew. Raises UnknownNameError and ConfigError.
+        Entities that have it already start again with these settings. Raises UnknownNameError and ConfigError.
         """
         given = read_features({name: {} if settings is None else settings})[name]
         self.use(name)
         table = self.table(name)
         for column, value in spawn_values(name, given).items():
             getattr(table, column)[rows] = value
-        # Who has interfaces of the feature looks again at whom they are for.
+        # Users that cache the entities with this feature compare the version.
         self._host.world.version += 1
 
     def take(self, name: str, rows: Rows) -> None:
-        """Take a feature away from living entities; those that do not have it stay as they are."""
+        """Remove a feature from living entities; entities without it are not changed."""
         if name in self._parts:
             self.table(name).clear_rows(np.asarray(rows))
             self._host.world.version += 1
 
     def handle(self, name: str, entity: Any) -> Any:
-        """Return the feature of one entity; raises StateError where it has none, UnknownNameError for no feature."""
+        """Return the feature of one entity; raises StateError if it has none, UnknownNameError for no feature."""
         feature = FEATURES.get(name)
         if name not in self._parts or not self.table(name).present[entity.row]:
             label = self._host.world.label(entity.row)
@@ -164,5 +164,5 @@ class Features:
 
 
 def spawn_values(name: str, settings: Checked) -> dict[str, Any]:
-    """Return what the columns of a feature hold for an entity with `settings`, by name of column."""
+    """Return the values of a feature's columns for an entity with `settings`, by column name."""
     return {"present": True, **FEATURES.get(name).values(settings)}

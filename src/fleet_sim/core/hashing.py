@@ -1,4 +1,4 @@
-"""A hash of the state of a world, for tests of determinism."""
+"""A hash of the state of a world, for testing determinism."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _mixed(words: Words) -> Words:
 
 
 def _words(values: AnyArray) -> Words:
-    """Return `values` (N, ...) as (N, K) whole words; equal numbers give equal words (-0.0 counts as 0.0)."""
+    """Return `values` (N, ...) as (N, K) 64-bit words; equal numbers give equal words (-0.0 as 0.0)."""
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     flat = flat + 0.0 if flat.dtype == np.float64 else flat.astype(np.int64)
     words: Words = flat.view(np.uint64)
@@ -53,7 +53,7 @@ def _path_digests(world: World, rows: Rows) -> Words:
 
 
 def _joint_digests(world: World, rows: Rows) -> Words:
-    """Return one word per row (N,) for the joints, in order, of `rows`, each of which has some."""
+    """Return one word per row (N,) for the joints, in order, of `rows`, which must all have joints."""
     joints, counts = world.joints, world.robots.joint_count[rows]
     slots = joints.slots(world.robots, rows)
     firsts = np.cumsum(counts) - counts
@@ -78,7 +78,7 @@ def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows
 
 
 def _owners(table: ColumnTable, rows: Rows) -> Ints:
-    """Return which of `rows` have the feature that `table` is of, as indices."""
+    """Return the indices of the `rows` that have the feature of `table`."""
     assert isinstance(table, FeatureColumns)
     return np.flatnonzero(table.present[rows])
 
@@ -86,7 +86,7 @@ def _owners(table: ColumnTable, rows: Rows) -> Ints:
 def state_hash(world: World) -> str:
     """Return 16 hex digits that depend on the tick and on hashed columns, path and joints of every living entity.
 
-    Entities count by name (or id where they have none), not by row, so the order of rows does not matter. Two
+    Entities are identified by name (by id if they have none), not by row, so the order of rows does not matter. Two
     worlds with the same hash hold the same numbers, bit for bit.
     """
     rows = world.rows
@@ -100,7 +100,7 @@ def state_hash(world: World) -> str:
             features.append(name)
         else:
             digest = _with_columns(digest, name, table, rows, key_of_row)
-    # By name: which feature was used first must not matter.
+    # In order of names: the order in which features were first used must not matter.
     for name in sorted(features):
         table = world.tables[name]
         owners = _owners(table, rows)

@@ -1,4 +1,4 @@
-"""Python hooks of single entities: callbacks, plugins, controllers. The slow but simple way, a call per entity."""
+"""Python hooks of single entities: callbacks, plugins, controllers. Simple but slow: one call per entity."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fleet_sim.core.plugins import AgentHooks
 
 
 class EntityHooks:
-    """What runs for single entities in phase 1. An entity without hooks costs nothing.
+    """Hooks of single entities, run in phase 1. An entity without hooks costs nothing.
 
-    Hooks run in ascending order of rows; one that is added or removed while they run counts from the next step on.
+    Hooks run in ascending order of rows; hooks added or removed meanwhile take effect in the next step.
     """
 
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
@@ -50,7 +50,7 @@ class EntityHooks:
         self._guard.call("agent plugin on_init", plugin.on_init)
 
     def remove_plugin(self, row: int, plugin: AgentHooks[Any]) -> bool:
-        """Destroy `plugin`; returns whether it was there."""
+        """Remove and destroy `plugin`; return whether it was registered."""
         plugins = self._plugins.get(row, [])
         if plugin not in plugins:
             return False
@@ -67,7 +67,7 @@ class EntityHooks:
         return list(self._plugins.get(row, ()))
 
     def set_controllers(self, row: int, controllers: list[Any]) -> None:
-        """Call `compute(agent, dt)` of each at each step, before the motion laws; the first in the list last."""
+        """Call `compute(agent, dt)` of each in each step, before the motion laws; the first of the list comes last."""
         if controllers:
             self._controllers[row] = list(controllers)
         else:
@@ -82,7 +82,7 @@ class EntityHooks:
         self._updates[row] = function
 
     def discard(self, row: int) -> None:
-        """Forget everything of a removed entity; its plugins are destroyed."""
+        """Remove all hooks of a removed entity; its plugins are destroyed."""
         for plugin in self._plugins.pop(row, ()):
             self._guard.call("agent plugin on_destroy", plugin.on_destroy)
         self._callbacks.pop(row, None)
@@ -95,7 +95,7 @@ class EntityHooks:
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run_controllers(self, handles: list[Any], dt: float) -> None:
-        """Let the Python controllers decide."""
+        """Run the Python controllers."""
         for row in sorted(self._controllers):
             agent = handles[row]
             if agent is None:
@@ -119,14 +119,14 @@ class EntityHooks:
                 callbacks.run(entity)
 
     def save(self) -> dict[str, Any]:
-        """Return who has which hooks, for a checkpoint."""
+        """Return the hooks of all entities, for a checkpoint."""
         return {
             "books": [dict(book) for book in self._books()],
             "states": [(c, c.save()) for known in self._controllers.values() for c in known if _has_state(c)],
         }
 
     def revive(self, rows: Iterable[int], saved: dict[str, Any]) -> None:
-        """Give entities that live again the hooks they had at `save`, and all controllers the state they had."""
+        """Restore the hooks of entities that live again, and the state of all controllers, from `save`."""
         rows = list(rows)
         for book, known in zip(self._books(), saved["books"], strict=True):
             book.update((row, known[row]) for row in rows if row in known)

@@ -1,4 +1,4 @@
-"""The inbox: the only way into the world from outside the step or from another thread."""
+"""The inbox: the only way to change the world from outside the step or from another thread."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from fleet_sim.errors import InvalidValueError
 
 
 class Dispatcher(Protocol):
-    """Carries a command out and says for whom it was accepted."""
+    """Executes commands and reports for which robots they were accepted."""
 
     def dispatch(self, command: Command) -> CommandAck:
-        """Apply `command` to the world; rejects, with reasons, what is wrong in it."""
+        """Apply `command` to the world; invalid parts are rejected with reasons."""
 
 
 class Inbox:
-    """Commands in order of arrival, applied in phase 1 of the next step, or between two steps where they have to be.
+    """Commands in order of arrival, applied in phase 1 of the next step, or between two steps if required.
 
-    A command for between steps keeps its place in the order: what came before it is applied first, and what came after
-    it later. `put` may be called from any thread. The future it returns is done when the command was applied, with the
-    acknowledgement, or with the exception a malformed command raised.
+    A command that must be applied between steps keeps its place in the order: earlier commands are applied before it,
+    later ones after it. `put` may be called from any thread. Its future completes when the command was applied, with
+    the acknowledgement, or with the exception of a malformed command.
     """
 
     def __init__(self) -> None:
-        # Appending and taking from a deque's ends is atomic.
+        # Appending and popping at a deque's ends is atomic, so no lock is needed.
         self._waiting: deque[tuple[Command, Future[CommandAck]]] = deque()
         self.on_put: Callable[[], object] = lambda: None
-        """Called, in the thread that handed something in, after each `put`."""
+        """Called after each `put`, in the thread that called it."""
         self.on_apply: list[Callable[[Command], object]] = []
-        """Called with each command, in the simulation's thread, right before it is applied."""
+        """Called with each command, in the simulation's thread, immediately before it is applied."""
 
     def put(self, command: Command) -> Future[CommandAck]:
-        """Hand `command` in; raises InvalidValueError for what is no command."""
+        """Add `command`; raises InvalidValueError if it is not a command."""
         entry = _entry(command)
         self._waiting.append(entry)
         self.on_put()
         return entry[1]
 
     def put_ahead(self, commands: Sequence[Command]) -> list[Future[CommandAck]]:
-        """Hand `commands` in, in order, before everything that waits.
+        """Add `commands`, in order, before all waiting ones.
 
-        For what is fetched at the beginning of a step but was sent before. To be called in the simulation's thread.
+        For commands that are received at the beginning of a step but were sent earlier. Call it in the simulation's
+        thread.
         """
         entries = [_entry(command) for command in commands]
         self._waiting.extendleft(reversed(entries))
@@ -56,15 +57,15 @@ class Inbox:
 
     @property
     def is_due_between_steps(self) -> bool:
-        """Whether the next command is one for between steps."""
+        """Whether the next command must be applied between steps."""
         return bool(self._waiting) and self._waiting[0][0].between_steps
 
     def runs_code(self, count: int) -> bool:
-        """Return whether some of the first `count` commands may run code that is not ours."""
+        """Return whether some of the first `count` commands may run user code."""
         return any(command.runs_code for command, _ in islice(self._waiting, count))
 
     def drain(self, dispatcher: Dispatcher, count: int | None = None, *, in_step: bool = False) -> int:
-        """Apply the first `count` commands (None: what was handed in before this call); returns how many that were.
+        """Apply the first `count` commands (None: all added before this call); return the number applied.
 
         With `in_step`, stop before the first that must be applied between steps.
         """
@@ -76,12 +77,12 @@ class Inbox:
         return count
 
     def drain_between_steps(self, dispatcher: Dispatcher) -> None:
-        """Apply the commands that must be applied between steps and have no other before them."""
+        """Apply commands that must be applied between steps, up to the first other command."""
         while self.is_due_between_steps:
             self._apply_first(dispatcher)
 
     def _apply_first(self, dispatcher: Dispatcher) -> None:
-        # One by one: what an interrupt breaks off keeps the commands that were not reached.
+        # Popped one by one: after an interrupt, the remaining commands are still in the inbox.
         command, future = self._waiting.popleft()
         if not future.set_running_or_notify_cancel():
             return
@@ -90,7 +91,7 @@ class Inbox:
         try:
             acknowledgement = dispatcher.dispatch(command)
         except Exception as error:
-            # A command may run code of whoever handed it in; that is who hears of its faults.
+            # A command may run the sender's code, so its exceptions are reported to the sender.
             future.set_exception(error)
         else:
             future.set_result(acknowledgement)

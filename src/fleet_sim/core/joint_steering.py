@@ -1,7 +1,7 @@
-"""What joints are told, written into the columns: targets, velocities, forces, holds, positions.
+"""Writes joint commands to the columns: targets, velocities, forces, holds, positions.
 
-These are the only writers of joint commands; joint motion, or the engine's motors, read them in the next step. The last
-command wins. All take `slots` (K,) of `World.joints` and write all of them at once. Values are taken as checked.
+These are the only writers of joint commands; joint motion or the engine's motors read them in the next step. The last
+command wins. All take `slots` (K,) of `World.joints` and write them at once. Callers must have checked the values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fleet_sim.core.world import World
 
 
 def give_joint_targets(world: World, slots: Ints, targets: Floats, forces: AnyArray | float | None = None) -> None:
-    """Send joints to `targets` (K,), cut to their limits; `forces` of motors stay as they are where None."""
+    """Command joints to `targets` (K,), clipped to their limits; `forces` None keeps the motors' maximum forces."""
     joints = world.joints
     joints.target[slots] = np.clip(targets, joints.lower[slots], joints.upper[slots])
     _command(world, slots, TO_POSITION, 0.0, forces)
@@ -23,9 +23,9 @@ def give_joint_targets(world: World, slots: Ints, targets: Floats, forces: AnyAr
 def give_joint_velocities(
     world: World, slots: Ints, velocities: Floats, forces: AnyArray | float | None = None
 ) -> None:
-    """Let joints turn or slide at `velocities` (K,), cut to their speed limits, until they are told otherwise.
+    """Command joints to move at `velocities` (K,), clipped to their speed limits, until the next command.
 
-    At a limit of its range a joint stops. A velocity of 0 holds the joint.
+    A joint stops at a limit of its range. A velocity of 0 holds the joint.
     """
     joints = world.joints
     limits = joints.max_velocity[slots]
@@ -35,13 +35,13 @@ def give_joint_velocities(
 
 
 def give_joint_forces(world: World, slots: Ints, forces: Floats) -> None:
-    """Let motors push with `forces` (K,) in N or N m, whatever comes of it. Only robots with motors have any."""
+    """Command motors to apply `forces` (K,) in N or N m, without feedback. Only for robots with motors."""
     _command(world, slots, AT_FORCE, forces, None)
 
 
 def give_joint_curves(world: World, slots: Ints, coefficients: Floats, begin: float, span: float) -> None:
-    """Let joints without motors be at c0 + c1 u + c2 u^2 + c3 u^3 at simulation time `begin` + u `span`, as fast as
-    they can; at the end of the curve they stay there. `coefficients` are (4, K).
+    """Command joints without motors to follow c0 + c1 u + c2 u^2 + c3 u^3 at simulation time `begin` + u `span`, within
+    their speed limits; they stay at the end of the curve. `coefficients` are (4, K).
     """
     joints = world.joints
     joints.curve_begin[slots], joints.curve_span[slots] = begin, span
@@ -55,7 +55,7 @@ def give_joint_curves(world: World, slots: Ints, coefficients: Floats, begin: fl
 
 
 def hold_joints(world: World, slots: Ints) -> None:
-    """Keep joints where they are."""
+    """Hold joints at their present positions."""
     joints = world.joints
     joints.target[slots] = joints.position[slots]
     _command(world, slots, HOLD, 0.0, None)
@@ -63,7 +63,7 @@ def hold_joints(world: World, slots: Ints) -> None:
 
 
 def put_joints(world: World, slots: Ints, positions: Floats) -> None:
-    """Put joints at `positions` (K,), cut to their limits, at rest, and hold them there."""
+    """Set joints to `positions` (K,), clipped to their limits, at rest, and hold them there."""
     joints = world.joints
     joints.position[slots] = np.clip(positions, joints.lower[slots], joints.upper[slots])
     joints.velocity[slots] = 0.0

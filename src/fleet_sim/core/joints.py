@@ -1,4 +1,4 @@
-"""The joints of all robots, in one flat table: a robot's movable joints are neighbours in it."""
+"""The joints of all robots in one flat table: the movable joints of a robot are contiguous."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from fleet_sim.core.robot_model import PRISMATIC, RobotModel
 from fleet_sim.core.schema import NO_ROW
 
 REVOLUTE_FALLBACK_VELOCITY = 2.0
-"""Speed in rad/s of revolute joints whose description names none."""
+"""Speed limit (rad/s) of revolute joints without one in their description."""
 PRISMATIC_FALLBACK_VELOCITY = 0.5
-"""Speed in m/s of prismatic joints whose description names none."""
+"""Speed limit (m/s) of prismatic joints without one in their description."""
 DEFAULT_TOLERANCE = 0.01
-"""How near to its target a joint counts as there, in rad or m, unless told otherwise."""
+"""Default tolerance (rad or m) within which a joint has reached its target."""
 DEFAULT_FORCE = 500.0
-"""Largest force (N) or torque (N m) of a joint's motor, unless told otherwise."""
+"""Default maximum force (N) or torque (N m) of a joint's motor."""
 
 DEFAULT_GAIN = 0.2
-"""Share of what is left that a motor going to a position asks for in one substep; its velocity is limited as well."""
+"""Position gain of motors: fraction of the position error corrected per substep; the velocity is limited too."""
 
 HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE, ON_CURVE = range(5)
-"""What a joint does: stay where it is, go to `target`, keep `command` as velocity, or as force (motors only), or follow
-a curve in time (without motors only)."""
+"""Control modes of a joint: hold its position, go to `target`, keep `command` as velocity, apply `command` as force
+(motors only), or follow a curve in time (without motors only)."""
 
 
 class RobotColumns(ColumnTable):
-    """Which robots have joints, and where in the table of joints."""
+    """The model of each robot, and the place of its joints in the table of joints."""
 
     model: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.models, -1: none", hashed=False)
     joint_start: Ints = column(np.int64, writer="spawning", doc="first joint in World.joints", hashed=False)
@@ -72,16 +72,16 @@ class JointColumns(ColumnTable):
 class JointPool(JointColumns):
     """The joints of a world. Those of a robot are `of(robots, row)`, in the order of its model's movable joints.
 
-    Places of removed robots are used again by robots with as many joints. Growing replaces the arrays.
+    Slots of removed robots are reused by robots with the same number of joints. Growing replaces the arrays.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.used = 0
         self.given_tolerances: dict[int, Any] = {}
-        """The tolerances robots were given, by row, as they were given."""
+        """The tolerances given to robots by the user, by row, unchanged."""
         self.ik_params: dict[int, Any] = {}
-        """How inverse kinematics is solved for robots that were given parameters of their own, by row."""
+        """Inverse kinematics parameters of robots with their own ones, by row."""
         self._free: dict[int, list[int]] = {}
 
     def assign(self, robots: RobotColumns, rows: Rows, model: RobotModel) -> Ints:
@@ -109,7 +109,7 @@ class JointPool(JointColumns):
         return slots
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:
-        """Take the joints of `rows` away."""
+        """Free the joints of `rows`."""
         for row in rows[robots.joint_count[rows] > 0].tolist():
             span = self.of(robots, row)
             self.clear_rows(np.arange(span.start, span.stop))
@@ -121,7 +121,7 @@ class JointPool(JointColumns):
                     values.pop(row, None)
 
     def of(self, robots: RobotColumns, row: int) -> slice:
-        """Return where the joints of `row` are."""
+        """Return the slice of the joints of `row`."""
         start = int(robots.joint_start[row])
         return slice(start, start + int(robots.joint_count[row]))
 
@@ -146,7 +146,7 @@ class JointPool(JointColumns):
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take back what `save` returned."""
+        """Restore what `save` returned."""
         self.used = len(saved["arrays"]["robot"])
         self.restore_arrays(saved["arrays"])
         self._free = {count: list(starts) for count, starts in saved["free"].items()}

@@ -1,4 +1,4 @@
-"""How much fleet_sim logs."""
+"""The log level of fleet_sim."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = {
 
 
 class LogLevelManager:
-    """Sets what the package's own logger, `fleet_sim`, lets through; loggers of others stay as they are."""
+    """Sets the level of the package's logger `fleet_sim`; other loggers are not changed."""
 
     @staticmethod
     def set_log_level(level: str) -> None:

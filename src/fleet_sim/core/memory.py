@@ -1,4 +1,4 @@
-"""How freed memory is kept for the next step."""
+"""Keeps freed memory for the next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEPT = 30 << 20
 
 @cache
 def keep_freed_memory() -> None:
-    """Make the C allocator keep tens of megabytes that were freed instead of returning them each time.
+    """Make the C allocator keep tens of megabytes of freed memory instead of returning them each time.
 
     A step makes and frees the same temporary arrays again and again. glibc returns freed memory above a
     threshold that follows the largest block ever mapped and freed, at first a few hundred kilobytes; getting

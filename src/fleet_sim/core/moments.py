@@ -1,4 +1,4 @@
-"""Moments of a simulation, kept by name."""
+"""Saved states of a simulation, by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.errors import InvalidValueError, unknown_name
 
 MOST = 100
-"""So many moments are kept; each is a copy of all state."""
+"""Maximum number of saved states; each is a copy of all state."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -16,8 +16,8 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class Moments:
     """Checkpoints by name, the newest last.
 
-    They live in memory and end with the simulation: they hold actions and callbacks, which a file could only keep as
-    code that runs when it is read.
+    They are kept in memory and end with the simulation: they hold actions and callbacks, which a file could only store
+    as code that runs when it is read.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class Moments:
 
     @property
     def names(self) -> list[str]:
-        """The names of all moments."""
+        """The names of all saved states."""
         return list(self._kept)
 
     def check_name(self, name: str) -> None:
-        """Raise InvalidValueError where a moment cannot be kept as `name`."""
+        """Raise InvalidValueError if a state cannot be saved as `name`."""
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "1 to 64 letters, digits, _, - and ."
             raise InvalidValueError(f"name: expected {allowed}, got {name!r}; moments are kept in memory, not in files")
@@ -37,13 +37,13 @@ class Moments:
             raise InvalidValueError(f"{MOST} moments are kept already; save under one of their names to replace it")
 
     def keep(self, name: str, checkpoint: Checkpoint) -> None:
-        """Keep `checkpoint` as `name`; raises InvalidValueError."""
+        """Save `checkpoint` as `name`; raises InvalidValueError."""
         self.check_name(name)
         self._kept.pop(name, None)
         self._kept[name] = checkpoint
 
     def named(self, name: str) -> Checkpoint:
-        """Return the moment called `name`; raises UnknownNameError with the closest name."""
+        """Return the state saved as `name`; raises UnknownNameError with the closest name."""
         checkpoint = self._kept.get(name)
         if checkpoint is None:
             raise unknown_name("saved moment", name, self._kept)

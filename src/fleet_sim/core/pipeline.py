@@ -1,4 +1,4 @@
-"""The step: an ordered list of systems, each in a phase, timed in one place."""
+"""The step: an ordered list of systems, each in a phase; times are measured here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
 
 
 class Phase(Enum):
-    """The phases of a step, in order; the value is the key of the phase's time in the profile."""
+    """The phases of a step, in order; values are the keys of their times in the profile."""
 
     UPDATE = "phase1_update"
     FLUSH = "phase2_pose_flush"
@@ -24,7 +24,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class System:
-    """One feature's share of the step: `run(dt)` is called once per step, in its phase."""
+    """One part of the step: `run(dt)` is called once per step, in its phase."""
 
     name: str
     phase: Phase
@@ -32,7 +32,7 @@ class System:
 
 
 def each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
-    """Return a `run` for a System that calls `function(*args)`: for what the length of the step does not matter to."""
+    """Return a `run` for a System that calls `function(*args)`, without the time step."""
     return lambda dt: function(*args)
 
 
@@ -58,13 +58,13 @@ class Pipeline:
         return tuple(self._systems)
 
     def add(self, system: System, *, before: str | None = None, after: str | None = None) -> None:
-        """Add `system` at the end of its phase, or right before or after the system called so.
+        """Add `system` at the end of its phase, or directly before or after the named system.
 
         Raises DuplicateNameError, UnknownNameError for `before` and `after`, and StateError for one of another phase.
         """
         names = [known.name for known in self._systems]
         if system.name in names:
-            raise DuplicateNameError(f"a system named {system.name!r} is in the pipeline already")
+            raise DuplicateNameError(f"a system named {system.name!r} is already in the pipeline")
         neighbour = before or after
         if neighbour is not None:
             if neighbour not in names:
@@ -81,7 +81,7 @@ class Pipeline:
         self._changed()
 
     def remove(self, name: str) -> None:
-        """Take the system called `name` out; raises UnknownNameError."""
+        """Remove the system called `name`; raises UnknownNameError."""
         for system in self._systems:
             if system.name == name:
                 self._systems.remove(system)
@@ -96,8 +96,8 @@ class Pipeline:
     def step(self, dt: float) -> None:
         """Run every system once and count the tick; raises StateError from inside a step.
 
-        A system added or removed meanwhile counts from the next step on. What a system raises ends the step, which
-        still counts: the world can be stepped on.
+        Systems added or removed meanwhile take effect in the next step. An exception from a system ends the step, which
+        still counts as a tick: the simulation can be stepped again.
         """
         world = self._world
         if world.in_step:

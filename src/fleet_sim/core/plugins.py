@@ -1,7 +1,7 @@
 """Plugins: user objects with hooks into the life of a simulation, or of one agent.
 
-The bases here know only what is called; those that users derive from lie above what they name, so that `self.sim` and
-`self.agent` have types: `fleet_sim/plugins.py` and `entities/plugins.py`.
+The bases here only define the hooks. Users derive from the classes in `fleet_sim/plugins.py` and `entities/plugins.py`,
+which are in higher layers so that `self.sim` and `self.agent` have types.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Owner = TypeVar("Owner")
 
 
 class SimHooks(Generic[Owner]):
-    """What the simulation calls of a plugin. Users derive from SimPlugin, which knows the class of `sim`."""
+    """The hooks that the simulation calls on a plugin. Users derive from SimPlugin, which has the type of `sim`."""
 
     def __init__(self, sim: Owner, config: dict[str, Any] | None = None) -> None:
         self.sim = sim
@@ -29,27 +29,27 @@ class SimHooks(Generic[Owner]):
         """Called at the plugin's rate; `dt` is the simulated time since the last call."""
 
     def on_reset(self) -> None:
-        """Called after the simulation went back to its initial state, or was cleared."""
+        """Called after the simulation was reset to its initial state or cleared."""
 
     def on_shutdown(self) -> None:
         """Called once, when the simulation is closed or the plugin removed."""
 
 
 class AgentHooks(Generic[Owner]):
-    """What the simulation calls of a plugin of one agent. Users derive from AgentPlugin."""
+    """The hooks that the simulation calls on a plugin of one agent. Users derive from AgentPlugin."""
 
     def __init__(self, agent: Owner, config: dict[str, Any] | None = None) -> None:
         self.agent = agent
         self.config = dict(config or {})
 
     def on_init(self) -> None:
-        """Called when the plugin is added, and when a checkpoint brings its removed agent back."""
+        """Called when the plugin is added, and when a checkpoint restores its removed agent."""
 
     def on_update(self, dt: float) -> None:
         """Called at each step, in phase 1."""
 
     def on_reset(self) -> None:
-        """Called after the simulation went back to its initial state."""
+        """Called after the simulation was reset to its initial state."""
 
     def on_destroy(self) -> None:
         """Called when the agent or the plugin is removed."""
@@ -62,7 +62,7 @@ def check_plugin(plugin: object, base: type[object], name: str) -> None:
 
 
 class PluginRunner:
-    """Runs the plugins of a simulation; a fault in one does not reach the others."""
+    """Runs the plugins of a simulation; an exception in one does not affect the others."""
 
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
@@ -81,7 +81,7 @@ class PluginRunner:
         self._guard.call("plugin on_init", plugin.on_init)
 
     def remove(self, plugin: SimHooks[Any]) -> bool:
-        """Shut `plugin` down and forget it; returns whether it was registered."""
+        """Shut `plugin` down and remove it; return whether it was registered."""
         kept = tuple(entry for entry in self._plugins if entry[0] is not plugin)
         if len(kept) == len(self._plugins):
             return False

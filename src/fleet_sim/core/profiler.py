@@ -1,4 +1,4 @@
-"""What the last step cost, under the documented keys, in milliseconds."""
+"""Times of the last step in milliseconds, under the documented keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet_sim.arrays import as_float
 from fleet_sim.core.pipeline import Phase, Pipeline
 from fleet_sim.errors import InvalidValueError
 
-# Documented key -> the systems it is the sum of.
+# Documented key -> the systems whose times it adds up.
 GROUPS: dict[str, tuple[str, ...]] = {
     "agent_update": ("pre_update", "actions", "controllers", "motion", "entity_callbacks", "attachments"),
     "callbacks": ("callbacks",),
@@ -23,7 +23,7 @@ _OWN_KEYS = {*(phase.value for phase in Phase), *GROUPS, "total", "systems", "co
 
 
 class Profiler:
-    """Reads the pipeline's times; keeps users' own entries and a short history of totals."""
+    """Reads the pipeline's times; keeps entries of users and a short history of totals."""
 
     def __init__(self, pipeline: Pipeline, history: int = 1000) -> None:
         self._pipeline = pipeline
@@ -33,11 +33,11 @@ class Profiler:
         """Milliseconds of the latest steps."""
 
     def begin_step(self) -> None:
-        """Forget the users' own entries of the step before."""
+        """Delete the users' entries of the previous step."""
         self._own.clear()
 
     def record(self, name: str, value_ms: float) -> None:
-        """Add an entry of the user's own to the profile; it is there until the next step begins.
+        """Add a user's entry to the profile; it is kept until the next step begins.
 
         Raises InvalidValueError for a name that the profile uses itself.
         """
@@ -46,7 +46,7 @@ class Profiler:
         self._own[name] = as_float(value_ms, f"{name} in ms")
 
     def end_step(self) -> None:
-        """Note the step just ended."""
+        """Record the step that just ended."""
         self.totals.append(1000.0 * self._pipeline.total)
 
     def stats(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Profiler:
         return stats
 
     def summary(self) -> str:
-        """Return the last step's total and its costliest systems in one line."""
+        """Return the last step's total and its slowest systems in one line."""
         costly = sorted(self._pipeline.times.items(), key=lambda item: -item[1])[:5]
         shares = ", ".join(f"{name} {1000.0 * seconds:.3f}" for name, seconds in costly)
         return f"{1000.0 * self._pipeline.total:.3f} ms ({shares})"

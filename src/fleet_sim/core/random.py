@@ -1,7 +1,7 @@
-"""Randomness from one seed: a key per purpose, generators by purpose, and numbers that are functions of their place.
+"""Randomness from one seed: a key per purpose, generators by purpose, and counter-based random numbers.
 
-Whatever needs random numbers names its purpose and gets `purpose_key(seed, purpose)`, or a stream made from it. So
-adding a consumer of randomness never changes what another one draws.
+Each consumer of random numbers has a purpose and uses `purpose_key(seed, purpose)`, or a stream made from it. So
+adding a consumer never changes the numbers of another one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TURN = 2.0 * np.pi
 
 @lru_cache(maxsize=1 << 14)
 def purpose_key(seed: int, purpose: str) -> int:
-    """Return the 64-bit key of what is drawn for `purpose` in a simulation with `seed`."""
+    """Return the 64-bit key for `purpose` in a simulation with `seed`."""
     digest = hashlib.blake2b(f"{seed}\n{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
@@ -35,8 +35,7 @@ def purpose_key(seed: int, purpose: str) -> int:
 class RandomStreams:
     """Named generators derived from one seed.
 
-    `stream("spawn")` is the same sequence in every run with the same seed, whatever other streams were used before
-    it.
+    `stream("spawn")` gives the same sequence in every run with the same seed, whichever other streams were used before.
     """
 
     def __init__(self, seed: int) -> None:
@@ -44,11 +43,11 @@ class RandomStreams:
         self._generators: dict[str, np.random.Generator] = {}
 
     def key(self, purpose: str) -> int:
-        """Return the 64-bit key of `purpose`, for numbers that are functions."""
+        """Return the 64-bit key of `purpose`, for counter-based numbers."""
         return purpose_key(self.seed, purpose)
 
     def stream(self, purpose: str) -> np.random.Generator:
-        """Return the generator of `purpose`, made at its first use."""
+        """Return the generator of `purpose`, created at its first use."""
         generator = self._generators.get(purpose)
         if generator is None:
             generator = self._generators[purpose] = np.random.Generator(np.random.PCG64(self.key(purpose)))
@@ -59,16 +58,16 @@ class RandomStreams:
         return {purpose: generator.bit_generator.state for purpose, generator in self._generators.items()}
 
     def restore(self, states: dict[str, Any]) -> None:
-        """Take back what `save` returned; streams not in it start anew."""
+        """Restore what `save` returned; streams not in it start again."""
         self._generators.clear()
         for purpose, state in states.items():
             self.stream(purpose).bit_generator.state = state
 
 
 # ---- numbers as functions of (key, id, count) ------------------------------------------------------------------------
-# Nothing is drawn from a stream here: a number does not depend on who else draws, nor in which order, nor on how often
-# it is asked for, and there is no state to save. `key` says what for (`purpose_key`), `id` for whom or when, `count`
-# which number of that sequence; `lane` tells sequences of one purpose apart. All broadcast against each other.
+# These numbers are not drawn from a stream: a number does not depend on other consumers, on the order or on repeated
+# calls, and there is no state to save. `key` is the purpose (`purpose_key`), `id` the sequence (an entity or a time),
+# `count` the index in that sequence; `lane` separates sequences of one purpose. All broadcast against each other.
 
 
 def uniforms(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0) -> Floats:
@@ -84,7 +83,7 @@ def uniforms(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 
 def normals(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0) -> Floats:
     """Return the `counts`-th standard normal numbers of the sequences `ids`, of the shape to which all broadcast.
 
-    By Box and Muller: the numbers 2k and 2k + 1 come from the uniform numbers 2k and 2k + 1 of the same lane.
+    Box-Muller transform: the numbers 2k and 2k + 1 come from the uniform numbers 2k and 2k + 1 of the same lane.
     """
     counts = np.asarray(counts)
     odd = counts & 1
@@ -110,7 +109,7 @@ def normal_rows(keys: Keys, ids: int, count: int, lane: int = 0) -> Floats:
 
 @lru_cache(maxsize=64)
 def _evens_then_odds(half: int) -> Ints:
-    """Return 0, 2, ... and 1, 3, ... (2, 1, half): in two pieces, on which logarithms, sines and cosines are fast."""
+    """Return 0, 2, ... and 1, 3, ... (2, 1, half): contiguous halves, on which logarithms and sines are fast."""
     return np.ascontiguousarray(np.arange(2 * half).reshape(half, 2).T).reshape(2, 1, half)
 
 
@@ -119,7 +118,7 @@ def _radii(drawn: Floats) -> Floats:
 
 
 def _stem(keys: Keys | int, lane: int) -> Keys:
-    """Return the number `lane` that SplitMix64 gives for each key; nobody writes to it."""
+    """Return the number `lane` of SplitMix64 for each key; the result must not be written to."""
     if isinstance(keys, int):
         return _known_stem(keys, lane)
     return _mixed(keys + np.uint64(lane * int(_GOLDEN) & _LOW_BITS))

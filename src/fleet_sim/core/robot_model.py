@@ -1,7 +1,7 @@
-"""RobotModel: what a robot description file says, read once and shared by all robots of that kind.
+"""RobotModel: the content of a robot description file, read once and shared by all robots of that kind.
 
-Links and joints are numbered as PyBullet numbers them: joint i moves link i, and -1 is the base. So the same index
-means the same thing in columns, in PyBullet and in user code.
+Links and joints are numbered as in PyBullet: joint i moves link i, and -1 is the base. So an index has the same meaning
+in columns, in PyBullet and in user code.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class RobotModel:
     Link frames are those of the file: a link's frame is its joint's frame, moved by the joint. `parents` (J,) is the
     parent link of each. `joint_positions` (J, 3) and `joint_orientations` (J, 4) are the joint frames in the parent's
     link frame, at joint value 0; `axes` (J, 3) unit vectors in the joint frame. `lower` and `upper` (J,) in rad or m;
-    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file says
-    nothing. `inertials` holds the base's and then one per link. Arrays are read-only.
+    where lower >= upper the joint has no limits. `max_velocities` and `max_forces` (J,) are 0 where the file has no
+    value. `inertials` holds the base's and then one per link. Arrays are read-only.
     """
 
     name: str
@@ -70,7 +70,7 @@ class RobotModel:
     visuals: tuple[LinkGeometry, ...] = ()
     collisions: tuple[LinkGeometry, ...] = ()
     movable: Ints = field(init=False)
-    """Indices (M,) of the joints that move: all but the fixed ones."""
+    """Indices (M,) of the movable joints: all except fixed ones."""
     limited_mask: Bools = field(init=False)
     """Which joints (J,) have limits."""
 
@@ -83,17 +83,17 @@ class RobotModel:
 
     @property
     def num_joints(self) -> int:
-        """How many joints, and links besides the base, there are; fixed ones count."""
+        """Number of joints, and of links besides the base; fixed ones are included."""
         return len(self.joint_names)
 
     @property
     def movable_names(self) -> tuple[str, ...]:
-        """The names of the joints that move."""
+        """The names of the movable joints."""
         return tuple(self.joint_names[joint] for joint in self.movable.tolist())
 
     @cached_property
     def slots(self) -> Ints:
-        """The place (J,) of each joint among the movable ones, -1 for fixed joints."""
+        """The index (J,) of each joint among the movable ones, -1 for fixed joints."""
         slots = np.full(self.num_joints, -1, np.int64)
         slots[self.movable] = np.arange(len(self.movable))
         return slots
@@ -108,25 +108,21 @@ class RobotModel:
 
     def joint_index(self, joint: int | str) -> int:
         """Return the index of a joint given by name or index; raises UnknownNameError with the closest names."""
-        if isinstance(joint, str):
-            index = self._joints.get(joint)
-            if index is None:
-                raise unknown_name(f"joint of {self.name!r}", joint, self.joint_names)
-            return index
-        if not 0 <= joint < self.num_joints:
-            raise unknown_name(f"joint index of {self.name!r}", joint, map(str, range(self.num_joints)))
-        return int(joint)
+        return self._index("joint", joint, self._joints, range(self.num_joints))
 
     def link_index(self, link: int | str) -> int:
         """Return the index of a link given by name or index, -1 for the base; raises UnknownNameError."""
-        if isinstance(link, str):
-            index = self._links.get(link)
+        return self._index("link", link, self._links, range(BASE, self.num_joints))
+
+    def _index(self, noun: str, wanted: int | str, by_name: dict[str, int], allowed: range) -> int:
+        if isinstance(wanted, str):
+            index = by_name.get(wanted)
             if index is None:
-                raise unknown_name(f"link of {self.name!r}", link, self._links)
+                raise unknown_name(f"{noun} of {self.name!r}", wanted, by_name)
             return index
-        if not BASE <= link < self.num_joints:
-            raise unknown_name(f"link index of {self.name!r}", link, map(str, range(BASE, self.num_joints)))
-        return int(link)
+        if wanted not in allowed:
+            raise unknown_name(f"{noun} index of {self.name!r}", wanted, map(str, allowed))
+        return int(wanted)
 
     def chain(self, link: int) -> Iterator[int]:
         """Yield the joints between `link` and the base, from the link inwards."""

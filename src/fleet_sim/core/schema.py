@@ -1,6 +1,6 @@
-"""Every column of the core: what it holds, in which unit and frame, and who writes it.
+"""All columns of the core: their content, unit, frame and writers.
 
-Read this file first to know what state a simulation has. Feature packages declare tables of their own the same way
+Read this file first to learn what state a simulation has. Feature packages declare their own tables in the same way
 and add them with `World.add_table`.
 """
 
@@ -18,7 +18,7 @@ KIND_OBJECT, KIND_AGENT, KIND_STATIC_BODY = 0, 1, 2
 
 
 class BodyColumns(ColumnTable):
-    """What every entity has: identity, pose, velocity, shape, attachment."""
+    """Columns of every entity: identity, pose, velocity, shape, attachment."""
 
     alive: Bools = column(bool, writer="World.allocate, World.release", doc="row is in use", hashed=False)
     generation: Ints = column(np.int64, writer="World.release", doc="times the row was freed", hashed=False)
@@ -49,7 +49,7 @@ class BodyColumns(ColumnTable):
     shape_centred: Bools = column(bool, default=True, writer="spawning", doc="collision shape sits on the body frame")
 
     collision_mode: Bytes = column(np.uint8, writer="set_collision_mode", doc="code of a CollisionMode")
-    block_on_collision: Bools = column(bool, writer="spawning, user", doc="stops in front of what it would hit")
+    block_on_collision: Bools = column(bool, writer="spawning, user", doc="stops before it would hit something")
     aabb_lower: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
     aabb_upper: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
 
@@ -64,7 +64,7 @@ class BodyColumns(ColumnTable):
 
 
 class MaterialColumns(ColumnTable):
-    """What the physics engine knows of a body besides its mass; -1: what its description or the engine says."""
+    """Material of a body in the physics engine, besides its mass; -1: the value of its description or of the engine."""
 
     friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="lateral, of all its links")
     rolling_friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="of all its links")
@@ -75,7 +75,7 @@ class MaterialColumns(ColumnTable):
 
 
 class MotionColumns(ColumnTable):
-    """How agents move: limits, what they were told to do, and how far they are with it."""
+    """Motion of agents: limits, commands, and their progress."""
 
     law: Bytes = column(np.uint8, writer="spawning, set_motion_mode", doc="index in the names of the laws; 0: immobile")
     control: Bytes = column(np.uint8, writer="set_goal, set_velocity, motion", doc="code of a ControllerMode")
@@ -96,12 +96,12 @@ class MotionColumns(ColumnTable):
 
     path_start: Ints = column(np.int64, writer="set_path", doc="first waypoint in World.waypoints", hashed=False)
     path_length: Ints = column(np.int64, writer="set_path", doc="number of waypoints, 0: no path")
-    waypoint: Ints = column(np.int64, writer="set_path, motion", doc="index in the path of the one headed for")
+    waypoint: Ints = column(np.int64, writer="set_path, motion", doc="index in the path of the current waypoint")
     path_fresh: Bools = column(bool, writer="set_path", doc="path not yet prepared by its motion law")
     align_final: Bools = column(bool, writer="set_path", doc="take the last waypoint's orientation too")
     tolerance: Floats = column(float, unit="m", writer="set_path", doc="0: arrive exactly")
     phase: Bytes = column(np.uint8, writer="motion", doc="code of a PosePhase (differential drive)")
-    reverse: Bools = column(bool, writer="motion", doc="drives tail first at present (differential drive)")
+    reverse: Bools = column(bool, writer="motion", doc="drives backwards at present (differential drive)")
     turning: Bools = column(
         bool, writer="motion", doc="still has to turn: to the last waypoint's orientation, or to rest"
     )
@@ -109,8 +109,8 @@ class MotionColumns(ColumnTable):
 
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")
     command_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="set_velocity")
-    avoidance: Floats = column(float, unit="s", writer="spawning", doc="how far ahead it avoids others; 0: not at all")
-    command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: a command holds for ever")
+    avoidance: Floats = column(float, unit="s", writer="spawning", doc="time horizon of avoidance; 0: no avoidance")
+    command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: commands do not expire")
     command_expiry: Ints = column(np.int64, default=-1, unit="tick", writer="set_velocity", doc="-1: never")
     body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")
     body_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="motion", doc="current twist")

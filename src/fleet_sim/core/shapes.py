@@ -1,4 +1,4 @@
-"""What bodies look like and collide as: interned, so that equal bodies share one entry and PyBullet's shapes."""
+"""Visual and collision shapes of bodies, interned so that equal bodies share one entry and PyBullet's shapes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Geometry:
 
 @dataclass(frozen=True)
 class BodyShape:
-    """All that PyBullet needs to make a body, apart from mass and pose.
+    """Everything that PyBullet needs to create a body, except mass and pose.
 
     Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file.
     """
@@ -40,7 +40,7 @@ class BodyShape:
 
 
 class ShapeCatalog:
-    """Every distinct BodyShape of a world, by a small number."""
+    """The distinct BodyShapes of a world, by a small number."""
 
     def __init__(self) -> None:
         self._shapes: list[BodyShape] = []

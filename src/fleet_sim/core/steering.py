@@ -1,7 +1,7 @@
-"""What agents are told, written into the columns: limits, paths, velocity commands, halts.
+"""Writes commands of agents to the columns: limits, paths, velocity commands, halts.
 
 These are the only writers of commands; the motion laws read them in the next step. The last command wins.
-All take `rows` (N,) and write all of them at once. Values are taken as checked.
+All take `rows` (N,) and write them at once. Callers must have checked the values.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def give_paths(
     direction: AnyArray | int | None = None,
     tolerance: AnyArray | float = 0.0,
 ) -> None:
-    """Send `rows` along paths of `lengths` (N,) >= 1 waypoints, from where and how they move now.
+    """Command `rows` to follow paths of `lengths` (N,) >= 1 waypoints, from their present poses and velocities.
 
-    `positions` (M, 3) and unit `orientations` (M, 4) hold the waypoints of all rows one after the other, in the
-    world frame. `direction` is the code of a MovementDirection (None: each row's default).
+    `positions` (M, 3) and unit `orientations` (M, 4) are the concatenated waypoints of all rows, in the world frame.
+    `direction` is the code of a MovementDirection (None: each row's default).
     """
     motion = world.motion
     world.waypoints.assign(motion, rows, lengths, positions, orientations)
@@ -70,9 +70,9 @@ def give_paths(
 
 
 def give_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
-    """Let `rows` follow body twists `linear` and `angular` (N, 3) for `timeout` s, 0 for ever.
+    """Command `rows` to follow body twists `linear` and `angular` (N, 3) for `timeout` s; 0: without end.
 
-    None takes each row's own `command_timeout`. A path being followed is given up.
+    None uses each row's own `command_timeout`. A path being followed is dropped.
     """
     motion = world.motion
     world.waypoints.discard(motion, rows)
@@ -94,7 +94,7 @@ def _expiries(world: World, rows: Rows, timeout: float | None) -> Ints | int:
 
 
 def halt(world: World, rows: Rows) -> None:
-    """Stop `rows` at once, whatever they were told; acceleration limits do not apply."""
+    """Stop `rows` at once and drop their commands; acceleration limits do not apply."""
     motion = world.motion
     world.waypoints.discard(motion, rows)
     motion.control[rows] = IDLE

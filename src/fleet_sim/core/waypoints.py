@@ -13,7 +13,7 @@ _ARRAYS = ("position", "orientation", "pass_speed", "braking")
 class WaypointPool:
     """Waypoints of every robot's path: a robot's own are `path_start[row] : path_start[row] + path_length[row]`.
 
-    Paths are appended; the space of abandoned ones is reclaimed when it outgrows what is in use.
+    Paths are appended; the space of dropped paths is reclaimed when it exceeds the space in use.
     """
 
     def __init__(self) -> None:
@@ -22,12 +22,12 @@ class WaypointPool:
         self.pass_speed: Floats = np.zeros(256)
         """Speed (m/s) at which the waypoint is passed; 0 where the robot stops. Written by the motion laws."""
         self.braking: Floats = np.ones(256)
-        """Share of the acceleration limit used to slow down for the waypoint. Written by the motion laws."""
+        """Fraction of the acceleration limit used to slow down for the waypoint. Written by the motion laws."""
         self.used = 0
         self.live = 0
 
     def assign(self, motion: MotionColumns, rows: Rows, lengths: Ints, position: Floats, orientation: Floats) -> None:
-        """Give `rows` new paths of `lengths` waypoints, their points one after the other in the arrays."""
+        """Assign new paths of `lengths` waypoints to `rows`, with their points concatenated in the arrays."""
         self.discard(motion, rows)
         total = len(position)
         self._reserve(motion, total)
@@ -43,13 +43,13 @@ class WaypointPool:
         self.live += total
 
     def discard(self, motion: MotionColumns, rows: Rows | AnyArray) -> None:
-        """Forget the paths of `rows`."""
+        """Drop the paths of `rows`."""
         self.live -= int(motion.path_length[rows].sum())
         motion.path_length[rows] = 0
         motion.waypoint[rows] = 0
 
     def of(self, motion: MotionColumns, row: int) -> slice:
-        """Return where the path of `row` lies in the pool."""
+        """Return the slice of the path of `row` in the pool."""
         start = int(motion.path_start[row])
         return slice(start, start + int(motion.path_length[row]))
 
@@ -58,7 +58,7 @@ class WaypointPool:
         return {name: getattr(self, name)[: self.used].copy() for name in _ARRAYS} | {"live": np.array(self.live)}
 
     def restore(self, saved: dict[str, AnyArray]) -> None:
-        """Take back what `save` returned."""
+        """Restore what `save` returned."""
         self.used = len(saved["position"])
         self.live = int(saved["live"])
         for name in _ARRAYS:

@@ -1,4 +1,4 @@
-"""The world: all state of all entities, in columns, and the rows' life from spawn to removal."""
+"""The world: the state of all entities in columns, and the life cycle of rows from spawn to removal."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class _Connected(Generic[Part]):
 
 
 class World(BodyColumns):
-    """Columns of all entities. A row keeps its place while its entity lives and is used again afterwards.
+    """Columns of all entities. An entity keeps its row while it lives; afterwards the row is reused.
 
-    `on_spawn` and `on_remove` are called with the rows concerned: after a spawn, and before a removal while the columns
-    still hold the entity's values. Rows freed inside a step are not reused before the step has ended.
+    `on_spawn` is called with the rows after a spawn, `on_remove` before a removal, while the columns still hold the
+    entities' values. Rows freed inside a step are not reused before the step has ended.
     """
 
     # The systems above, for handles. A world of its own lacks them: asking for one then raises StateError.
@@ -105,7 +105,7 @@ class World(BodyColumns):
         """The descriptions of all robots that were ever spawned, by number."""
         self.shapes = ShapeCatalog()
         self.index = EntityIndex(capacity)
-        """Names and object ids of what lives; change names with `rename`."""
+        """Names and object ids of living entities; change names with `rename`."""
         self.handles: list[Any] = [None] * capacity
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
@@ -119,7 +119,7 @@ class World(BodyColumns):
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.version = 0
-        """Grows with every spawn, removal and new name; caches of what lives, or of names, compare it."""
+        """Increases with every spawn, removal and rename; caches of entities or names compare it."""
         self.parts = _NO_PARTS
         """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
         self._free: list[int] = list(range(capacity - 1, -1, -1))
@@ -128,19 +128,21 @@ class World(BodyColumns):
         self._generations = 0
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
+        self.bounds_version = 0
+        """Counts how often AABBs were computed anew, by whoever asked for them."""
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
     def connect(self, parts: Parts) -> None:
-        """Let handles reach the systems above the world; once, by whoever builds them. Raises StateError."""
+        """Connect the systems above the world, for use by handles; once, by the builder. Raises StateError."""
         if self.parts is not _NO_PARTS:
-            raise StateError("this world is connected to its parts already; a part cannot be replaced")
+            raise StateError("this world is already connected to its parts; a part cannot be replaced")
         self.parts = parts
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
     def add_table(self, name: str, cls: type[Table]) -> Table:
-        """Declare a feature table: it grows with the world and is hashed, saved and cleared with it."""
+        """Add a feature table: it grows with the world and is hashed, saved and cleared with it."""
         if name in self.tables:
             raise DuplicateNameError(f"a column table named {name!r} exists already")
         table = cls(self.capacity)
@@ -148,7 +150,7 @@ class World(BodyColumns):
         return table
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows in every table."""
+        """Enlarge all tables to `capacity` rows."""
         old = self.capacity
         super().grow(capacity)
         for table in self.tables.values():
@@ -174,7 +176,7 @@ class World(BodyColumns):
         return len(self.index)
 
     def allocate(self, names: Sequence[str | None]) -> Rows:
-        """Take one row per name, with every column at its default; raises DuplicateNameError.
+        """Allocate one row per name, with all columns at their defaults; raises DuplicateNameError.
 
         The caller fills the columns and then calls `announce`.
         """
@@ -201,13 +203,13 @@ class World(BodyColumns):
         return rows
 
     def announce(self, rows: Rows) -> None:
-        """Tell the listeners that `rows` are filled in."""
+        """Notify listeners of `rows`, whose columns are now filled."""
         self.touch(rows)
         for listener in self.on_spawn:
             listener(rows)
 
     def release(self, rows: Rows) -> None:
-        """End the entities in `rows`: hooks and listeners hear of it while they still live, then rows are free."""
+        """Remove the entities in `rows`: hooks and listeners are called while they still live, then rows are freed."""
         generations = self.generation[rows]
         if self.hooks:
             for row in rows.tolist():
@@ -229,37 +231,37 @@ class World(BodyColumns):
             self.entity_events.discard(row)
             self.handles[row] = None
         self.alive[rows] = False
-        # Never counted back, not even by `restore`: a stale handle stays stale whatever happens to the row.
+        # Never decreased, not even by `restore`: a stale handle stays stale whatever happens to the row.
         self._generations += 1
         self.generation[rows] = self._generations
         (self._resting if self.in_step else self._free).extend(reversed(freed))
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
-        """Leave out rows that code called meanwhile has removed."""
+        """Return the rows that called code has not removed meanwhile."""
         live_mask = self.alive[rows] & (self.generation[rows] == generations)
         return rows[live_mask], generations[live_mask]
 
     def renew(self) -> None:
-        """Begin anew after everything was removed: ids count from 0 and random streams from their seed."""
+        """Start again after everything was removed: ids from 0 and random streams from their seed."""
         self._next_id = 0
         self.random.restore({})
 
     def end_step(self) -> None:
-        """Let rows freed during the step be used again."""
+        """Make rows freed during the step available again."""
         if self._resting:
             self._free.extend(self._resting)
             self._resting.clear()
 
     def touch(self, rows: Rows | AnyArray) -> None:
-        """Note that the poses of `rows` changed. Called by whoever writes them."""
+        """Mark the poses of `rows` as changed. Every writer of poses must call it."""
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
         self._tell_view(rows)
 
     def touch_joints(self, rows: Rows | AnyArray) -> None:
-        """Note that joints of `rows` moved. Called by whoever writes them."""
+        """Mark joints of `rows` as moved. Every writer of joint positions must call it."""
         self.robots.joints_moved[rows] = True
         self.robots.joints_behind[rows] = True
         self.robots.boxes_behind[rows] = True
@@ -267,12 +269,12 @@ class World(BodyColumns):
         self._tell_view(rows)
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:
-        """Let what mirrors the world follow a write made outside a step; inside, it looks once at the end."""
+        """Update the engine's view after a write outside a step; inside a step it is updated once, later."""
         if not self.in_step and self.parts.bodies is not None:
             self.parts.bodies.pose_written(rows)
 
     def model_of(self, row: int) -> RobotModel | None:
-        """Return the description of the robot in `row`, None where it has none."""
+        """Return the description of the robot in `row`, None if it has none."""
         number = int(self.robots.model[row])
         return None if number < 0 else self.models[number]
 
@@ -283,7 +285,7 @@ class World(BodyColumns):
         return self.links.link_poses(rows, links)
 
     def save(self) -> dict[str, Any]:
-        """Return all state as values of their own, for a checkpoint."""
+        """Return a copy of all state, for a checkpoint."""
         return {
             "tables": {name: table.copy_arrays() for name, table in self.tables.items() if not table.transient},
             "names": list(self.index.names),
@@ -299,7 +301,7 @@ class World(BodyColumns):
         }
 
     def spawned_since(self, saved: dict[str, Any]) -> Rows:
-        """Return the rows of entities that were not there at `save`."""
+        """Return the rows of entities spawned after `save`."""
         body = saved["tables"]["body"]
         count = len(body["alive"])
         known_mask = np.zeros(self.capacity, np.bool_)
@@ -307,10 +309,10 @@ class World(BodyColumns):
         return self.rows[~known_mask[self.rows]]
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go back to what `save` returned.
+        """Restore what `save` returned.
 
-        Entities spawned since then are removed (listeners hear of it); entities removed since then live again, with
-        their old handles, hooks and event handlers. Hooks and handlers of the others stay as they are.
+        Entities spawned since then are removed (listeners are called); entities removed since then live again, with
+        their old handles, hooks and event handlers. Hooks and handlers of the others are not changed.
         """
         self.release(self.spawned_since(saved))
         body = saved["tables"]["body"]
@@ -321,7 +323,7 @@ class World(BodyColumns):
             if table_name in saved["tables"]:
                 table.restore_arrays(saved["tables"][table_name])
             elif not table.transient:
-                # Added since then: at that moment nobody had anything in it.
+                # The table was added later: at the time of `save` all its rows had the defaults.
                 table.clear_rows(np.arange(self.capacity))
         dead_mask = ~self.alive
         self.generation[dead_mask] = generations[dead_mask]
@@ -358,22 +360,22 @@ class World(BodyColumns):
         self.touch(rows)
 
     def rest(self, rows: Rows) -> None:
-        """Take all velocity from `rows`; commands and goals stay."""
+        """Set all velocities of `rows` to zero; commands and goals are kept."""
         for column in (self.velocity, self.angular_velocity, self.motion.body_linear, self.motion.body_angular):
             column[rows] = 0.0
 
     # ---- one entity --------------------------------------------------------------------------------------------------
 
     def rename(self, row: int, name: str | None) -> None:
-        """Give the entity in `row` another name; raises DuplicateNameError."""
+        """Rename the entity in `row`; raises DuplicateNameError."""
         if name != self.index.names[row]:
             self.index.rename(row, name)
             self.version += 1
 
     def label(self, row: int) -> str:
-        """Return the entity's name, or `#id` where it has none."""
+        """Return the entity's name, or `#id` if it has none."""
         return self.index.names[row] or f"#{self.object_id[row]}"
 
     def is_live(self, row: int, generation: int) -> bool:
-        """Return whether the entity that got `row` in its `generation` is still there."""
+        """Return whether the entity that was given `row` in `generation` is still alive."""
         return bool(self.alive[row] and self.generation[row] == generation)

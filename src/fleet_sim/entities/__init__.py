@@ -1,4 +1,4 @@
-"""Objects and agents: handles over the world's columns, what they are spawned from, and their managers."""
+"""Objects and agents: handles over the world's columns, spawn parameters, and managers of groups."""
 
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.agent_manager import AgentManager

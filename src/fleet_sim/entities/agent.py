@@ -1,4 +1,4 @@
-"""Agent: a handle over a row that can drive, carry and work through actions."""
+"""Agent: a handle of a robot that drives, carries objects and executes actions."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ Hook = TypeVar("Hook")
 class Agent(EndEffectorHandle):
     """A robot.
 
-    It does what it was told last: a new goal, path, velocity or stop cancels the actions it was working on. Base and
-    joints are told apart: an action that moves nothing but joints goes on while the base is driven, and the other way
-    round.
+    The last command wins: a new goal, path, velocity or stop cancels its running and queued actions. Base and joints
+    are separate: an action that only moves joints continues while the base is commanded to drive, and vice versa.
     """
 
     __slots__ = ()
@@ -53,8 +52,8 @@ class Agent(EndEffectorHandle):
     ) -> Any:
         """Spawn one agent from a robot description: a model's name or a file. `settings` are further spawn params.
 
-        Without `mass` the robot weighs what its description says: with physics on, motors move its joints then. A mass
-        of 0 makes it kinematic.
+        Without `mass` the robot has the mass of its description, and with physics on its joints are moved by motors. A
+        mass of 0 makes it kinematic.
         """
         if sim_core is None:
             raise InvalidValueError("from_urdf needs sim_core, the simulation to spawn in")
@@ -75,7 +74,7 @@ class Agent(EndEffectorHandle):
         self.set_goal_pose(pose)
 
     def set_goal_pose(self, goal: Pose, direction: MovementDirection | str | None = None) -> None:
-        """Drive to `goal`; `direction` says which end of a differential base leads."""
+        """Drive to `goal`; `direction` is the end of a differential base that leads."""
         self.set_path(Path([goal]), direction=direction)
 
     def set_path(
@@ -85,9 +84,9 @@ class Agent(EndEffectorHandle):
         final_orientation_align: bool = True,
         direction: MovementDirection | str | None = None,
     ) -> None:
-        """Follow the waypoints of `path`, from wherever the robot is.
+        """Follow the waypoints of `path`, starting at the robot's present pose.
 
-        `final_orientation_align` takes the last waypoint's orientation too. The robot always drives to the first
+        With `final_orientation_align` the robot turns to the last waypoint's orientation. It always drives to the first
         waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
         """
         checked_approach(auto_approach, "auto_approach: ")
@@ -104,7 +103,7 @@ class Agent(EndEffectorHandle):
         direction: MovementDirection | str | None = None,
         tolerance: float = 0.0,
     ) -> None:
-        """Follow `path` without cancelling actions: what actions themselves use."""
+        """Follow `path` without cancelling actions; for use by actions."""
         row = self.row
         waypoints = checked_path(path)
         positions, orientations = pose_arrays(waypoints)
@@ -129,7 +128,7 @@ class Agent(EndEffectorHandle):
         wz: float = 0.0,
         timeout: float | None = None,
     ) -> None:
-        """Drive with a body twist (m/s, rad/s), reached and left within the acceleration limits.
+        """Drive with a body twist (m/s, rad/s); acceleration limits apply when it starts and ends.
 
         After `timeout` s of simulation time (None: the agent's own, 0: never) the robot slows down to a stop.
         """
@@ -143,7 +142,7 @@ class Agent(EndEffectorHandle):
     set_cmd_vel = set_velocity
 
     def stop(self) -> None:
-        """Stop at once, base and joints, where they are; the robot's actions are cancelled."""
+        """Stop base and joints at once; the robot's actions are cancelled."""
         self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()
@@ -203,7 +202,7 @@ class Agent(EndEffectorHandle):
 
     @property
     def current_waypoint_index(self) -> int:
-        """The index in `path` of the waypoint headed for."""
+        """The index in `path` of the current waypoint."""
         return int(self._world.motion.waypoint[self.row])
 
     @property
@@ -244,7 +243,7 @@ class Agent(EndEffectorHandle):
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
-        """Change how the base moves; refused (False) while it is moving. Raises UnknownNameError."""
+        """Change the motion law; rejected (returns False) while the robot is moving. Raises UnknownNameError."""
         law = self._world.laws.index(str(mode))
         self.require_mobile()
         if self.is_moving:
@@ -254,7 +253,7 @@ class Agent(EndEffectorHandle):
 
     @property
     def block_on_collision(self) -> bool:
-        """Whether the robot stops in front of what it would hit."""
+        """Whether the robot stops before it would hit something."""
         return bool(self._world.block_on_collision[self.row])
 
     @block_on_collision.setter
@@ -263,21 +262,21 @@ class Agent(EndEffectorHandle):
 
     @property
     def blocked_by(self) -> SimObject | None:
-        """What the robot stands before, while it blocks the way."""
+        """The obstacle that currently blocks the robot, or None."""
         row = int(self._world.motion.blocked_by[self.row])
         return None if row == NO_ROW else self._world.handles[row]
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
 
     def pick(self, obj: SimObject, relative_pose: Pose | None = None, link: int | str = BASE) -> bool:
-        """Take `obj` at once, without driving there; returns whether it is carried now.
+        """Attach `obj` at once, without driving there; return whether the robot carries it now.
 
         It follows `link` of the robot, and keeps its place relative to it unless `relative_pose` (link frame) is given.
         """
         return self.attach_object(obj, link, relative_pose, keep_world_pose=relative_pose is None)
 
     def drop(self, obj: SimObject | None = None, drop_pose: Pose | None = None) -> bool:
-        """Let go of `obj`, or of the first object carried; returns False when there is none."""
+        """Detach `obj`, or the first carried object; return False if there is none."""
         carried = self.get_attached_objects()
         target = obj if obj is not None else (carried[0] if carried else None)
         return target is not None and self.detach_object(target, drop_pose=drop_pose)
@@ -313,7 +312,7 @@ class Agent(EndEffectorHandle):
         return self.get_action_queue_size() == 0
 
     def update_attached_objects_kinematics(self) -> None:
-        """Put what the robot carries where it belongs now, before the end of phase 1 does so by itself."""
+        """Update the poses of carried objects now; otherwise this happens at the end of phase 1."""
         attachments.follow_rows(self._world, np.array([self.row]))
 
     def carried(self) -> None:
@@ -334,7 +333,7 @@ class Agent(EndEffectorHandle):
         return next(iter(self.controllers), None)
 
     def add_controller(self, controller: Any) -> None:
-        """Let `controller.compute(agent, dt)` decide at each step, before the controllers added earlier.
+        """Call `controller.compute(agent, dt)` in each step, before the controllers added earlier.
 
         It may be an AgentController, or the name or mapping of a registered one as in a scenario file.
         """
@@ -387,7 +386,7 @@ def checked_path(path: Path | Sequence[Pose]) -> Path:
 
 
 def checked_approach(value: object, what: str = "") -> bool:
-    """Return True; raises InvalidValueError for anything else: each path begins with the way to its first waypoint."""
+    """Return True; raises InvalidValueError for other values: robots always drive to the first waypoint."""
     if value is not True:
         raise InvalidValueError(
             f"{what}must be True, got {value!r}: a robot follows a path from wherever it is, so it drives to the first "

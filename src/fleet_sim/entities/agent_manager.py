@@ -25,7 +25,7 @@ Self = TypeVar("Self", bound="AgentManager")
 
 
 class AgentManager(BaseManager[Agent]):
-    """A fleet. Agents are updated by the simulation's step; the manager gives goals and answers questions."""
+    """A fleet. Agents are updated by the simulation's step; the manager commands goals and answers queries."""
 
     default_class: ClassVar[type[SimObject]] = Agent
 
@@ -61,7 +61,7 @@ class AgentManager(BaseManager[Agent]):
         self._one("body id", body_id, lambda agent: agent.world.bodies.body_id(agent.row)).set_goal_pose(goal)
 
     def set_goal_pose_all(self, factory: Callable[[Agent], Pose | None]) -> None:
-        """Send every agent to `factory(agent)`, in one write; None leaves an agent as it is."""
+        """Send every agent to `factory(agent)`, in one write; None does not change the agent."""
         chosen = [(agent, goal) for agent in self.agents if (goal := factory(agent)) is not None]
         if not chosen:
             return
@@ -77,7 +77,7 @@ class AgentManager(BaseManager[Agent]):
     def set_joints_targets_all(
         self, targets_factory: Callable[[Agent], JointNumbers | None], max_force: float = DEFAULT_FORCE
     ) -> None:
-        """Send the joints of every agent to `targets_factory(agent)`, a list or a mapping; None leaves it as it is."""
+        """Command the joints of every agent to `targets_factory(agent)`, a list or a mapping; None: no change."""
         for agent in self.agents:
             targets = targets_factory(agent)
             if targets is not None:
@@ -92,7 +92,7 @@ class AgentManager(BaseManager[Agent]):
         max_force: float = DEFAULT_FORCE,
         tolerance: float | None = None,
     ) -> list[bool]:
-        """Send the end effectors of `agents` (None: all) to places (N, 3), turned as (N, 4); returns who can get there.
+        """Send the end effectors of `agents` (None: all) to positions (N, 3), orientations (N, 4); return which can.
 
         As `Agent.move_end_effector`, with robots of one model solved in one call.
         """
@@ -154,7 +154,7 @@ class AgentManager(BaseManager[Agent]):
         return bool(self._callbacks)
 
     def run_callbacks(self) -> None:
-        """Call what is due; the simulation does this at each step."""
+        """Call the callbacks that are due; the simulation does this in each step."""
         if self._callbacks is not None:
             self._callbacks.run(self)
 

@@ -1,4 +1,4 @@
-"""Checking what a configuration passes to a constructor, so that errors name parameters instead of signatures."""
+"""Checks arguments from a configuration before a constructor is called, so that errors name the parameter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 
 
 def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> None:
-    """Raise InvalidValueError unless `function` takes `arguments` by name and gets all it needs.
+    """Raise InvalidValueError unless `function` accepts `arguments` by name and none is missing.
 
     A parameter declared `bool` must be given as one.
     """

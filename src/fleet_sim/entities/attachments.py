@@ -1,4 +1,4 @@
-"""Objects carried by others: columns of the parent, its link and the offset, followed at the end of phase 1."""
+"""Attachments of carried objects: columns with parent, link and offset; poses are updated at the end of phase 1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.robot_model import BASE
-from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import poses, quaternions
@@ -33,9 +33,9 @@ def attach(
     orientation: Floats | None,
     link: int = BASE,
 ) -> None:
-    """Let `child` follow `link` of `parent` at the offset (3,), (4,) in that link's frame; None keeps its place.
+    """Attach `child` to `link` of `parent` at the offset (3,), (4,) in that link's frame; None keeps its pose.
 
-    Raises InvalidValueError for a cycle and StateError when the child is carried already.
+    Raises InvalidValueError for a cycle and StateError if the child is already carried.
     """
     ancestor = parent
     while ancestor != NO_ROW:
@@ -46,7 +46,7 @@ def attach(
         ancestor = int(world.parent[ancestor])
     if world.parent[child] != NO_ROW:
         holder = world.label(int(world.parent[child]))
-        raise StateError(f"{world.label(child)!r} is attached to {holder!r} already; detach it first")
+        raise StateError(f"{world.label(child)!r} is already attached to {holder!r}; detach it first")
     if position is None or orientation is None:
         position, orientation = relative_pose(world, child, parent, link)
     world.parent[child] = parent
@@ -58,7 +58,7 @@ def attach(
 
 
 def detach(world: World, child: int, *, dynamic: bool) -> None:
-    """Let go of `child` where it is; `dynamic` hands it back to the physics engine."""
+    """Detach `child` at its present pose; with `dynamic` the physics engine moves it again."""
     world.parent[child] = NO_ROW
     world.parent_link[child] = BASE
     world.velocity[child] = 0.0
@@ -68,7 +68,7 @@ def detach(world: World, child: int, *, dynamic: bool) -> None:
 
 
 def release_all(world: World, rows: Rows) -> None:
-    """Let go of what entities about to be removed carry, and of what carries them."""
+    """Detach entities that are about to be removed from what they carry and from what carries them."""
     for child in children_of(world, rows).tolist():
         detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
     world.parent[rows] = NO_ROW
@@ -82,7 +82,7 @@ def relative_pose(world: World, child: int, parent: int, link: int = BASE) -> tu
 
 
 def place(world: World, children: Rows) -> None:
-    """Put `children` where their parents carry them. A parent must be in place before its children."""
+    """Update the poses of `children` from their parents, whose poses must be up to date."""
     if not len(children):
         return
     parents, links = world.parent[children], world.parent_link[children]
@@ -109,7 +109,7 @@ def children_of(world: World, rows: Rows) -> Rows:
 
 
 def follow(world: World) -> None:
-    """Move everything that is carried by something that moved, parents before children."""
+    """Update the poses of everything carried by something that moved, parents before children."""
     carried = np.flatnonzero(world.parent != NO_ROW)
     while len(carried):
         parents = world.parent[carried]
@@ -120,7 +120,7 @@ def follow(world: World) -> None:
 
 
 def _astir_mask(world: World, children: Rows) -> Bools:
-    """Return which of `children` have a parent that moved, or a velocity that may have ended with its parent's."""
+    """Return which of `children` have a parent that moved, or a velocity, which may have to become zero."""
     parents = world.parent[children]
     mask: Bools = world.moved[parents] | (world.robots.joints_moved[parents] & (world.parent_link[children] != BASE))
     mask |= (world.velocity[children] != 0.0).any(axis=1) | (world.angular_velocity[children] != 0.0).any(axis=1)
@@ -128,8 +128,25 @@ def _astir_mask(world: World, children: Rows) -> Bools:
 
 
 def follow_rows(world: World, rows: Rows) -> None:
-    """Move what is carried by `rows`, and what that carries in turn: for poses set outside the step."""
+    """Update the poses of everything carried by `rows`, directly or indirectly: for poses set outside the step."""
     children = children_of(world, rows)
     while len(children):
         place(world, children)
         children = children_of(world, children)
+
+
+def nearest_free(world: World, row: int, centre: Floats, radius: float, *, flat: bool) -> int:
+    """Return the row of the free pickable object nearest to `centre` (3,), within `radius` m, but for `row`.
+
+    With `flat` heights do not count. Of several as near, the one spawned first; NO_ROW where there is none.
+    """
+    free_mask = world.alive & world.pickable & (world.parent == NO_ROW) & (world.kind == KIND_OBJECT)
+    free_mask[row] = False
+    rows = np.flatnonzero(free_mask)
+    offset = world.position[rows] - centre
+    if flat:
+        offset[:, 2] = 0.0
+    squares = (offset * offset).sum(axis=1)
+    if not len(rows) or squares.min() > radius * radius:
+        return NO_ROW
+    return int(rows[np.lexsort((world.object_id[rows], squares))[0]])

@@ -1,4 +1,4 @@
-"""What a spawn entry's `controller` comes to: limits and habits, a motion law, and controllers in Python."""
+"""The plan made from the `controller` of a spawn entry: limits and defaults, a motion law, Python controllers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ControllerPlan:
 
 
 def plan_controllers(world: World, spec: Any) -> ControllerPlan:
-    """Return the plan for `spec`: None, ControllerParams, or what the world's controllers read.
+    """Return the plan for `spec`: None, ControllerParams, or a spec of the world's registry of controllers.
 
-    Raises InvalidValueError, UnknownNameError or ConfigError where `spec` cannot be read.
+    Raises InvalidValueError, UnknownNameError or ConfigError if `spec` cannot be read.
     """
     if spec is None:
         return ControllerPlan()

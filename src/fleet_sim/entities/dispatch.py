@@ -1,4 +1,4 @@
-"""FleetCommandDispatcher: carries commands out, for many robots at once, and says who was rejected and why."""
+"""FleetCommandDispatcher: executes commands for many robots at once and reports which were rejected, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fleet_sim.spatial import quaternions
 
 
 class Commanded(Protocol):
-    """What commands do to a simulation as a whole."""
+    """The operations of commands on a simulation as a whole."""
 
     @property
     def world(self) -> World: ...
@@ -49,7 +49,7 @@ Handler = Callable[[Any], CommandAck]
 
 
 class FleetCommandDispatcher:
-    """Applies commands to a simulation. Bad entries are rejected with a reason and never move anything.
+    """Applies commands to a simulation. Invalid entries are rejected with a reason and never move anything.
 
     Emits `fleet_command` with the command before anything changes. `moments` are those that SaveState has saved.
     """
@@ -60,21 +60,21 @@ class FleetCommandDispatcher:
         self.moments = Moments()
 
     def handle(self, cls: type[Command], handler: Handler) -> None:
-        """Have `handler(command)` carry out commands of a class of your own; it returns the acknowledgement."""
+        """Register `handler(command)` for commands of the class `cls`; it must return the acknowledgement."""
         self._handlers[cls] = handler
 
     def dispatch(self, command: Command) -> CommandAck:
-        """Apply `command` now; raises InvalidValueError where it is malformed as a whole."""
+        """Apply `command` now; raises InvalidValueError if it is malformed as a whole."""
         self._sim.world.events.emit("fleet_command", command=command)
         handler = self._handlers.get(type(command))
         if handler is None and isinstance(command, Command) and command.feature:
-            # A feature brings the handlers of its commands when it is first used.
+            # A feature registers the handlers of its commands at its first use.
             self._world.features.use(command.feature)
             handler = self._handlers.get(type(command))
         return self._apply(command) if handler is None else handler(command)
 
     def described(self, command: Command) -> Command:
-        """Return `command` with its actions told as type and parameters; those that cannot be told stay."""
+        """Return `command` with actions converted to type and parameters; those that cannot be are kept."""
         if not isinstance(command, c.ExecuteAction):
             return command
         return replace(command, actions=tuple(map(self._described, command.actions)))
@@ -85,7 +85,7 @@ class FleetCommandDispatcher:
         try:
             return self._world.actions.describe(action)
         except FleetSimError:
-            # Whoever wants to write it hears why that cannot be done.
+            # Writing it to a log will raise an error with the reason.
             return action
 
     # ---- by command --------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class FleetCommandDispatcher:
         return replace(self._ack(command, to), value=added)
 
     def _made(self, action: Any) -> Any:
-        """Return the action that is given, or described by its type and parameters."""
+        """Return the given action, or make it from its type and parameters."""
         if not isinstance(action, Mapping):
             return action
         params = dict(action)
@@ -282,7 +282,7 @@ class FleetCommandDispatcher:
             hold_joints(world, world.joints.slots(world.robots, to.rows))
 
     def _poses(self, to: Recipients, command: c.Navigate | c.SetPoses) -> tuple[Floats, Floats]:
-        """Return the poses of those who may take them; rejects what is not finite and zero quaternions."""
+        """Return the poses of the accepted recipients; rejects poses that are not finite or have a zero quaternion."""
         count = len(command.names)
         points = shaped(command.positions, (count, 3), "positions")[to.indices]
         turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
@@ -295,7 +295,7 @@ class FleetCommandDispatcher:
         return points[inside], quaternions.normalized(turns[inside])
 
     def _attach(self, agent: Any, command: c.Attach) -> str:
-        """Attach or detach; returns why that failed, or ""."""
+        """Attach or detach; return the reason for a failure, or ""."""
         if not command.attach:
             carried = [obj for obj in agent.get_attached_objects() if command.object_name in ("", obj.name)]
             for obj in carried:

@@ -1,4 +1,4 @@
-"""Telling robots to drive: steering as robots see it, with planar goals, timeouts and blocking. Batch first."""
+"""Drive commands of robots, with planar goals, timeouts and blocking; for many robots at once."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
 ) -> None:
-    """Let the robots in `rows` follow paths of `lengths` waypoints each.
+    """Command the robots in `rows` to follow paths of `lengths` waypoints each.
 
-    `positions` (M, 3) and `orientations` (M, 4) hold the waypoints of all of them, one robot's after the other's.
-    The robots drive from where they are. What they did before is forgotten; their actions are not touched. Raises
+    `positions` (M, 3) and `orientations` (M, 4) are the concatenated waypoints of all robots. The robots start at their
+    present poses. Earlier commands are dropped; their actions are not changed. Raises
     InvalidValueError for waypoints outside of the world.
     """
     check_extent(positions, world.extent, "goal")
@@ -55,7 +55,7 @@ def start_paths(
 
 
 def _turned_to(current: Floats, goals: Floats) -> Floats:
-    """Return `current` turned about z to the headings of `goals`: roll and pitch stay."""
+    """Return `current` rotated about z to the headings of `goals`; roll and pitch are kept."""
     turn = quaternions.wrapped(quaternions.yaws(goals) - quaternions.yaws(current))
     return quaternions.multiply(quaternions.from_yaws(turn), current)
 
@@ -63,7 +63,7 @@ def _turned_to(current: Floats, goals: Floats) -> Floats:
 def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, timeout: float | None = None) -> None:
     """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
 
-    `timeout` in s: None takes each robot's own; 0 holds the command until the next one. Raises InvalidValueError for
+    `timeout` in s: None uses each robot's own; 0 keeps the command until the next one. Raises InvalidValueError for
     velocities beyond all bounds.
     """
     check_speeds(linear, "linear velocity in m/s")
@@ -73,7 +73,7 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
 
 
 def stop(world: World, rows: Rows) -> None:
-    """Stop the robots in `rows` at once, where they are; goals and commands are forgotten."""
+    """Stop the robots in `rows` at once; goals and commands are dropped."""
     steering.halt(world, rows)
     wheels = world.joints.slots(world.robots, rows)
     wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]

@@ -1,4 +1,4 @@
-"""EndEffectorHandle: an arm's end effector, as the handle of its robot offers it."""
+"""EndEffectorHandle: the part of a robot's handle for its arm's end effector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fleet_sim.kinematics.reaching import DEFAULT_PARAMS, Reach, default_end_eff
 from fleet_sim.spatial import quaternions
 
 TOLERANCE = 0.02
-"""How far in m an end effector may be from its target and still count as there."""
+"""Distance (m) within which an end effector has reached its target."""
 ELSEWHERE = "the end effector was sent elsewhere"
 
 
@@ -35,7 +35,7 @@ class EndEffectorHandle(JointHandle):
 
     @property
     def ik_params(self) -> IKParams:
-        """How inverse kinematics is solved for this robot."""
+        """The inverse kinematics parameters of this robot."""
         return self._world.joints.ik_params.get(self.row) or DEFAULT_PARAMS
 
     @ik_params.setter
@@ -56,11 +56,11 @@ class EndEffectorHandle(JointHandle):
         max_force: float = DEFAULT_FORCE,
         tolerance: float | None = None,
     ) -> bool:
-        """Send the joints to where the end effector is at a place; returns whether it can get there.
+        """Command the joints to values that bring the end effector to a target; return whether it is reachable.
 
-        Where it cannot, the joints are sent to where it is as near as possible. It can within `tolerance` m (None: the
-        `reachability_tolerance` of the agent's IKParams). Without `target_orientation` it may be turned anyhow. The
-        base stays where it is, and so do joints that do not lead to the end effector.
+        If it is not, the joints go as near as possible. It counts as reachable within `tolerance` m (None: the
+        `reachability_tolerance` of the agent's IKParams). Without `target_orientation` any orientation will do. The
+        base does not move, nor do joints that do not lead to the end effector.
         """
         found = self.find_reach(target_position, target_orientation, end_effector_link, tolerance)
         force = as_float(max_force, "max_force in N m or N", low=0.0)
@@ -75,7 +75,7 @@ class EndEffectorHandle(JointHandle):
         end_effector_link: int | str | None = None,
         tolerance: float | None = None,
     ) -> Reach:
-        """Return what `move_end_effector` would do, without doing it."""
+        """Return the solution that `move_end_effector` would use, without moving."""
         link = self.end_effector(end_effector_link)
         position, orientation = read_target(target_position, target_orientation)
         limit = None if tolerance is None else as_float(tolerance, "tolerance in m", low=0.0)
@@ -89,7 +89,7 @@ class EndEffectorHandle(JointHandle):
         tolerance: float = TOLERANCE,
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
     ) -> bool:
-        """Return whether the end effector is within `tolerance` m and, where turned, `orientation_tolerance` rad."""
+        """Return whether the end effector is within `tolerance` m and, if given, `orientation_tolerance` rad."""
         links = np.array([self.end_effector(end_effector_link)])
         position, orientation = read_target(target_position, target_orientation)
         here, turn = self._world.link_poses(np.array([self.row]), links)
@@ -103,7 +103,7 @@ class EndEffectorHandle(JointHandle):
         return bool((x * x + y * y + z * z) ** 0.5 <= as_float(orientation_tolerance, "orientation_tolerance", low=0.0))
 
     def end_effector(self, link: int | str | None = None) -> int:
-        """Return the index of a link given by name or index, None: the one that counts as the end effector."""
+        """Return the index of a link given by name or index; None: the default end effector."""
         model = self._model()
         return default_end_effector(model) if link is None else model.link_index(link)
 

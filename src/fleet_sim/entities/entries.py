@@ -24,7 +24,7 @@ Handle = TypeVar("Handle", bound=SimObject)
 
 @dataclass
 class GridEntry(Checked):
-    """Many alike on a grid: `count` of them, `columns` wide (null: as square as possible)."""
+    """A grid of `count` equal entities, `columns` wide (null: as square as possible)."""
 
     count: int = setting(low=1, high=MOST_ALIKE, doc="How many.")
     columns: int | None = setting(None, low=1, high=MOST_ALIKE, doc="Cells along x.")
@@ -46,7 +46,7 @@ class ObjectEntry(SimObjectSpawnParams):
 
 
 def read_actions(value: object) -> list[dict[str, Any]]:
-    """Return a list of mappings with a `type`; raises InvalidValueError. Whoever knows the actions reads the rest."""
+    """Return a list of mappings with a `type`; raises InvalidValueError. The actions are validated when made."""
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else [{}]
     whole = isinstance(value, (list, tuple)) and len(items) == len(value)
     if not whole or not all(isinstance(item.get("type"), str) for item in items):
@@ -73,7 +73,7 @@ class RobotEntry(AgentSpawnParams):
         factory=list,
         reader=read_actions,
         schema=_ACTIONS_SCHEMA,
-        doc="What it does first, in order: mappings of type (move_to, pick, drop, wait, ...) and parameters.",
+        doc="First actions, in order: mappings of type (move_to, pick, drop, wait, ...) and parameters.",
     )
 
 
@@ -81,7 +81,7 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
     "robots": (Agent, RobotEntry),
     "objects": (SimObject, ObjectEntry),
 }
-"""What the entries of each section of a scenario are: the handles they become, and what may be written."""
+"""For each section of a scenario: the class of the handles, and the settings class of its entries."""
 
 
 def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "") -> None:
@@ -109,7 +109,7 @@ def spawn_entries(
 
 
 def _add_actions(world: World, handles: Sequence[SimObject], actions: Sequence[Mapping[str, Any]]) -> None:
-    """Give every robot its own copies of the actions; raises ConfigError naming the one that is wrong."""
+    """Add separate copies of the actions to every robot; raises ConfigError naming the invalid action."""
     for index, action in enumerate(actions):
         params = {key: value for key, value in action.items() if key != "type"}
         for handle in handles:

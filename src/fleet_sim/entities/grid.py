@@ -1,4 +1,4 @@
-"""Grids to spawn on."""
+"""Grids of spawn positions."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class GridSpawnParams:
 
     @property
     def total_cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return math.prod(self._sizes())
 
     def _sizes(self) -> tuple[int, int, int]:
         return (self.x_max - self.x_min + 1, self.y_max - self.y_min + 1, self.z_max - self.z_min + 1)
 
     def positions(self, cells: Ints) -> Floats:
-        """Return the places (N, 3) of `cells`, counted along x first, then y, then z."""
+        """Return the positions (N, 3) of `cells`, numbered along x first, then y, then z."""
         width, depth, _ = self._sizes()
         coordinates = np.stack((cells % width, cells // width % depth, cells // (width * depth)), axis=1)
         lowest = np.array((self.x_min, self.y_min, self.z_min))

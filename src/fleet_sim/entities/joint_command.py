@@ -1,4 +1,4 @@
-"""Joint commands for many robots: one write per kind of robot."""
+"""Joint commands for many robots: one write per robot model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fleet_sim.gate.bounds import LARGEST_FORCE, LARGEST_SPEED
 
 
 def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
-    """Carry `command` out for the robots of `to`, all of which have joints; the others are rejected there.
+    """Execute `command` for the robots of `to`, which must all have joints; invalid ones are rejected in `to`.
 
-    Raises InvalidValueError where the command is malformed as a whole.
+    Raises InvalidValueError if the command is malformed as a whole.
     """
     values = _values(command)
     force = as_float(command.max_force, "max_force in N m or N", low=0.0, high=LARGEST_FORCE)
@@ -67,7 +67,7 @@ def _places(model: RobotModel, joint_names: tuple[str, ...], count: int) -> Ints
 
 
 def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_positions: bool) -> dict[int, str]:
-    """Return, by row, why those of `rows` that may not take their numbers in `given` (K, M) may not."""
+    """Return, by row, the reasons for rejecting `rows` whose numbers in `given` (K, M) are not allowed."""
     reasons = {}
     for row, numbers in zip(rows.tolist(), given, strict=True):
         cause = "" if np.isfinite(numbers).all() else "a number is not finite"

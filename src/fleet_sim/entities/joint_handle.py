@@ -1,4 +1,4 @@
-"""JointHandle: the joints and links of a robot, as its handle offers them."""
+"""JointHandle: the part of a robot's handle for its joints and links."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ JointState = tuple[float, float]
 class JointHandle(SimObject):
     """An entity with joints, if it was spawned from a robot description.
 
-    Joints are given by name, or by index as PyBullet numbers them: fixed joints count. Lists have one number per joint
-    that moves, in order, or one per joint, of which those of fixed joints count for nothing. Everything is read from
-    columns: the state is current inside a step too, and costs no call of PyBullet.
+    Joints are given by name, or by index as in PyBullet, where fixed joints are numbered too. Lists have one number per
+    movable joint, in order, or one per joint, where numbers of fixed joints are ignored. Everything is read from
+    columns: the state is current inside a step too, and needs no call of PyBullet.
 
-    Targets beyond a joint's limits go to the limit. Joints told something new leave the action that moved them: it ends
-    CANCELLED. Methods raise StateError where there are no joints, UnknownNameError for unknown ones, InvalidValueError
-    for fixed joints, a wrong number of values, and anything not finite.
+    Targets beyond a joint's limits are clipped. A command to a joint ends the action that moves it as CANCELLED.
+    Methods raise StateError if there are no joints, UnknownNameError for unknown ones, InvalidValueError for fixed
+    joints, a wrong number of values, and values that are not finite.
     """
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class JointHandle(SimObject):
 
     @property
     def robot_model(self) -> RobotModel | None:
-        """What the robot's description says, None for an agent made from shapes."""
+        """The content of the robot's description, None for an agent made from shapes."""
         return self._world.model_of(self.row)
 
     @property
@@ -56,23 +56,23 @@ class JointHandle(SimObject):
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """The names of all links but the base, by index."""
+        """The names of all links except the base, by index."""
         model = self.robot_model
         return () if model is None else model.link_names
 
     def get_num_joints(self) -> int:
-        """Return how many joints there are, fixed ones included; 0 for an agent made from shapes."""
+        """Return the number of joints, fixed ones included; 0 for an agent made from shapes."""
         return len(self.joint_names)
 
     def get_joint_limits(self, joint: int | str) -> tuple[float, float]:
-        """Return the lowest and highest position of a joint that moves; infinite where it has no limits."""
+        """Return the lower and upper limit of a movable joint; infinite if it has no limits."""
         slot = self._slot(joint)
         joints = self._world.joints
         return float(joints.lower[slot]), float(joints.upper[slot])
 
     @property
     def uses_motors(self) -> bool:
-        """Whether the physics engine's motors move the joints; else they are moved exactly, by interpolation."""
+        """Whether motors of the physics engine move the joints; otherwise they are interpolated exactly."""
         return bool(self._world.robots.motors[self.row])
 
     def get_link_pose(self, link: int | str) -> Pose:
@@ -133,30 +133,30 @@ class JointHandle(SimObject):
     def set_joint_target(
         self, joint_index: int | str, target_position: float, max_force: float = DEFAULT_FORCE
     ) -> None:
-        """Send one joint to a position. `max_force` (N m or N) is for motors; without them it counts for nothing."""
+        """Command one joint to a position. `max_force` (N m or N) is for motors; without motors it is ignored."""
         self._send({joint_index: target_position}, max_force)
 
     def set_joint_target_by_name(
         self, joint_name: str, target_position: float, max_force: float = DEFAULT_FORCE
     ) -> None:
-        """Send one joint to a position."""
+        """Command one joint to a position."""
         self._send({joint_name: target_position}, max_force)
 
     def set_all_joints_targets(self, target_positions: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
-        """Send all joints to positions, given as a list."""
+        """Command all joints to positions, given as a list."""
         self._send(target_positions, max_force)
 
     def set_joints_targets_by_name(self, joint_targets: Mapping[str, float], max_force: float = DEFAULT_FORCE) -> None:
-        """Send some joints to positions, given by name; the others go on with what they do."""
+        """Command some joints to positions, given by name; the others continue their motion."""
         self._send(joint_targets, max_force)
 
     def set_joints_targets(self, targets: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
-        """Send joints to positions: all of them from a list, or some from a mapping."""
+        """Command joints to positions: all of them by a list, or some by a mapping."""
         self._send(targets, max_force)
 
     @property
     def last_joint_targets(self) -> dict[int, float]:
-        """Where joints that were sent to a target go or went, by joint index; cut to their limits."""
+        """The last target of each commanded joint, by joint index; clipped to its limits."""
         model = self.robot_model
         if model is None:
             return {}
@@ -165,22 +165,22 @@ class JointHandle(SimObject):
         return dict(zip(model.movable[sent].tolist(), joints.target[span][sent].tolist(), strict=True))
 
     def set_joint_velocity(self, joint_index: int | str, velocity: float, max_force: float = DEFAULT_FORCE) -> None:
-        """Let one joint keep a velocity, cut to its speed limit, until it is told otherwise or a limit stops it."""
+        """Command a velocity of one joint, clipped to its speed limit, until the next command or a position limit."""
         self.set_joints_velocities({joint_index: velocity}, max_force)
 
     def set_joint_velocity_by_name(self, joint_name: str, velocity: float, max_force: float = DEFAULT_FORCE) -> None:
-        """Let one joint keep a velocity."""
+        """Command a velocity of one joint."""
         self.set_joints_velocities({joint_name: velocity}, max_force)
 
     def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
-        """Let joints keep velocities: all of them from a list, or some from a mapping."""
+        """Command velocities of joints: of all by a list, or of some by a mapping."""
         slots, values = self._numbers(velocities, "joint velocities")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         self._pre_empt(slots, "velocities of joints were commanded")
         joint_steering.give_joint_velocities(self._world, slots, values, force)
 
     def set_joints_forces(self, forces: JointNumbers) -> None:
-        """Let motors push with forces (N) or torques (N m), whatever comes of it; 0 lets a joint go.
+        """Command forces (N) or torques (N m) of motors, without feedback; 0 releases a joint.
 
         Raises StateError for a robot without motors.
         """
@@ -194,9 +194,9 @@ class JointHandle(SimObject):
         joint_steering.give_joint_forces(self._world, slots, values)
 
     def set_joint_positions(self, positions: JointNumbers) -> None:
-        """Put joints at positions at once, at rest: all of them from a list, or some from a mapping.
+        """Set joints to positions at once, at rest: all of them by a list, or some by a mapping.
 
-        Outside a step what links carry comes along at once.
+        Outside a step, objects carried by links are moved along at once.
         """
         slots, values = self._numbers(positions, "joint positions")
         self._pre_empt(slots, "the joints were put somewhere else")
@@ -205,7 +205,7 @@ class JointHandle(SimObject):
             attachments.follow_rows(self._world, np.array([self.row]))
 
     def stop_joints(self) -> None:
-        """Stop all joints where they are, and hold them there."""
+        """Stop all joints and hold them at their present positions."""
         slots = self._world.joints.slots(self._world.robots, np.array([self.row]))
         self._pre_empt(slots, "the joints were stopped")
         joint_steering.hold_joints(self._world, slots)
@@ -214,7 +214,7 @@ class JointHandle(SimObject):
 
     @property
     def joint_tolerance(self) -> Any:
-        """How near to its target a joint counts as there (rad or m): as it was given, 0.01 where it was not.
+        """The tolerance (rad or m) within which a joint has reached its target, as given; default 0.01.
 
         One number, a list by joint index or a mapping by joint name; what these leave out gets 0.01. None resets it.
         """
@@ -251,7 +251,7 @@ class JointHandle(SimObject):
     def are_joints_at_targets(self, targets: JointNumbers | None = None, tolerance: Tolerance = None) -> bool:
         """Return whether every joint of `targets` is within `tolerance` of it; None: the targets given last.
 
-        Without a `tolerance` the agent's own counts. True where no joint was ever sent anywhere.
+        Without a `tolerance` the agent's own is used. True if no joint ever had a target.
         """
         model, joints = self._model(), self._world.joints
         slots, values = self._numbers(self.last_joint_targets if targets is None else targets, "joint targets")
@@ -260,7 +260,7 @@ class JointHandle(SimObject):
         allowed = read_tolerances(model, tolerance, default)[slots - start]
         return bool((np.abs(joints.position[slots] - values) <= allowed).all())
 
-    # ---- inside ------------------------------------------------------------------------------------------------------
+    # ---- internals ---------------------------------------------------------------------------------------------------
 
     def _model(self) -> RobotModel:
         model = self.robot_model

@@ -1,6 +1,6 @@
 """Numbers for joints as users write them - a list, or a mapping by name - checked against a robot's model.
 
-A joint's place is its number among the joints of the model that move.
+A joint's place is its index among the movable joints of the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Tolerance: TypeAlias = float | Sequence[float] | Mapping[str, float] | None
 """In rad or m: one for all, a list by joint index, a mapping by joint name, or None for the next in the chain."""
 
 LIMIT_SLACK = 1e-6
-"""How far (rad or m) beyond a limit counts as the limit: descriptions round them."""
+"""Values this little (rad or m) beyond a limit are accepted, as descriptions round their limits."""
 
 
 def place_of(model: RobotModel, joint: int | str) -> int:
@@ -41,7 +41,7 @@ def place_of(model: RobotModel, joint: int | str) -> int:
 def read_joint_numbers(model: RobotModel, numbers: JointNumbers, what: str) -> tuple[Ints, Floats]:
     """Return places (K,) and values (K,); raises InvalidValueError and UnknownNameError, naming `what`.
 
-    NaN and infinity are refused.
+    NaN and infinity are rejected.
     """
     if isinstance(numbers, Mapping):
         places = np.array([place_of(model, joint) for joint in numbers], np.int64)
@@ -59,7 +59,7 @@ def read_joint_numbers(model: RobotModel, numbers: JointNumbers, what: str) -> t
 
 
 def limits_cause(model: RobotModel, places: Ints, values: Floats) -> str:
-    """Return which value is beyond its joint's limits, and what they are, or ""."""
+    """Return a message about the first value beyond its joint's limits, or ""."""
     joints = model.movable[places]
     lower, upper = model.lower[joints], model.upper[joints]
     outside_mask = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
@@ -76,7 +76,7 @@ def limits_cause(model: RobotModel, places: Ints, values: Floats) -> str:
 def read_tolerances(model: RobotModel, tolerance: Tolerance, default: Floats) -> Floats:
     """Return the tolerance (M,) of each joint that moves; None gives `default`.
 
-    What a list is too short for, and names a mapping leaves out, get the general default. Raises InvalidValueError and
+    Joints missing in a short list or in a mapping get the general default. Raises InvalidValueError and
     UnknownNameError.
     """
     what = "joint tolerance in rad or m"

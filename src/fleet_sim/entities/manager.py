@@ -24,7 +24,7 @@ Handle = TypeVar("Handle", bound=SimObject)
 
 
 class BaseManager(Generic[Handle]):
-    """A group of entities of one type, in order of spawning. Removed entities leave it by themselves."""
+    """A group of entities of one type, in order of spawning. Removed entities leave it automatically."""
 
     default_class: ClassVar[type[SimObject]] = SimObject
 
@@ -33,7 +33,7 @@ class BaseManager(Generic[Handle]):
         self.name = name
         self.object_class: type[Handle] = object_class or self.default_class  # type: ignore[assignment]
         self._handles: list[Handle] = []
-        # Weak: a removed entity is remembered only as long as a checkpoint or the user can bring it back.
+        # Weak references: a removed entity is kept only while a checkpoint or the user can bring it back.
         self._removed: WeakSet[Handle] = WeakSet()
         self._rows: Rows = NO_ROWS
         self._version = -1
@@ -46,13 +46,13 @@ class BaseManager(Generic[Handle]):
 
     @property
     def sim_core(self) -> Any:
-        """The simulation; raises StateError while there is none."""
+        """The simulation; raises StateError if none is set."""
         if self._sim is None:
             raise StateError(f"{type(self).__name__} has no simulation yet: pass sim_core or call set_sim_core(sim)")
         return self._sim
 
     def set_sim_core(self, sim_core: Any) -> None:
-        """Say which simulation to spawn in."""
+        """Set the simulation to spawn in."""
         self._sim = sim_core
         sim_core.register_manager(self, self.name)
 
@@ -66,7 +66,7 @@ class BaseManager(Generic[Handle]):
 
     @property
     def objects(self) -> list[Handle]:
-        """The living entities of the group; one that a reset brings back is in it again."""
+        """The living entities of the group; an entity restored by a reset belongs to it again."""
         if self._sim is not None and self._version != self.world.version:
             revived = [handle for handle in self._removed if handle.is_alive]
             for handle in revived:
@@ -111,7 +111,7 @@ class BaseManager(Generic[Handle]):
         raise unknown_name("object", name, [handle.name or "" for handle in self.objects])
 
     def add_object(self, obj: Handle) -> None:
-        """Take an entity of the same simulation into the group."""
+        """Add an entity of the same simulation to the group."""
         if not isinstance(obj, self.object_class):
             raise InvalidValueError(f"this group holds {self.object_class.__name__}, got {obj!r}")
         if obj.world is not self.world:
@@ -121,7 +121,7 @@ class BaseManager(Generic[Handle]):
 
     def _adopt(self, handles: list[Handle]) -> list[Handle]:
         if len(self._handles) >= self._limit:
-            # Nobody may have asked for the members for long: forget the removed ones now and then.
+            # If `objects` is not read for a long time, removed entities must still be dropped now and then.
             self._limit = 2 * len(self.objects) + 256
         self._handles.extend(handles)
         self._version = -1
@@ -142,7 +142,7 @@ class BaseManager(Generic[Handle]):
         return {handle.object_id: handle.get_pose() for handle in self.objects}
 
     def set_pose_all(self, factory: Callable[[Handle], Pose]) -> None:
-        """Put every entity at `factory(entity)`."""
+        """Set the pose of every entity to `factory(entity)`."""
         for handle in self.objects:
             handle.set_pose(factory(handle))
 
@@ -159,7 +159,7 @@ class BaseManager(Generic[Handle]):
         spawn_params: SimObjectSpawnParams,
         name_prefix: str | None = None,
     ) -> list[Handle]:
-        """Spawn `num_objects` alike on cells of a grid.
+        """Spawn `num_objects` equal entities on cells of a grid.
 
         With `name_prefix` the cells fill along x, then y, then z and the names are `<prefix>_<i>`; without it the
         cells are drawn at random from the simulation's seed. Raises InvalidValueError for more objects than cells.
@@ -174,7 +174,7 @@ class BaseManager(Generic[Handle]):
         grid_params: GridSpawnParams,
         spawn_params_list: Sequence[tuple[SimObjectSpawnParams, float]],
     ) -> list[Handle]:
-        """Fill `num_objects` cells each with a type drawn by its probability; what is missing to 1 stays empty."""
+        """Fill `num_objects` cells with types drawn by probability; the missing probability to 1 is for empty cells."""
         weights = [as_float(weight, "spawn_grid_mixed: probability") for _, weight in spawn_params_list]
         if not weights or min(weights) < 0.0 or sum(weights) > 1.0 + 1e-9:
             raise InvalidValueError(
@@ -189,7 +189,7 @@ class BaseManager(Generic[Handle]):
     def spawn_grid_counts(
         self, grid_params: GridSpawnParams, spawn_params_count_list: Sequence[tuple[SimObjectSpawnParams, int]]
     ) -> list[Handle]:
-        """Spawn exactly so many of each type, on cells drawn at random from the simulation's seed."""
+        """Spawn an exact count of each type, on cells drawn at random from the simulation's seed."""
         counts = [count for _, count in spawn_params_count_list]
         if not counts or not all(isinstance(count, int) and count >= 0 for count in counts):
             raise InvalidValueError(
@@ -248,4 +248,4 @@ class BaseManager(Generic[Handle]):
 
 
 class SimObjectManager(BaseManager[Any]):
-    """A group of objects of any type; `object_class` says what its spawning methods make (default SimObject)."""
+    """A group of objects of any type; its spawning methods create `object_class` (default SimObject)."""

@@ -1,4 +1,4 @@
-"""What surfaces and bodies are like for the physics engine, and what they touch."""
+"""Materials of bodies for the physics engine, and their contacts."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def _check_moved(world: World, row: int) -> None:
 
 
 def contacts_of(world: World, row: int) -> list[Contact]:
-    """Return where the entity in `row` touched anything in the last step of physics."""
+    """Return the contacts of the entity in `row` in the last step of physics."""
     found: list[TouchPoint] = world.bodies.contacts(row)
     return [Contact(None if point.other < 0 else world.handles[point.other], *point[1:]) for point in found]

@@ -1,4 +1,4 @@
-"""AgentPlugin: what users derive plugins of one agent from."""
+"""AgentPlugin: the base class of plugins of one agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fleet_sim.entities.agent import Agent
 
 
 class AgentPlugin(AgentHooks[Agent]):
-    """Base of plugins of one agent: the same idea, a Python call per agent and step.
+    """Base class of plugins of one agent; costs one Python call per agent and step.
 
-    `agent` is the agent, `config` what was given with the plugin.
+    `agent` is the agent, `config` the value given with the plugin.
     """

@@ -1,4 +1,4 @@
-"""Who a command is for: the entities it names that may take it, and why the others may not."""
+"""Recipients of a command: the named entities that accept it, and the reasons for rejecting others."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fleet_sim.errors import InvalidValueError
 
 
 class Recipients:
-    """The entities a command names: `rows` and `indices` (into the command's arrays) of those that may take it.
+    """The entities named by a command: `rows` and `indices` (into the command's arrays) of the accepted ones.
 
-    Names become rows here, once, and what is asked of the entities is asked of columns: only who is rejected costs
-    time by itself. Of a name given several times the first entry counts; the others are rejected: the name is then
-    among the accepted `names` and, as "duplicate target", among the `rejected`.
+    Names are converted to rows here, once, and all checks use columns: only rejected entities cost time one by one. If
+    a name is given several times, the first entry counts and the others are rejected: the name is then among the
+    accepted `names` and, as "duplicate target", among the `rejected`.
     """
 
     rows: Rows
     indices: Ints
 
     def __init__(self, world: World, names: Sequence[str]) -> None:
-        """Raises InvalidValueError where `names` are no names."""
+        """Raises InvalidValueError if `names` are not strings."""
         self._world = world
         self._given = names
         self._reasons: dict[int, str] = {}
@@ -39,14 +39,14 @@ class Recipients:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of those that may take the command, in the order given."""
+        """The names of the accepted entities, in the given order."""
         if len(self.indices) == len(self._given):
             return tuple(self._given)
         return tuple([self._given[index] for index in self.indices.tolist()])
 
     @property
     def rejected(self) -> dict[str, str]:
-        """Why the others may not, by name, in the order given."""
+        """The reasons for rejecting the others, by name, in the given order."""
         rejected: dict[str, str] = {}
         for index in sorted(self._reasons):
             rejected.setdefault(self._given[index], self._reasons[index])
@@ -70,18 +70,18 @@ class Recipients:
         rows = self.rows
         order = np.arange(len(rows))
         first = np.empty(self._world.capacity, np.int64)
-        # Written backwards: where a row is given several times, the first of its entries is the last written.
+        # Written in reverse order, so that for repeated rows the first entry is written last and wins.
         first[rows[::-1]] = order[::-1]
         self.reject(first[rows] != order, "duplicate target")
 
-    # ---- what a command may ask --------------------------------------------------------------------------------------
+    # ---- checks ------------------------------------------------------------------------------------------------------
 
     def reject_others_than_robots(self) -> None:
-        """Reject what is no robot."""
+        """Reject entities that are not robots."""
         self.reject(self._world.kind[self.rows] != KIND_AGENT, "not a robot")
 
     def reject_immovable(self) -> None:
-        """Reject who cannot drive: objects, fixed robots, and those that are carried."""
+        """Reject entities that cannot drive: objects, robots with a fixed base, and carried ones."""
         self.reject_others_than_robots()
         self.reject(self._world.motion.law[self.rows] == 0, "it has a fixed base and cannot move")
         self.reject_carried()
@@ -89,14 +89,14 @@ class Recipients:
             self.reject(rule.refuses(self.rows), rule.reason)
 
     def reject_carried(self) -> None:
-        """Reject who goes where its carrier goes."""
+        """Reject entities that are carried, as they follow their carrier."""
         world = self._world
         self.reject(
             world.parent[self.rows] != NO_ROW, lambda row: f"it is carried by {world.label(int(world.parent[row]))!r}"
         )
 
     def reject_jointless(self) -> None:
-        """Reject who has no joints."""
+        """Reject entities without joints."""
         self.reject(self._world.robots.joint_count[self.rows] == 0, "it has no joints that move")
 
     def keep(self, good_mask: Bools, reason: str) -> None:

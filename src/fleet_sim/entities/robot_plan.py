@@ -1,4 +1,4 @@
-"""What a spawned robot gets from its model: joints, where they start, what moves them."""
+"""The joints of a robot to spawn: their start positions and tolerances, and whether motors move them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fleet_sim.errors import InvalidValueError
 
 @dataclass(frozen=True, eq=False)
 class RobotPlan:
-    """The joints of a robot to be: (M,) start positions and tolerances of the joints of `model` that move."""
+    """The joints of a robot to spawn: (M,) start positions and tolerances of the movable joints of `model`."""
 
     model: RobotModel
     motors: bool
@@ -32,11 +32,11 @@ class RobotPlan:
 
     @property
     def rolls(self) -> bool:
-        """Whether the robot can drive by the motors of its wheels."""
+        """Whether the robot can drive with the motors of its wheels."""
         return self.motors and self.wheels.driven
 
     def write(self, world: World, rows: Rows) -> None:
-        """Give `rows` (N,) their joints."""
+        """Create the joints of `rows` (N,)."""
         robots, joints = world.robots, world.joints
         robots.model[rows] = _number(world, self.model)
         robots.motors[rows] = self.motors
@@ -52,7 +52,7 @@ class RobotPlan:
 
 
 def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
-    """Check what `params` say about the joints of `model`; raises InvalidValueError and UnknownNameError."""
+    """Check the joint settings in `params` against `model`; raises InvalidValueError and UnknownNameError."""
     count = len(model.movable)
     limited_mask = model.limited_mask[model.movable]
     lower = np.where(limited_mask, model.lower[model.movable], -np.inf)
@@ -77,7 +77,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
 
 
 def _number(world: World, model: RobotModel) -> int:
-    """Return the number of `model` in the world, where it is kept from now on."""
+    """Return the number of `model` in the world, adding it if needed."""
     for number, known in enumerate(world.models):
         if known is model:
             return number
@@ -86,7 +86,7 @@ def _number(world: World, model: RobotModel) -> int:
 
 
 def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
-    """Hold the limited joints where they are, as brakes do; wheels, which have no limits, roll freely."""
+    """Hold joints with limits at their positions, like brakes; wheels, which have no limits, roll freely."""
     slots = world.joints.slots(world.robots, rows)
     efforts = np.tile(model.max_forces[model.movable], len(rows))
     world.joints.max_force[slots] = np.where(efforts > 0.0, efforts, world.joints.max_force[slots])

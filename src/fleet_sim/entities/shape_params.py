@@ -1,4 +1,4 @@
-"""ShapeParams: one visual or collision shape, as users write it."""
+"""ShapeParams: the settings of one visual or collision shape."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, .
 class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
 
-    shape_type: ShapeType | None = setting(None, doc="The kind of shape; null: no shape.")
-    mesh_path: str | None = setting(None, doc="File of a mesh (.obj or .stl); collides as its convex hull.")
-    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Factor on the mesh along each axis.")
+    shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
+    mesh_path: str | None = setting(None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions.")
+    mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Scale of the mesh along each axis.")
     half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
-    radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Of a sphere, cylinder or capsule.")
+    radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
     height: float = setting(
         1.0, above=0, high=LARGEST_SIZE, unit="m", doc="Of a cylinder; of a capsule between its half spheres."
     )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
-    frame_pose: Pose | None = pose_setting(doc="Where the shape sits in the body.")
+    frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.

@@ -1,4 +1,4 @@
-"""SimObject: a handle over one row of the world."""
+"""SimObject: a handle of one entity, a row of the world."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fleet_sim.geometry import Pose
 from fleet_sim.spatial import quaternions
 
 JOINT_FIXED = 4
-"""The joint type of attachments, as PyBullet numbers it."""
+"""The joint type of attachments, with PyBullet's number."""
 
 Self = TypeVar("Self", bound="SimObject")
 
@@ -33,8 +33,8 @@ Self = TypeVar("Self", bound="SimObject")
 class SimObject:
     """A rigid body of a simulation.
 
-    A handle holds a world and a row, nothing else: all state is in the world's columns. Once its entity is removed,
-    using a handle raises StaleHandleError. Handles of the same entity are equal.
+    A handle only refers to a world and a row: all state is in the world's columns. After its entity was removed, using
+    a handle raises StaleHandleError. Handles of the same entity are equal.
     """
 
     __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
@@ -146,7 +146,7 @@ class SimObject:
 
     @property
     def sensors(self) -> list[Any]:
-        """The sensors the entity carries, in order of adding; `sim.add_sensor` adds one."""
+        """The sensors of the entity, in order of adding; `sim.add_sensor` adds one."""
         return self._world.sensors.of(self.row)
 
     def sensor(self, name: str) -> Any:
@@ -155,7 +155,7 @@ class SimObject:
 
     @property
     def user_data(self) -> dict[str, Any]:
-        """A dict of the user's own."""
+        """A dict for data of the user."""
         return self._world.user_data.setdefault(self.row, {})
 
     @property
@@ -214,10 +214,9 @@ class SimObject:
         return Pose(self._world.position[row].tolist(), self._world.orientation[row].tolist())
 
     def set_pose(self, pose: Pose, preserve_velocity: bool = True) -> bool:
-        """Put the entity at `pose`; returns whether that is another pose than before.
+        """Set the pose of the entity; return whether it changed.
 
-        Inside a step the write to PyBullet is buffered until phase 2; outside it takes effect at once, and what the
-        entity carries comes along.
+        Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
         """
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
@@ -255,7 +254,7 @@ class SimObject:
     def set_mass(self, mass: float) -> None:
         """Change the mass in kg; with physics on, an object of mass 0 is kinematic from the next step on.
 
-        Raises StateError for a robot whose joints would need other motors: what moves them is chosen once.
+        Raises StateError if the joints of a robot would have to change between motors and kinematic motion.
         """
         row, world = self.row, self._world
         kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
@@ -268,7 +267,7 @@ class SimObject:
     def set_material(self, **values: float) -> None:
         """Change `friction`, `rolling_friction`, `restitution`, `linear_damping` or `angular_damping`.
 
-        They count with physics on, from the next step. Raises InvalidValueError, and UnknownNameError for other names.
+        Takes effect with physics on, in the next step. Raises InvalidValueError, and UnknownNameError for other names.
         """
         set_material(self._world, self.row, values)
 
@@ -284,7 +283,7 @@ class SimObject:
         twist(self._world, self.row, torque)
 
     def get_contacts(self) -> list[Contact]:
-        """Return where the entity touched anything in the last step of physics; nothing without physics."""
+        """Return the contacts of the entity in the last step of physics; empty without physics."""
         return contacts_of(self._world, self.row)
 
     @property
@@ -312,7 +311,7 @@ class SimObject:
 
     @property
     def is_static(self) -> bool:
-        """Whether the entity counts as something that never moves."""
+        """Whether the entity is static, that is never moves."""
         return self.collision_mode is CollisionMode.STATIC
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
@@ -325,7 +324,7 @@ class SimObject:
         joint_type: int = JOINT_FIXED,
         keep_world_pose: bool = False,
     ) -> bool:
-        """Carry `obj` from now on; returns False when it is not pickable or carried by something else.
+        """Attach `obj` to this entity; return False if it is not pickable or carried by something else.
 
         It follows a link given by index or name, -1 being the base; what this body carries already goes over to
         another link. It takes `relative_pose` in that link's frame (default: the link's own pose), or stays where it is
@@ -362,7 +361,7 @@ class SimObject:
     def detach_object(
         self, obj: SimObject, drop_pose: Pose | None = None, drop_relative_pose: Pose | None = None
     ) -> bool:
-        """Let go of `obj`; returns False when this body does not carry it.
+        """Detach `obj`; return False if this body does not carry it.
 
         It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
         """
@@ -377,13 +376,13 @@ class SimObject:
         return True
 
     def get_attached_objects(self) -> list[SimObject]:
-        """Return what this body carries, in order of spawning."""
+        """Return the entities that this body carries, in order of spawning."""
         rows = attachments.children_of(self._world, np.array([self.row]))
         return [self._world.handles[row] for row in rows.tolist()]
 
     @property
     def attached_to(self) -> SimObject | None:
-        """What carries this body, or None."""
+        """The entity that carries this body, or None."""
         parent = int(self._world.parent[self.row])
         return None if parent == NO_ROW else self._world.handles[parent]
 
@@ -398,20 +397,11 @@ class SimObject:
         world, row = self._world, self.row
         radius = as_float(search_radius, "search_radius in m", low=0.0)
         centre = world.position[row] if position is None else as_floats(position, (3,), "position")
-        free_mask = world.alive & world.pickable & (world.parent == NO_ROW) & (world.kind == KIND_OBJECT)
-        free_mask[row] = False
-        rows = np.flatnonzero(free_mask)
-        offset = world.position[rows] - centre
-        if use_2d_search:
-            offset[:, 2] = 0.0
-        squares = (offset * offset).sum(axis=1)
-        if not len(rows) or squares.min() > radius * radius:
-            return None
-        nearest = rows[np.lexsort((world.object_id[rows], squares))[0]]
-        return world.handles[int(nearest)]
+        nearest = attachments.nearest_free(world, row, centre, radius, flat=use_2d_search)
+        return None if nearest == NO_ROW else world.handles[nearest]
 
     def feature(self, name: str) -> Any:
-        """Return what this entity has of a feature it was given, such as "battery"; raises StateError without it."""
+        """Return this entity's state of a feature, such as "battery"; raises StateError if it does not have it."""
         return self._world.features.handle(name, self)
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------

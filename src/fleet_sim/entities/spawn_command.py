@@ -1,4 +1,4 @@
-"""Spawning by command: entries as in a scenario file, with names that may be made free."""
+"""Spawning by command: entries as in a scenario file, renamed if their names are taken and this is allowed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from fleet_sim.gate.remote import remote_input
 from fleet_sim.models import model_folders
 
 MOST_SPAWNED = 10_000
-"""By one command from another process."""
+"""Maximum number of entities per command from another process."""
 
 
 def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
-    """Spawn what `command` lists and return the names; raises ConfigError naming the entry, and then spawns none."""
+    """Spawn the entries of `command` and return the names; on a ConfigError, which names the entry, none is spawned."""
     if not command.remote:
         return _spawn(world, command)
     check_amount(command)
@@ -33,12 +33,12 @@ def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
 
 
 def check_amount(command: c.Spawn) -> None:
-    """Raise InvalidValueError where `command` spawns more than one message may: a step cannot be broken off."""
+    """Raise InvalidValueError if `command` spawns more entities than allowed, as this would block a step for long."""
     total = 0
     for entry in (*command.robots, *command.objects):
         grid = entry.get("grid") if isinstance(entry, Mapping) else None
         count = grid.get("count") if isinstance(grid, Mapping) else None
-        # What is no number is refused with its place where the entry is read.
+        # A value that is not a number is rejected later, with its place, when the entry is read.
         total += max(int(count), 1) if isinstance(count, (int, float)) and math.isfinite(count) else 1
     if total > MOST_SPAWNED:
         raise InvalidValueError(
@@ -57,7 +57,7 @@ def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
 
 
 def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return `entries`, those whose names are taken with other ones where the command lets them be renamed."""
+    """Return `entries`, with new names for those whose names are taken, if the command allows renaming."""
     if not command.rename:
         return list(entries)
     taken: set[str] = set()

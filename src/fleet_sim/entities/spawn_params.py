@@ -1,4 +1,4 @@
-"""What objects and agents are spawned from."""
+"""Spawn parameters of objects and agents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORIGIN = Pose((0.0, 0.0, 0.0))
 
 @dataclass
 class SimObjectSpawnParams(Checked):
-    """An object to be. Checked when constructed and when changed."""
+    """The parameters of an object to spawn. Checked when constructed and when changed."""
 
     visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
     collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
@@ -35,33 +35,33 @@ class SimObjectSpawnParams(Checked):
     mass: float | None = setting(
         0.0, low=0, high=LARGEST_MASS, unit="kg", doc="0: kinematic; null: what a robot description says."
     )
-    pickable: bool = setting(True, column="body.pickable", doc="Whether robots may pick it up.")
-    name: str | None = setting(None, doc="Unique name; in a grid the prefix of the names.")
-    visual_frame_pose: Pose | None = pose_setting(doc="Where the visual shape sits in the body.")
-    collision_frame_pose: Pose | None = pose_setting(doc="Where the collision shape sits in the body.")
+    pickable: bool = setting(True, column="body.pickable", doc="Whether robots may pick the object up.")
+    name: str | None = setting(None, doc="Unique name; in a grid, the prefix of the names.")
+    visual_frame_pose: Pose | None = pose_setting(doc="Pose of the visual shape in the body frame.")
+    collision_frame_pose: Pose | None = pose_setting(doc="Pose of the collision shape in the body frame.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
-    block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as the simulation says.")
+    block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as set for the simulation.")
     friction: float | None = setting(
-        None, low=0, column="material.friction", doc="Of its surface; null: as described, or the engine's 0.5."
+        None, low=0, column="material.friction", doc="Lateral friction; null: as described, or 0.5."
     )
     rolling_friction: float | None = setting(
-        None, low=0, column="material.rolling_friction", doc="Against rolling; null: as described, or 0."
+        None, low=0, column="material.rolling_friction", doc="Rolling friction; null: as described, or 0."
     )
     restitution: float | None = setting(
-        None, low=0, high=1, column="material.restitution", doc="How much it bounces; null: as described, or 0."
+        None, low=0, high=1, column="material.restitution", doc="Bounciness; null: as described, or 0."
     )
     linear_damping: float | None = setting(
-        None, low=0, unit="1/s", column="material.linear_damping", doc="Of its motion; null: 0.04."
+        None, low=0, unit="1/s", column="material.linear_damping", doc="Damping of linear motion; null: 0.04."
     )
     angular_damping: float | None = setting(
-        None, low=0, unit="1/s", column="material.angular_damping", doc="Of its turning; null: 0.04."
+        None, low=0, unit="1/s", column="material.angular_damping", doc="Damping of rotation; null: 0.04."
     )
-    user_data: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the entity.")
+    user_data: dict[str, Any] = setting(factory=dict, doc="Any user data, kept with the entity.")
     features: dict[str, Any] = setting(
         factory=dict,
         reader=read_features,
         schema={"type": "object"},
-        doc="What it has besides a body: settings by feature. In a scenario a feature may also be a key by itself.",
+        doc="Features: settings by feature name. In a scenario, a feature may also be a key of the entry itself.",
     )
 
     @classmethod
@@ -72,7 +72,7 @@ class SimObjectSpawnParams(Checked):
 
 @dataclass
 class ControllerParams(Checked):
-    """Limits and habits of a mobile base; None takes the default. One number limits a norm, three each body axis."""
+    """Limits and defaults of a mobile base; None: the default. One number limits the norm, three the body axes."""
 
     max_linear_vel: Limit | None = setting(None, above=0, high=LARGEST_SPEED, unit="m/s", doc="Speed limit; null: 2.")
     max_linear_accel: Limit | None = setting(
@@ -82,7 +82,7 @@ class ControllerParams(Checked):
         None, above=0, high=LARGEST_SPEED, unit="rad/s", doc="Turning speed limit; null: 3."
     )
     max_angular_accel: Limit | None = setting(
-        None, above=0, high=LARGEST_SPEED, unit="rad/s^2", doc="Turning acceleration limit; null: 10."
+        None, above=0, high=LARGEST_SPEED, unit="rad/s^2", doc="Angular acceleration limit; null: 10."
     )
     cmd_vel_timeout: float | None = setting(
         None, low=0, high=LONGEST_TIME, unit="s", doc="After which a velocity command ends; 0: never."
@@ -92,10 +92,10 @@ class ControllerParams(Checked):
         low=0,
         high=1e4,
         unit="s",
-        doc="How far ahead it gets out of the way of others on its way to goals; 0: not at all.",
+        doc="Time horizon for avoiding others on the way to goals; 0: no avoidance.",
     )
     navigation_2d: bool | None = setting(None, doc="Goals keep the robot's height, roll and pitch.")
-    default_direction: MovementDirection | None = setting(None, doc="Which end of a differential base leads.")
+    default_direction: MovementDirection | None = setting(None, doc="End of a differential base that leads by default.")
 
 
 _NUMBERS = {
@@ -110,7 +110,7 @@ LIMIT_DEFAULTS = {"max_linear_vel": 2.0, "max_linear_accel": 5.0, "max_angular_v
 
 
 def read_sensors(value: object) -> list[Any] | None:
-    """Return the specs of sensors as a list; raises InvalidValueError. Whoever knows the sensors reads the rest."""
+    """Return the specs of sensors as a list; raises InvalidValueError. The sensor system validates them later."""
     if value is None or isinstance(value, list):
         return value
     if isinstance(value, tuple):
@@ -131,7 +131,7 @@ _SENSORS_SCHEMA = {
 
 @dataclass
 class AgentSpawnParams(SimObjectSpawnParams):
-    """An agent to be: an object that drives.
+    """The parameters of an agent to spawn: an object that drives.
 
     The limits may be given here or in `controller`; here they win. `controller` is the name of a registered
     controller, a mapping with `type` and its parameters, ControllerParams, an AgentController (or its class), or a
@@ -141,35 +141,38 @@ class AgentSpawnParams(SimObjectSpawnParams):
     urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
     motion_mode: str = setting(
         MotionMode.DIFFERENTIAL,
-        doc="How the base moves: a motion law. With physics, differential robots with wheels drive by their motors.",
+        doc="Motion law of the base. With physics, differential robots with wheels drive with their motors.",
     )
-    use_fixed_base: bool = setting(False, doc="An agent that never drives.")
+    use_fixed_base: bool = setting(False, doc="Fix the base: the agent never drives.")
     max_linear_vel: Limit | None = setting(None, above=0, unit="m/s", doc="Speed limit.")
     max_linear_accel: Limit | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit.")
     max_angular_vel: Limit | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit.")
-    max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Turning acceleration limit.")
+    max_angular_accel: Limit | None = setting(None, above=0, unit="rad/s^2", doc="Angular acceleration limit.")
     joint_positions: Any = setting(
-        None, reader=read_joint_setting, schema=_NUMBERS, doc="Where joints start: a list, or by name; null: at 0."
+        None, reader=read_joint_setting, schema=_NUMBERS, doc="Start positions of joints: a list, or by name; null: 0."
     )
     joint_tolerance: Any = setting(
         None,
         reader=read_tolerance_setting,
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
-        doc="How near to its target a joint counts as there (rad, m): a number, a list by index, or by name.",
+        doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
     )
-    wheel_radius: float | None = setting(None, above=0, unit="m", doc="Of driven wheels; null: as described.")
+    wheel_radius: float | None = setting(None, above=0, unit="m", doc="Radius of driven wheels; null: as described.")
     wheel_separation: float | None = setting(
-        None, above=0, unit="m", doc="Between left and right driven wheels; null: as described."
+        None, above=0, unit="m", doc="Distance between left and right driven wheels; null: as described."
     )
-    ik_params: IKParams | None = setting(None, doc="How inverse kinematics is solved.")
+    ik_params: IKParams | None = setting(None, doc="Parameters of inverse kinematics.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
     plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
     sensors: Any = setting(
-        None, reader=read_sensors, schema=_SENSORS_SCHEMA, doc="Mappings of type (lidar, imu, ...) and parameters."
+        None,
+        reader=read_sensors,
+        schema=_SENSORS_SCHEMA,
+        doc="Sensors: mappings of type (lidar, imu, ...) and parameters.",
     )
 
     def limit(self, name: str, controller: ControllerParams) -> tuple[Floats, float]:
-        """Return the limit `name` as columns hold it: (per axis (3,), norm)."""
+        """Return the limit `name` in the form of the columns: (per axis (3,), norm)."""
         value = getattr(self, name)
         if value is None:
             value = getattr(controller, name)
@@ -201,7 +204,7 @@ def with_features(cls: type[Any], entry: Mapping[str, Any], *, source: str, path
     """Return `entry` with the keys of features moved below `features`, read; raises ConfigError for unknown keys."""
     fields = fields_of(cls)
     own = {*fields, *(alias for field in fields.values() for alias in field.rules.aliases)}
-    # Only for other keys are the features looked up, among the installed packages too.
+    # Features are looked up (also among installed packages) only if there are other keys.
     others = [key for key in entry if key not in own]
     if not others:
         return entry

@@ -1,4 +1,4 @@
-"""Bringing entities into the world: many equal ones with one write per column."""
+"""Spawns and removes entities; many equal ones are spawned with one write per column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Handle = TypeVar("Handle", bound=SimObject)
 
 
 class Run(NamedTuple):
-    """So many alike, one after the other."""
+    """A run of consecutive entities spawned from one template."""
 
     template: Template
     cls: type[SimObject]
@@ -40,7 +40,7 @@ def spawn_many(
 ) -> list[Handle]:
     """Spawn one entity of type `cls` per pose: `positions` (N, 3), `orientations` (N, 4); returns their handles.
 
-    All are alike but for pose and name. Raises InvalidValueError or DuplicateNameError; the world is then as it was.
+    They differ only in pose and name. On InvalidValueError or DuplicateNameError the world is not changed.
     """
     points = as_floats(positions, (None, 3), "positions")
     turns = quaternions.normalized(as_floats(orientations, (len(points), 4), "orientations"))
@@ -55,7 +55,7 @@ def spawn_groups(
     orientations: Floats,
     names: Sequence[str | None] | None = None,
 ) -> list[Handle]:
-    """Spawn groups of so many alike, in turn along the poses (N, 3) and (N, 4); all or, on any error, none."""
+    """Spawn groups of equal entities, in order along the poses (N, 3) and (N, 4); on any error none is spawned."""
     for params, _ in groups:
         check_params(cls, params)
     given = [None] * len(positions) if names is None else list(names)
@@ -88,7 +88,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
 
 
 def class_for(params: object) -> type[SimObject]:
-    """Return what `params` are spawned as; raises InvalidValueError for anything that is not spawn params."""
+    """Return the class spawned from `params`; raises InvalidValueError for anything that is not spawn params."""
     if isinstance(params, AgentSpawnParams):
         return Agent
     if isinstance(params, SimObjectSpawnParams):
@@ -103,9 +103,9 @@ def check_params(cls: type[SimObject], params: object) -> None:
 
 
 def _sameness(params: SimObjectSpawnParams) -> Hashable:
-    """Return a key that is equal only for params that differ in nothing but pose and name.
+    """Return a key that is equal only for params that differ at most in pose and name.
 
-    What cannot be compared by value is compared by identity: `params` must outlive the key.
+    Values that cannot be compared are compared by identity, so `params` must outlive the key.
     """
     return type(params), *(
         value if isinstance(value, _PLAIN) else _content(value)
@@ -161,17 +161,17 @@ def _spawn(
 
 
 def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]) -> None:
-    """Let the simulation use the features of what is spawned."""
+    """Start to use the features of the entities to spawn."""
     features = dict.fromkeys(name for run in runs for name in run.template.features)
     if features:
-        # A feature stays in use, so what can be refused is refused before.
+        # A feature stays in use, so everything that can be rejected is rejected before.
         world.index.check_new(names)
     for name in features:
         world.features.use(name)
 
 
 def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:
-    """Give the entities in `rows` their sensors; where one cannot carry them, none is spawned."""
+    """Mount the sensors of the entities in `rows`; if one cannot carry them, none is spawned."""
     first = 0
     try:
         for template, _, count in runs:
@@ -184,7 +184,7 @@ def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:
 
 
 def _python_parts(world: World, template: Template, handles: Sequence[SimObject]) -> None:
-    """Give the handles what a template holds besides columns."""
+    """Add the Python parts of a template to the handles."""
     own_update = bool(handles) and type(handles[0]).update is not SimObject.update
     if not (own_update or template.has_python_parts):
         return
@@ -200,7 +200,7 @@ def _python_parts(world: World, template: Template, handles: Sequence[SimObject]
 
 
 def emit_spawned(world: World, handles: Sequence[SimObject]) -> None:
-    """Tell the listeners that the entities of `handles` are there."""
+    """Emit the spawn events of the entities of `handles`."""
     events = world.events
     if events.has_handlers("object_spawned"):
         for handle in handles:
@@ -212,7 +212,7 @@ def emit_spawned(world: World, handles: Sequence[SimObject]) -> None:
 
 
 def remove(world: World, rows: Rows) -> None:
-    """Remove the entities in `rows`; what they carry is let go of, events are emitted while the handles still work.
+    """Remove the entities in `rows`; carried entities are detached, events are emitted while handles are valid.
 
     A row given twice counts once.
     """
@@ -221,7 +221,7 @@ def remove(world: World, rows: Rows) -> None:
     if events.has_handlers("object_removed") or events.has_handlers("agent_removed"):
         generations = world.generation[rows]
         for row, generation in zip(rows.tolist(), generations.tolist(), strict=True):
-            # A handler may remove others of them.
+            # A handler may have removed others of these entities.
             if world.alive[row] and world.generation[row] == generation:
                 handle = world.handles[row]
                 events.emit("object_removed", obj=handle)

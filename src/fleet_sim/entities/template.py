@@ -1,4 +1,4 @@
-"""Spawn params, checked once and turned into column values, so that equal entities are written in bulk."""
+"""Spawn params, checked once and converted to column values, so that equal entities are written in bulk."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_h
 
 @dataclass(frozen=True)
 class Template:
-    """Everything but pose and name of an entity: values by table and column, and its Python parts.
+    """Everything of an entity except pose and name: values by table and column, and its Python parts.
 
-    `features` are those that the simulation has to use before the columns are written.
+    `features` must be in use by the simulation before the columns are written.
     """
 
     columns: Mapping[str, Mapping[str, Any]]
@@ -55,12 +55,12 @@ class Template:
             for column, value in values.items():
                 getattr(table, column)[rows] = value
         if self.robot is not None:
-            # Joints are no columns of robots but a pool of their own: how many rows they take depends on the robot.
+            # Joints are in a separate pool, as the number of their rows depends on the robot.
             self.robot.write(world, rows)
 
 
 def make_template(world: World, params: SimObjectSpawnParams) -> Template:
-    """Check `params` and return its template; raises InvalidValueError. The world gets at most a new shape."""
+    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world."""
     model = _model(world, params)
     body = _body_columns(world, params, model)
     robot = None
@@ -75,7 +75,7 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     if not isinstance(params, AgentSpawnParams):
         return Template(columns, dict(params.user_data), features)
     plan = plan_controllers(world, params.controller)
-    plan.make()  # what cannot be made is refused here, before anything is spawned
+    plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
     columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
     return Template(
         columns,
@@ -89,7 +89,7 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
 
 
 def declared_columns(params: Checked) -> dict[str, dict[str, Any]]:
-    """Return what settings say about columns by declaration, by table and column; None leaves a column as it is."""
+    """Return the values of settings declared with a column, by table and column; None keeps the column's default."""
     columns: dict[str, dict[str, Any]] = {}
     for field in fields_of(type(params)).values():
         value = getattr(params, field.name) if field.rules.column else None

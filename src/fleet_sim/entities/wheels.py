@@ -13,7 +13,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 LEVEL = 0.9
-"""How much of a driven wheel's axis points sideways."""
+"""Minimum sideways component of a driven wheel's axis."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,12 @@ class Wheels:
 
     @property
     def driven(self) -> bool:
-        """Whether there are wheels on both sides."""
+        """Whether there are driven wheels on both sides."""
         return bool((self.offsets[self.rates != 0.0] > 0.0).any() and (self.offsets[self.rates != 0.0] < 0.0).any())
 
 
 def find_wheels(model: RobotModel, radius: float | None = None, separation: float | None = None) -> Wheels:
-    """Return the wheels of `model`: those that hang on its base and turn about a sideways axis.
+    """Return the wheels of `model`: those attached to its base that rotate about a sideways axis.
 
     `radius` and `separation` (between left and right wheels) in m take the place of what the description says. A wheel
     whose radius is not known, because it collides as a mesh, does not count.
@@ -56,7 +56,7 @@ def find_wheels(model: RobotModel, radius: float | None = None, separation: floa
 
 
 def _radius(model: RobotModel, link: int) -> float:
-    """Return the radius of what collides of a wheel, 0 where it is no round shape."""
+    """Return the radius of a wheel's collision shape, 0 if it is not round."""
     round_kinds = (ShapeKind.CYLINDER, ShapeKind.SPHERE, ShapeKind.CAPSULE)
     shapes = [part.geometry for part in model.collisions if part.link == link and part.geometry.kind in round_kinds]
     return max((shape.radius for shape in shapes), default=0.0)

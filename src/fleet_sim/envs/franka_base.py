@@ -51,8 +51,8 @@ class FrankaBaseEnv(BaseGymEnv):
     def load_scene(self, mode: str = "bin-scene") -> BinScene:
         """Load the scene, with arms whose motors are stiffer than by default."""
         scene = super().load_scene(mode)
-        # With the default gain, half of the steps of a small move would be spent on its last millimetre. It is set
-        # before the arms are created, so that they stand the same way in every episode while the bin is filled.
+        # With the default gain, half of the steps of a small move would be spent on its last millimetre. The gain is
+        # set before the arms are created, so that they stand the same way in every episode while the bin is filled.
         scene.arm_gain = STIFFNESS
         return scene
 

@@ -1,1 +1,1 @@
-"""What users call on a simulation besides stepping it, by subject; MultiRobotSimulationCore inherits all of it."""
+"""The public interface of a simulation besides stepping it, one module per subject."""

@@ -1,4 +1,4 @@
-"""Asking for collisions, and changing how they are found."""
+"""Collision queries, and settings of collision detection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[SimObject, SimObject]
 
 
 class CollisionQueries:
-    """Collisions as handles: who collides, who is near, who takes how much room."""
+    """Collision queries that return handles: colliding pairs, near pairs, bounding boxes."""
 
     def __init__(self, params: SimulationParams, world: World, collisions: CollisionSystem) -> None:
         self._params = params
@@ -56,7 +56,7 @@ class CollisionQueries:
         return {object_id: (lower[index], upper[index]) for index, object_id in enumerate(ids)}
 
     def set_frequency(self, frequency: float | None) -> None:
-        """Check `frequency` times per simulated second; None: at each step, 0: never."""
+        """Check `frequency` times per simulated second; None: in each step, 0: never."""
         self._collisions.set_frequency(frequency)
         self._params.collision_check_frequency = frequency
 

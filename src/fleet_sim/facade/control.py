@@ -1,4 +1,4 @@
-"""What threads ask of a run: pause, resume, stop, and calls between two steps."""
+"""Control of a run from any thread: pause, resume, stop, and calls between two steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fleet_sim.errors import StateError
 
 
 class RunControl:
-    """Whether a run is under way, paused or told to stop, in which thread, and what waits for the end of a step.
+    """The state of a run (running, paused, stopping), its thread, and the calls waiting for the end of a step.
 
     Every method may be called from any thread, except those of the run itself: `begin_run`, `run_tasks`, `rest` and
     `end_run`.
@@ -23,7 +23,7 @@ class RunControl:
     def __init__(self, world: World, inbox: Inbox) -> None:
         self._world = world
         self._inbox = inbox
-        # Guards the thread and the tasks; notified whenever a sleeping run has a reason to look up.
+        # Guards the thread and the tasks; notified whenever a sleeping run has to wake up.
         self._wake = Condition()
         self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._thread: int | None = None
@@ -31,30 +31,30 @@ class RunControl:
         self._stopping = False
         inbox.on_put = self.wake
 
-    # ---- asked by anybody --------------------------------------------------------------------------------------------
+    # ---- from any thread ---------------------------------------------------------------------------------------------
 
     @property
     def is_paused(self) -> bool:
-        """Whether steps are held back."""
+        """Whether the simulation is paused."""
         return self._paused
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is under way, paused or not."""
+        """Whether a run is active, paused or not."""
         return self._thread is not None
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the run under way was told to end."""
+        """Whether the active run was requested to stop."""
         return self._stopping
 
     @property
     def runs_elsewhere(self) -> bool:
-        """Whether another thread than the caller's makes the steps."""
+        """Whether a thread other than the caller's makes the steps."""
         return self._thread not in (None, get_ident())
 
     def require_between_steps(self, what: str) -> None:
-        """Raise StateError where `what` was called inside a step, or while another thread makes the steps."""
+        """Raise StateError if `what` was called inside a step, or while another thread makes the steps."""
         if self.runs_elsewhere:
             raise StateError(
                 f"{what}() was called while run_simulation() runs in another thread; use sim.between_steps(...) for it"
@@ -63,19 +63,19 @@ class RunControl:
             raise StateError(f"{what}() was called from inside a step; use sim.between_steps(...) for it")
 
     def pause(self) -> None:
-        """Hold steps back until `resume`. A step that has begun is finished."""
+        """Pause until `resume`. A step that has begun is finished."""
         if not self._paused:
             self._paused = True
             self._tell("paused")
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume a paused run."""
         if self._paused:
             self._paused = False
             self._tell("resumed")
 
     def stop(self) -> None:
-        """End the run under way after the step it is in."""
+        """End the active run after its current step."""
         self._stopping = True
         self.wake()
 
@@ -94,7 +94,7 @@ class RunControl:
         return future
 
     def wake(self) -> None:
-        """Let a run that sleeps look whether there is something to do."""
+        """Wake a sleeping run, so that it checks for something to do."""
         with self._wake:
             self._wake.notify_all()
 
@@ -114,20 +114,20 @@ class RunControl:
     # ---- the run itself ----------------------------------------------------------------------------------------------
 
     def begin_run(self) -> None:
-        """Make the calling thread the one that makes steps; raises StateError where there is one already."""
+        """Make the calling thread the one that makes steps; raises StateError if there is one already."""
         with self._wake:
             if self._thread is not None:
-                raise StateError("run_simulation() is running already")
+                raise StateError("run_simulation() is already running")
             self.require_between_steps("run_simulation")
             self._thread, self._stopping = get_ident(), False
 
     def run_tasks(self) -> None:
-        """Do what was asked for between steps."""
+        """Run the calls that wait for the end of a step."""
         while self._tasks:
             _carry_out(*self._tasks.popleft())
 
     def rest(self, seconds: float | None, limit: float | None = None) -> None:
-        """Sleep for `seconds` (None: until something happens), at most for `limit`, but hear other threads."""
+        """Sleep for `seconds` (None: until woken), at most for `limit`; other threads can wake it."""
         bounds = [bound for bound in (seconds, limit) if bound is not None]
         with self._wake:
             if self._stopping or self._tasks or self._inbox.is_due_between_steps:
@@ -137,11 +137,11 @@ class RunControl:
             self._wake.wait(min(bounds, default=None))
 
     def end_run(self) -> None:
-        """Do what other threads still wait for, then let go of the simulation."""
+        """Run the calls that other threads still wait for, then release the simulation."""
         while True:
             self.run_tasks()
             with self._wake:
-                # Nobody can add a task between this look and letting go.
+                # The lock is held: no task can be added between this check and the release.
                 if not self._tasks:
                     self._thread = None
                     self._wake.notify_all()
@@ -154,7 +154,7 @@ def _carry_out(function: Callable[[], Any], future: Future[Any]) -> None:
     try:
         result = function()
     except Exception as error:
-        # Whoever asked for the call hears of its faults.
+        # Exceptions are reported to the caller by the future.
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -57,12 +57,12 @@ class DocumentedNames(WorldNames):
 
     @property
     def step_count(self) -> int:
-        """How many steps were made."""
+        """Number of steps made."""
         return self.clock.tick
 
     @property
     def sim_time(self) -> float:
-        """Simulation time in s: at the start of the current step, or now when outside one."""
+        """Simulation time in s: at the start of the current step, or the present time outside a step."""
         return self.clock.time
 
     # ---- running -----------------------------------------------------------------------------------------------------
@@ -76,27 +76,27 @@ class DocumentedNames(WorldNames):
         """Run for `duration` s of simulated time (None: `params.duration`; 0: until stopped) at `params.target_rtf`.
 
         `update_callback(sim, dt)` is called after each step, `final_callback(sim)` at the end. Waits without using the
-        processor, also while paused; commands in the inbox are applied at once while paused. May be called again to go
-        on. `run_simulation(update_callback, final_callback)` is understood too. Raises StateError where it is running
-        already, and from inside a step.
+        processor, also while paused; commands in the inbox are applied at once while paused. May be called again to
+        continue. `run_simulation(update_callback, final_callback)` is accepted too. Raises StateError if it is already
+        running, and from inside a step.
         """
         return self.runner.run(duration, update_callback, final_callback)
 
     def stop(self) -> None:
-        """End `run_simulation` after the step it is in; from any thread."""
+        """End `run_simulation` after its current step; from any thread."""
         self.control.stop()
 
     def pause(self) -> None:
-        """Hold steps back until `resume`; from any thread. A step that has begun is finished."""
+        """Pause until `resume`; from any thread. A step that has begun is finished."""
         self.control.pause()
 
     def resume(self) -> None:
-        """Go on; from any thread."""
+        """Resume a paused simulation; from any thread."""
         self.control.resume()
 
     @property
     def is_paused(self) -> bool:
-        """Whether steps are held back."""
+        """Whether the simulation is paused."""
         return self.control.is_paused
 
     @property
@@ -105,7 +105,7 @@ class DocumentedNames(WorldNames):
         return self.control.is_running
 
     def single_step(self, count: int = 1) -> None:
-        """Make `count` steps although paused, and return after them; from any thread.
+        """Make `count` steps while paused, and return after them; from any thread.
 
         Raises StateError when not paused, and from inside a step.
         """
@@ -114,35 +114,35 @@ class DocumentedNames(WorldNames):
     def between_steps(self, function: Callable[[], Any]) -> Future[Any]:
         """Call `function()` when no step is under way, in the thread that runs the simulation; from any thread.
 
-        For what must not happen inside a step, such as `sim.between_steps(sim.reset)`. Without `run_simulation` and
-        outside a step it is called at once, here. The future holds what it returned or raised.
+        For calls that are not allowed inside a step, such as `sim.between_steps(sim.reset)`. Without `run_simulation`
+        and outside a step it is called at once. The future holds its result or exception.
         """
         return self.control.between_steps(function)
 
     @property
     def pacer(self) -> Pacer:
-        """Of the run under way, or of the last one: how many of its steps were late, and by how much."""
+        """The pacer of the active run, or of the last one: its late steps and their delays."""
         return self.runner.pacer
 
     def serve_window(self) -> bool:
-        """Carry out what the keys pressed in the window mean; returns whether the window is open.
+        """Handle keys pressed in the window; return whether the window is open.
 
-        SPACE pauses and resumes, "." makes one step while paused; v, c, t, o, = and - change what is seen.
-        `run_simulation` does this by itself; whoever calls `step_once` may call it between steps.
+        SPACE pauses and resumes, "." makes one step while paused; v, c, t, o, = and - change the view.
+        `run_simulation` calls it automatically; with `step_once`, call it between steps.
         """
         return self.runner.serve_window()
 
-    # ---- going back --------------------------------------------------------------------------------------------------
+    # ---- save and restore --------------------------------------------------------------------------------------------
 
     def initialize_simulation(self) -> None:
-        """Remember the present moment as the one `reset` goes back to; done by itself at the first step."""
+        """Save the present state as the initial state for `reset`; done automatically at the first step."""
         self.state.remember_initial()
 
     def reset(self) -> None:
-        """Go back to the initial state: the moment before the first step, with all its robots and their plans.
+        """Restore the initial state: before the first step, with all its robots and their plans.
 
-        Callbacks, plugins and event handlers stay; random streams start anew. See `clear` for an empty world. Raises
-        StateError inside a step; `between_steps` calls it from there.
+        Callbacks, plugins and event handlers are kept; random streams start again. See `clear` for an empty world.
+        Raises StateError inside a step; `between_steps` calls it from there.
         """
         self.state.reset()
 
@@ -151,16 +151,16 @@ class DocumentedNames(WorldNames):
     def clear(self) -> None:
         """Remove every entity and go back to time 0, ids and random streams included, as in a new simulation.
 
-        Callbacks, plugins, managers and event handlers of the simulation stay.
+        Callbacks, plugins, managers and event handlers of the simulation are kept.
         """
         self.state.clear()
 
     def save_state(self) -> Checkpoint:
-        """Return the present moment, to go back to with `restore_state`: poses, motion, actions, random streams."""
+        """Return a checkpoint of the present state for `restore_state`: poses, motion, actions, random streams."""
         return self.state.save()
 
     def restore_state(self, checkpoint: Checkpoint) -> None:
-        """Go back to a saved moment of this simulation. Entities spawned since are removed, removed ones live again.
+        """Restore a saved state of this simulation. Entities spawned since are removed, removed ones live again.
 
         Callbacks, plugins, managers and event handlers stay as they are, except that entities that live again have
         theirs again. Raises StateError inside a step and InvalidValueError for a checkpoint of another simulation.
@@ -168,15 +168,15 @@ class DocumentedNames(WorldNames):
         self.state.restore(checkpoint)
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and make it anew from the columns, as at the start of a run.
+        """Empty PyBullet's world and build it again from the columns, as at the start of a run.
 
-        What the engine remembers of contacts is forgotten, so that equal columns go on equally whatever came before.
+        The engine's contact state is dropped, so that equal columns evolve equally, whatever happened before.
         Raises StateError inside a step.
         """
         self.state.rebuild_engine()
 
     def state_hash(self) -> str:
-        """Return a hash of all state, equal for equal runs whatever the order of rows."""
+        """Return a hash of all state; it does not depend on the order of rows."""
         return self.state.hash()
 
     # ---- user code ---------------------------------------------------------------------------------------------------
@@ -204,15 +204,15 @@ class DocumentedNames(WorldNames):
         return self.extensions.add_plugin(plugin, config, frequency)
 
     def unregister_plugin(self, plugin: SimHooks[Any]) -> bool:
-        """Shut `plugin` down and forget it; returns whether it was registered."""
+        """Shut `plugin` down and remove it; return whether it was registered."""
         return self.extensions.remove_plugin(plugin)
 
     def register_manager(self, manager: Any, name: str | None = None) -> str:
-        """Run the callbacks of `manager` with each step; returns the name it goes by. Raises DuplicateNameError."""
+        """Run the callbacks of `manager` in each step; return its name. Raises DuplicateNameError."""
         return self.extensions.add_manager(manager, name)
 
     def unregister_manager(self, manager: Any) -> bool:
-        """Forget a manager (or a name); its entities stay. Returns whether it was registered."""
+        """Remove a manager (or a name); its entities are kept. Returns whether it was registered."""
         return self.extensions.remove_manager(manager)
 
     def get_manager(self, name: str) -> Any:
@@ -225,8 +225,8 @@ class DocumentedNames(WorldNames):
     def client(self) -> int:
         """The PyBullet client id, for pybullet's own functions.
 
-        Asking for it makes PyBullet keep up with every step from then on, since such calls cannot be seen coming.
-        Prefer `sim.bullet`, which has every pybullet function and brings up to date only when one is called.
+        After reading it, PyBullet is updated in every step, since direct calls cannot be intercepted. Prefer
+        `sim.bullet`, which has all pybullet functions and updates PyBullet only when one is called.
         """
         return self.view.client_id
 
@@ -236,27 +236,28 @@ class DocumentedNames(WorldNames):
 
     @property
     def floor_id(self) -> int:
-        """The PyBullet body of the floor; -1 without a floor, or before PyBullet is first needed."""
+        """The PyBullet body of the floor; -1 without a floor, or before the first use of PyBullet."""
         return self.view.floor_id
 
     def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
-        """Point the window's camera as `camera_config` says (None: `params.camera_config`) and return the view.
+        """Set the window's camera to `camera_config` (None: `params.camera_config`) and return the view.
 
-        The mode "auto" frames what is in the world now. Without a window the view is only returned. Raises ConfigError.
+        Mode "auto" fits the present content of the world. Without a window the view is only returned. Raises
+        ConfigError.
         """
         return self.view.setup_camera(camera_config)
 
     def take_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Picture:
-        """Return a picture of the world (colours, depth in m, rows), without a window or a GPU.
+        """Return an image of the world (colours, depth in m, rows); needs no window and no GPU.
 
         `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colours.
         """
         return self.view.take_picture(width, height, camera_config)
 
     def configure_visualizer(self, **settings: bool) -> None:
-        """Apply the settings of the window: shadows, panels, collision shapes, see-through static bodies.
+        """Apply the settings of the window: shadows, panels, collision shapes, transparent static bodies.
 
         `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
         `enable_structure_transparency`; those not given are as in `params`. Raises ConfigError.
@@ -264,33 +265,33 @@ class DocumentedNames(WorldNames):
         self.view.configure(**settings)
 
     def disable_rendering(self) -> None:
-        """Stop drawing the window, for faster changes to the world; nothing without a window."""
+        """Suspend drawing of the window, for faster changes to the world; without a window it has no effect."""
         self.view.draw(False)
 
     def enable_rendering(self) -> None:
-        """Draw the window again."""
+        """Resume drawing of the window."""
         self.view.draw(True)
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 
     def setup_monitor(self, output: MonitorOutput | None = None) -> MonitorOutput | None:
-        """Show figures in `output` from now on, and return it.
+        """Show figures of the run in `output` from now on, and return it.
 
-        Without one it is a DataMonitor window, where `params` ask for it (`monitor`, `enable_monitor_gui` and `gui`)
-        and it can be opened; `run_simulation` does that by itself. Returns None where there is nowhere to show figures.
+        Without `output`, a DataMonitor window is used if `params` enable it (`monitor`, `enable_monitor_gui` and `gui`)
+        and it can be opened; `run_simulation` does this automatically. Returns None if there is no output.
         """
         return self.monitor.setup(output)
 
     def update_monitor(self) -> None:
-        """Show the present figures, if there is a monitor; what runs by itself need not call this."""
+        """Show the present figures, if there is a monitor; `run_simulation` does this automatically."""
         self.monitor.update()
 
     def close_monitor(self) -> None:
-        """Show figures no more."""
+        """Close the monitor."""
         self.monitor.close()
 
     def monitor_figures(self) -> MonitorFigures:
-        """Return the present figures; rates are of the time since the call before."""
+        """Return the present figures; rates are averages since the previous call."""
         return self.monitor.figures()
 
     @property
@@ -299,13 +300,13 @@ class DocumentedNames(WorldNames):
         return self.monitor.profile()
 
     def get_profiling_stats(self) -> dict[str, Any]:
-        """Return what the last step cost, in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
+        """Return the times of the last step in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
         return self.monitor.profile()
 
     def record_profiling(self, name: str, value_ms: float) -> None:
-        """Add an entry of one's own to the profile."""
+        """Add an entry of your own to the profile."""
         self.profiler.record(name, value_ms)
 
     def get_memory_usage(self) -> dict[str, float]:
-        """Return the process's peak memory (nan where the platform does not tell) and the columns' size, in MB."""
+        """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
         return self.monitor.memory()

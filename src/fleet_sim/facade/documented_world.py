@@ -46,7 +46,7 @@ class WorldNames:
         return self.population.agents
 
     def get_object(self, name_or_id: str | int) -> Any:
-        """Return the entity of that name or object id; raises UnknownNameError with the closest names."""
+        """Return the entity with a name or object id; raises UnknownNameError with the closest names."""
         return self.population.get(name_or_id)
 
     @overload
@@ -63,7 +63,7 @@ class WorldNames:
         return self.population.spawn(params, cls)
 
     def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
-        """Spawn one entity per entry, in order; all or, on any error, none."""
+        """Spawn one entity per entry, in order; on any error none is spawned."""
         return self.population.spawn_all(params_list)
 
     def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
@@ -71,19 +71,19 @@ class WorldNames:
         return self.population.spawn_robots(entries)
 
     def batch_spawn(self) -> AbstractContextManager[None]:
-        """Spawn many entities with the window's drawing held back until the end of the block."""
+        """Spawn many entities with drawing of the window suspended until the end of the block."""
         return self.view.quiet()
 
     def add_object(self, obj: SimObject) -> None:
-        """Accept an entity that lives in this simulation already: handles join by being spawned."""
+        """Accept an entity of this simulation; it does nothing, as entities belong to it from their spawning."""
         self.population.check_ours(obj)
 
     def remove_object(self, obj: SimObject) -> None:
-        """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
+        """Remove an entity: what it carries is detached, its collisions end. Raises StaleHandleError if it is gone."""
         self.population.remove(obj)
 
     def remove_objects(self, objects: Iterable[SimObject]) -> None:
-        """Remove many entities in one pass; raises StaleHandleError if one is gone, and then removes none."""
+        """Remove many entities at once; if one was already removed, raises StaleHandleError and removes none."""
         self.population.remove_all(objects)
 
     def remove_rows(self, rows: Rows) -> None:
@@ -91,11 +91,11 @@ class WorldNames:
         self.population.remove_rows(rows)
 
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
-        """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
+        """Allocate a row for a PyBullet body created by the user; called by the constructor of SimObject."""
         return self.population.adopt_body(handle, body_id, mass, name)
 
     def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
-        """Let a PyBullet body take part in collision checks as STATIC; returns its handle.
+        """Include a PyBullet body in collision checks as STATIC; return its handle.
 
         Pairs with static bodies are reported when `ignore_static_collision` is off.
         """
@@ -108,10 +108,10 @@ class WorldNames:
     def set_poses(
         self, ids: Sequence[int], positions: Any, orientations: Any, *, preserve_velocity: bool = True
     ) -> None:
-        """Put entities at poses, (N, 3) and (N, 4), in one write, buffered inside a step.
+        """Set poses of entities, (N, 3) and (N, 4), in one write, buffered inside a step.
 
         Raises UnknownNameError (a KeyError) for an unknown id and InvalidValueError (a ValueError) for a wrong shape,
-        a number that is not finite or a zero quaternion; the world is then as it was.
+        a number that is not finite or a zero quaternion; the world is then not changed.
         """
         self.population.set_poses(ids, positions, orientations, preserve_velocity=preserve_velocity)
 
@@ -125,8 +125,8 @@ class WorldNames:
         """Add a sensor to the entity `owner` (a handle or a name), or fixed in the world, and return it.
 
         `spec` is the name of a kind with its parameters as `settings`, a mapping as in a scenario file, or the
-        parameters of a kind, such as LidarParams. Raises ConfigError for what cannot be read, UnknownNameError for an
-        unknown owner or link, and DuplicateNameError for a name its owner has a sensor of already.
+        parameters of a kind, such as LidarParams. Raises ConfigError for an invalid spec, UnknownNameError for an
+        unknown owner or link, and DuplicateNameError if its owner already has a sensor of that name.
         """
         return self.sensors.add(spec, self.get_object(owner) if isinstance(owner, str) else owner, **settings)
 
@@ -138,14 +138,14 @@ class WorldNames:
         return self.sensors.labelled(name)
 
     def remove_sensor(self, sensor: Sensor) -> None:
-        """Take a sensor away; raises StateError if it is gone."""
+        """Remove a sensor; raises StateError if it was already removed."""
         self.sensors.remove([sensor])
 
     # ---- collisions --------------------------------------------------------------------------------------------------
 
     @property
     def collision_count(self) -> int:
-        """How many collisions have started so far."""
+        """Number of collisions that have started so far."""
         return self.collisions.count
 
     def get_active_collision_pairs(self) -> list[Pair]:
@@ -171,11 +171,11 @@ class WorldNames:
         return scene_bounds(self.world)
 
     def set_collision_check_frequency(self, frequency: float | None) -> None:
-        """Check `frequency` times per simulated second; None: at each step, 0: never."""
+        """Check `frequency` times per simulated second; None: in each step, 0: never."""
         self.collision_queries.set_frequency(frequency)
 
     def set_collision_spatial_hash_cell_size_mode(
         self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
     ) -> float | None:
-        """Change where the grid's cell size comes from; return it in m, None until an automatic mode's first check."""
+        """Set how the grid's cell size is chosen; return it in m, None until an automatic mode's first check."""
         return self.collisions.broad.set_cell_size_mode(mode, cell_size)

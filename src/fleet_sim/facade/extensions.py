@@ -16,7 +16,7 @@ Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
 class Extensions:
-    """The callbacks, plugins and managers of a simulation. `owner`, the simulation, is what they are called with."""
+    """The callbacks, plugins and managers of a simulation. They are called with `owner`, the simulation."""
 
     def __init__(self, owner: Any, clock: Clock, guard: FaultGuard) -> None:
         self._owner = owner
@@ -57,7 +57,7 @@ class Extensions:
     # ---- managers ----------------------------------------------------------------------------------------------------
 
     def add_manager(self, manager: Any, name: str | None = None) -> str:
-        """Run the callbacks of `manager` with each step; returns the name it goes by. Raises DuplicateNameError."""
+        """Run the callbacks of `manager` in each step; return its name. Raises DuplicateNameError."""
         chosen = name or next(free for index in count() if (free := f"manager_{index}") not in self._managers)
         if self._managers.get(chosen, manager) is not manager:
             raise DuplicateNameError(f"a manager named {chosen!r} is registered already")
@@ -65,7 +65,7 @@ class Extensions:
         return chosen
 
     def remove_manager(self, manager: Any) -> bool:
-        """Forget a manager (or a name); its entities stay. Returns whether it was registered."""
+        """Remove a manager (or a name); its entities are kept. Returns whether it was registered."""
         for name, known in list(self._managers.items()):
             if known is manager or name == manager:
                 del self._managers[name]
@@ -85,7 +85,7 @@ class Extensions:
         return bool(self._callbacks or self._plugins or any(map(_has_callbacks, self._managers.values())))
 
     def run_callbacks(self) -> None:
-        """Call what is due of managers and callbacks."""
+        """Call the managers and callbacks that are due."""
         for manager in list(self._managers.values()):
             if _has_callbacks(manager):
                 manager.run_callbacks()

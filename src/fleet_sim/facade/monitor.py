@@ -1,4 +1,4 @@
-"""Figures of a run: for people, twice per second of real time, and for programs, of the last step."""
+"""Figures of a run: for users, twice per second of real time, and for programs, of the last step."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fleet_sim.facade.control import RunControl
 from fleet_sim.monitor import DataMonitor, MonitorFigures, MonitorOutput, RunMeter, window_hindrance
 
 log = logging.getLogger(__name__)
-# A logger of its own: these lines are asked for by a setting, whatever the level of the others.
+# A separate logger: a setting enables these lines, independent of the level of other loggers.
 profile_log = logging.getLogger("fleet_sim.profile")
 profile_log.setLevel(logging.INFO)
 
 
 class Monitor:
-    """Shows figures of the run between steps, and tells what the last step cost."""
+    """Shows figures of the run between steps, and reports the times of the last step."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Monitor:
     def setup(self, output: MonitorOutput | None = None) -> MonitorOutput | None:
         """Show figures in `output` from now on, and return it.
 
-        Without one it is a window, where the settings ask for it and it can be opened; else None is returned.
+        Without `output` a window is used if the settings enable it and it can be opened; otherwise None is returned.
         """
         if output is None:
             output = self._open_window()
@@ -76,7 +76,7 @@ class Monitor:
         return window
 
     def update(self) -> None:
-        """Show the present figures, if there is a place for them."""
+        """Show the present figures, if there is an output."""
         if self._output is not None and not self._output.show(self.figures()):
             self.close()
 
@@ -86,13 +86,13 @@ class Monitor:
             self.update()
 
     def close(self) -> None:
-        """Show figures no more."""
+        """Close the output."""
         output, self._output = self._output, None
         if output is not None:
             output.close()
 
     def figures(self) -> MonitorFigures:
-        """Return the present figures; rates are of the time since the call before."""
+        """Return the present figures; rates are averages since the previous call."""
         clock, world = self._clock, self._world
         if self._meter is None:
             self._meter = RunMeter(clock.tick, clock.time)
@@ -119,12 +119,12 @@ class Monitor:
     # ---- for programs ------------------------------------------------------------------------------------------------
 
     def profile(self) -> dict[str, Any]:
-        """Return what the last step cost, in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
+        """Return the times of the last step in ms: documented keys, `systems`, `collision_breakdown`, own entries."""
         self._profiler.collision_breakdown = self._collisions.breakdown
         return self._profiler.stats()
 
     def memory(self) -> dict[str, float]:
-        """Return the process's peak memory (nan where the platform does not tell) and the columns' size, in MB."""
+        """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
         tables = {id(table): table for table in self._world.tables.values()}
         return {
             "peak_rss_mb": _peak_memory(),
@@ -132,7 +132,7 @@ class Monitor:
         }
 
     def log_profile(self) -> None:
-        """Write the profile and the use of memory to the log, in the steps in which the settings ask for it."""
+        """Log the profile and memory use, in the steps selected by the settings."""
         params = self._params
         if not (params.enable_time_profiling or params.enable_memory_profiling):
             return

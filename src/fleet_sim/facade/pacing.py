@@ -1,4 +1,4 @@
-"""Keeping simulated time in step with real time, and the report of how a run went."""
+"""Synchronises simulated time with real time, and reports on a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RunReport:
-    """How a run went: steps made, simulated and real seconds, and why it ended.
+    """Report of a run: steps made, simulated and real seconds, and why it ended.
 
-    `reason` is "duration", "stopped", "interrupted" or "window closed". `late_steps` were begun more than the length of
-    a step behind schedule; `worst_delay` is the longest such delay, in s of real time.
+    `reason` is "duration", "stopped", "interrupted" or "window closed". `late_steps` started more than one time step
+    behind schedule; `worst_delay` is the longest such delay, in s of real time.
     """
 
     steps: int
@@ -28,23 +28,23 @@ class RunReport:
 
 
 class Pacer:
-    """Tells how long to wait before the next step, so that simulated time keeps a given ratio to real time.
+    """Computes the time to wait before the next step, so that simulated time keeps a given ratio to real time.
 
-    A run that falls behind by more than 0.25 s, or two steps, goes on from there instead of racing to catch up.
-    `late_steps` and `worst_delay` (s of real time) are of those more than the length of a step behind.
+    A run that falls behind by more than 0.25 s, or two steps, continues from there instead of racing to catch up.
+    `late_steps` and `worst_delay` (s of real time) are of steps more than one time step behind.
     """
 
     def __init__(self, dt: float) -> None:
         self.late_steps = 0
         self.worst_delay = 0.0
         self._dt = dt
-        # Short hiccups of the machine are caught up with; what takes longer would show as a rush of robots.
+        # Short delays of the machine are made up for; after longer ones robots would visibly rush.
         self._slack = max(0.25, 2.0 * dt)
         self._rtf = 0.0
         self._origin: tuple[float, float] | None = None
 
     def restart(self) -> None:
-        """Forget the past, as after a pause."""
+        """Reset the schedule, as after a pause."""
         self._origin = None
 
     def wait_for(self, sim_time: float, rtf: float) -> float:

@@ -28,7 +28,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 
 
 class Population:
-    """Spawning, finding, placing and removing entities."""
+    """Spawns, finds, places and removes entities."""
 
     def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries, snapshots: SnapshotBoard) -> None:
         self._world = world
@@ -52,7 +52,7 @@ class Population:
         return [world.handles[row] for row in rows.tolist()]
 
     def get(self, name_or_id: str | int) -> Any:
-        """Return the entity of that name or object id, or of what `body_id` returned.
+        """Return the entity with a name or object id, or with a BodyId as returned by `body_id`.
 
         A bare number is an object id. Raises UnknownNameError with the closest names.
         """
@@ -69,7 +69,7 @@ class Population:
         return spawn_each(self._world, cls, [params])[0]
 
     def spawn_all(self, params_list: Sequence[SimObjectSpawnParams]) -> list[Any]:
-        """Spawn one entity per entry, in order; all or, on any error, none."""
+        """Spawn one entity per entry, in order; on any error none is spawned."""
         return spawn_each(self._world, None, params_list)
 
     def spawn_robots(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
@@ -77,12 +77,12 @@ class Population:
         return spawn_entries(self._world, Agent, entries, path="robots")
 
     def remove(self, obj: SimObject) -> None:
-        """Remove an entity. What it carries is let go of; its collisions end. Raises StaleHandleError if it is gone."""
+        """Remove an entity: what it carries is detached, its collisions end. Raises StaleHandleError if it is gone."""
         self.check_ours(obj)
         remove(self._world, np.array([obj.row]))
 
     def remove_all(self, objects: Iterable[SimObject]) -> None:
-        """Remove many entities in one pass; raises StaleHandleError if one is gone, and then removes none."""
+        """Remove many entities at once; if one was already removed, raises StaleHandleError and removes none."""
         chosen = list(objects)
         for obj in chosen:
             self.check_ours(obj)
@@ -100,7 +100,7 @@ class Population:
             raise InvalidValueError(f"{obj!r} belongs to another simulation; spawn a new one here")
 
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
-        """Make room for a PyBullet body made by hand: what the constructor of SimObject calls."""
+        """Allocate a row for a PyBullet body created by the user; called by the constructor of SimObject."""
         world = self._world
         kilograms = None if mass is None else as_float(mass, "mass in kg", low=0.0)
         rows = world.allocate([name])
@@ -145,10 +145,10 @@ class Population:
         *,
         preserve_velocity: bool = True,
     ) -> None:
-        """Put entities at poses, (N, 3) and (N, 4), in one write, buffered inside a step.
+        """Set poses of entities, (N, 3) and (N, 4), in one write, buffered inside a step.
 
         Raises UnknownNameError (a KeyError) for an unknown id and InvalidValueError (a ValueError) for a wrong shape,
-        a number that is not finite or a zero quaternion; the world is then as it was.
+        a number that is not finite or a zero quaternion; the world is then not changed.
         """
         world = self._world
         rows = world.index.rows_of(ids)

@@ -18,7 +18,7 @@ from fleet_sim.facade.view import View
 
 
 class Runner:
-    """Runs steps at the wanted pace, in the thread that calls `run`.
+    """Runs steps at the target pace, in the thread that calls `run`.
 
     `make_step()` makes one step, paused or not. `owner`, the simulation, is what callbacks are called with. `pacer` is
     that of the run under way, or of the last one: how many of its steps were late, and by how much.
@@ -55,7 +55,7 @@ class Runner:
     # ---- single steps ------------------------------------------------------------------------------------------------
 
     def single_step(self, count: int = 1) -> None:
-        """Make `count` steps although paused, and return after them; from any thread.
+        """Make `count` steps while paused, and return after them; from any thread.
 
         Raises StateError when not paused, and from inside a step.
         """
@@ -100,7 +100,7 @@ class Runner:
         except KeyboardInterrupt:
             reason = "interrupted"
         except SystemError as error:
-            # What Ctrl-C becomes when it comes in the middle of a call of PyBullet.
+            # Ctrl-C during a call of PyBullet arrives as another exception with KeyboardInterrupt as its cause.
             if not isinstance(error.__cause__, KeyboardInterrupt):
                 raise
             reason = "interrupted"
@@ -123,7 +123,7 @@ class Runner:
             if control.is_paused:
                 self._monitor.update()
                 control.rest(None, self._longest_rest())
-                # Commands still count while paused: whoever moves a robot then sees it at once.
+                # Commands are applied while paused too, so that a moved robot is visible at once.
                 if self._inbox.drain(self._dispatcher):
                     self._snapshots.refresh()
                 self.pacer.restart()
@@ -142,7 +142,7 @@ class Runner:
     # ---- the window --------------------------------------------------------------------------------------------------
 
     def _longest_rest(self) -> float | None:
-        """Return for how long the run may sleep without a look at the window, in s; None without a window."""
+        """Return the maximum sleep in s between two polls of the window; None without a window."""
         return self._params.max_sleep_frames / self._params.gui_min_fps if self._params.gui else None
 
     def _frame(self) -> bool:
@@ -157,7 +157,7 @@ class Runner:
         return self.serve_window()
 
     def serve_window(self) -> bool:
-        """Carry out what the keys pressed in the window mean; returns whether the window is open."""
+        """Handle keys pressed in the window; return whether the window is open."""
         control = self._control
         for action in self._view.poll_keys():
             if action == "pause":

@@ -1,4 +1,4 @@
-"""Going back: the initial state, checkpoints, an empty world; and the hash of a state."""
+"""Saving and restoring state: the initial state, checkpoints, an empty world; and the state hash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fleet_sim.sensors.system import SensorSystem
 
 
 class State:
-    """The state of a simulation as a whole. What changes it raises StateError inside a step."""
+    """The state of a simulation as a whole. Methods that change it raise StateError inside a step."""
 
     def __init__(
         self,
@@ -40,20 +40,20 @@ class State:
 
     @property
     def has_initial(self) -> bool:
-        """Whether the moment that `reset` goes back to is remembered."""
+        """Whether an initial state for `reset` was saved."""
         return self._initial is not None
 
     def remember_initial(self) -> None:
-        """Remember the present moment as the one `reset` goes back to."""
+        """Save the present state as the initial state for `reset`."""
         self._initial = self._checkpoints.take()
 
     def save(self) -> Checkpoint:
-        """Return the present moment: poses, motion, actions, random streams."""
+        """Return a checkpoint of the present state: poses, motion, actions, random streams."""
         self._control.require_between_steps("save_state")
         return self._checkpoints.take()
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go back to a saved moment. Entities spawned since are removed, removed ones live again.
+        """Restore a saved state. Entities spawned since are removed, removed ones live again.
 
         Raises InvalidValueError for a checkpoint of another simulation.
         """
@@ -67,7 +67,7 @@ class State:
         self._tell_reset("reset")
 
     def reset(self) -> None:
-        """Go back to the initial state; the present one, where none was remembered yet."""
+        """Restore the initial state; the present one if none was saved yet."""
         self._control.require_between_steps("reset")
         if self._initial is None:
             self.remember_initial()
@@ -88,16 +88,16 @@ class State:
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and make it anew from the columns."""
+        """Empty PyBullet's world and build it again from the columns."""
         self._control.require_between_steps("rebuild_engine")
         self._mirror.reset()
 
     def hash(self) -> str:
-        """Return a hash of all state, equal for equal runs whatever the order of rows."""
+        """Return a hash of all state; it does not depend on the order of rows."""
         return state_hash(self._world)
 
     def _tell_reset(self, event: str) -> None:
-        """Let user code follow: plugins of entities, then those of the simulation, then handlers."""
+        """Notify user code: plugins of entities, then plugins of the simulation, then event handlers."""
         self._snapshots.refresh()
         self._world.hooks.reset()
         self._extensions.reset()

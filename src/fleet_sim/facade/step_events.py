@@ -11,7 +11,7 @@ from fleet_sim.core.world import World
 class StepEvents:
     """Emits the events of a step to handlers of the simulation and of single entities.
 
-    Python runs only where somebody listens: a step without handlers costs nothing here, however many robots there are.
+    Python code runs only for events with handlers: without handlers a step costs nothing, for any number of robots.
     """
 
     def __init__(self, world: World) -> None:
@@ -27,7 +27,7 @@ class StepEvents:
             self._emit_to(row, "pre_update", dt=dt)
 
     def run_controllers(self, dt: float) -> None:
-        """Let the Python controllers of agents decide."""
+        """Run the Python controllers of agents."""
         self._world.hooks.run_controllers(self._world.handles, dt)
 
     def run_entity_callbacks(self, dt: float) -> None:
@@ -46,13 +46,13 @@ class StepEvents:
         world = self._world
         if len(rows) and (world.events.has_handlers(event) or len(world.entity_events)):
             for row in rows.tolist():
-                # A handler before may have removed it.
+                # An earlier handler may have removed it.
                 if world.alive[row]:
                     world.events.emit(event, agent=world.handles[row])
                     world.entity_events.emit(row, event)
 
     def _listening(self, event: str) -> list[int]:
-        """Return the rows whose `event` somebody listens to: all of them, or those with handlers of their own."""
+        """Return the rows with handlers of `event`: all rows for global handlers, else those with their own."""
         world = self._world
         if world.events.has_handlers(event):
             rows: list[int] = world.rows.tolist()
@@ -60,7 +60,7 @@ class StepEvents:
         return world.entity_events.listening(event) if len(world.entity_events) else []
 
     def _emit_to(self, row: int, event: str, **details: Any) -> None:
-        """Emit `event` to global handlers and to the entity's own, unless a handler before removed it."""
+        """Emit `event` to global handlers and to the entity's own, unless an earlier handler removed the entity."""
         world = self._world
         if world.alive[row]:
             world.events.emit(event, entity=world.handles[row], **details)

@@ -1,4 +1,4 @@
-"""What of a step's first phase takes more than one part: its beginning, commands, and how robots move."""
+"""The systems of phase 1 that involve several parts: its beginning, commands, and robot motion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PHASE_1_EVENTS = (
 
 
 class Update:
-    """Systems of phase 1 that let parts of one floor work together."""
+    """Systems of phase 1 that coordinate several parts."""
 
     def __init__(
         self,
@@ -55,20 +55,20 @@ class Update:
         self._commands_due = 0
 
     def begin(self) -> None:
-        """Forget what moved in the step before, and find out what this one has to prepare."""
+        """Clear the moved flags of the previous step, and prepare this one."""
         world = self._world
         self._profiler.begin_step()
         world.moved[:] = False
         world.robots.joints_moved[:] = False
-        # What is put in from here on waits for the next step, so that handlers cannot keep a step from ending.
+        # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
         self._commands_due = len(self._inbox)
         self._watched = self._has_user_code()
-        # The mirror copies poses for queries in phase 1; where nobody can ask, it need not.
+        # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         blocking = self._watched or bool(world.block_on_collision.any())
         self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
 
     def _has_user_code(self) -> bool:
-        """Whether code that is not ours may look at the world, or at PyBullet, in phase 1 of this step."""
+        """Whether user code may read the world, or PyBullet, in phase 1 of this step."""
         world = self._world
         return bool(
             self._extensions
@@ -80,11 +80,11 @@ class Update:
         )
 
     def take_commands(self) -> None:
-        """Apply the commands that were in the inbox when the step began, up to one that is for between steps."""
+        """Apply the commands that were in the inbox when the step began, up to one that must run between steps."""
         self._inbox.drain(self._dispatcher, self._commands_due, in_step=True)
 
     def move(self, dt: float) -> None:
-        """Move the robots' bases: around each other, up to what stands in the way; wake actions that arrived."""
+        """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""
         world = self._world
         self._avoidance.before(dt)
         self._blocking.before()
@@ -93,7 +93,7 @@ class Update:
         done, blocked = self._blocking.after(ended)
         arrived = self._motion.settle(world, done)
         if self._watched:
-            # Whoever looks from here on sees what is carried where its carrier is.
+            # From here on, user code must see carried objects at their carriers.
             attachments.follow(world)
         self._actions.arrived(arrived)
         self._events.to_agents("arrived", arrived)

@@ -1,4 +1,4 @@
-"""PyBullet as users see it: the client, the window, the camera, pictures."""
+"""The user's interface to PyBullet: client, window, camera, images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fleet_sim.facade.collisions import scene_bounds
 
 
 class View:
-    """What PyBullet shows of the world, in a window or in pictures."""
+    """PyBullet's display of the world, in a window or in images."""
 
     def __init__(
         self,
@@ -47,29 +47,29 @@ class View:
 
     @property
     def client_id(self) -> int:
-        """The PyBullet client id; PyBullet keeps up with every step once it was asked for."""
+        """The PyBullet client id; after reading it, PyBullet is updated in every step."""
         return self._mirror.hand_out()
 
     @property
     def floor_id(self) -> int:
-        """The PyBullet body of the floor; -1 without a floor, or before PyBullet is first needed."""
+        """The PyBullet body of the floor; -1 without a floor, or before the first use of PyBullet."""
         return self._mirror.client.floor_id
 
     def connect(self) -> int:
-        """Connect to PyBullet now, opening the window where there is to be one; returns the client id."""
+        """Connect to PyBullet now, opening the window if enabled; return the client id."""
         return self._mirror.hand_out()
 
     # ---- the camera --------------------------------------------------------------------------------------------------
 
     def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
-        """Point the window's camera as `camera_config` says (None: as set) and return the view; raises ConfigError."""
+        """Set the window's camera to `camera_config` (None: as set) and return the view; raises ConfigError."""
         self._camera_placed = True
         return place_camera(self._mirror, self._camera_settings(camera_config), self._scene_bounds())
 
     def take_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Picture:
-        """Return a picture of the world (colours, depth in m, rows), without a window or a GPU."""
+        """Return an image of the world (colours, depth in m, rows); needs no window and no GPU."""
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
         return render(self._mirror, width, height, view)
 
@@ -83,12 +83,12 @@ class View:
     # ---- the window --------------------------------------------------------------------------------------------------
 
     def configure(self, **settings: bool) -> None:
-        """Apply settings of the window; those not given are as in the params. Raises ConfigError."""
+        """Apply settings of the window; missing ones are taken from the params. Raises ConfigError."""
         chosen = {name: getattr(self._params, name) for name in visualizer_keys()}
         self._visualizer.configure({**chosen, **settings}, self._structures())
 
     def prepare(self) -> None:
-        """Before the first step, where there is a window: look at what is in the world by now."""
+        """Before the first step, if there is a window: set the camera and structures for the present world."""
         if self._prepared or not self._params.gui:
             return
         self._prepared = True
@@ -97,23 +97,23 @@ class View:
             self.setup_camera()
 
     def draw(self, shown: bool) -> None:
-        """Draw the window, or do not, for faster changes to the world; nothing without a window."""
+        """Switch drawing of the window on or off; without a window it has no effect."""
         client = self._mirror.client
         if client.gui:
             client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, int(shown))
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Hold the window's drawing back until the end of the block."""
+        """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
 
     def show_collisions(self) -> None:
-        """Colour bodies while they collide, where the settings ask for it."""
+        """Colour bodies while they collide, if the settings enable it."""
         if self._params.enable_collision_color_change:
             self._highlight.show(np.unique(self._collisions.pairs).tolist())
 
     @property
     def is_open(self) -> bool:
-        """Whether the window is there."""
+        """Whether the window is open."""
         return self._gui.open
 
     def poll_keys(self) -> list[str]:
@@ -121,12 +121,12 @@ class View:
         return self._gui.poll()
 
     def apply_key(self, action: str) -> None:
-        """Carry out an action that changes what is seen."""
+        """Execute an action that changes the view."""
         self._visualizer.set_structures(self._structures())
         self._gui.apply(action)
 
     def _structures(self) -> Rows:
-        """Return the rows of what never moves."""
+        """Return the rows of static entities."""
         world = self._world
         static: Rows = world.rows[world.collision_mode[world.rows] == CollisionMode.STATIC.code]
         return static

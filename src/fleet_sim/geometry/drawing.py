@@ -1,4 +1,4 @@
-"""Debug lines on whatever draws them: a simulation, or a PyBullet client."""
+"""Debug lines, drawn by a simulation or a PyBullet client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw_line(
 
 
 def draw_cross(sim: Any, position: Sequence[float], size: float, color: Sequence[float], lifetime: float) -> list[int]:
-    """Draw three lines of length `size` that cross in `position`."""
+    """Draw three lines of length `size` that cross at `position`."""
     ids = []
     for axis in range(3):
         start, end = list(position), list(position)

@@ -1,4 +1,4 @@
-"""Path: waypoints in order, with constructors for common figures."""
+"""Path: ordered waypoints, with constructors for common figures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Path:
     ) -> Path:
         """Return a closed rectangle, `width` along x and `height` along y, about `center`.
 
-        It begins and ends in the corner of least x and y and goes round counter-clockwise. `rpy` turns the whole
+        It starts and ends at the corner with the smallest x and y and runs counter-clockwise. `rpy` rotates the whole
         figure about its centre; the waypoints have that orientation.
         """
         x = 0.5 * as_float(width, "width", low=0.0)
@@ -74,9 +74,9 @@ class Path:
         start_angle: float = 0.0,
         end_angle: float = 2.0 * math.pi,
     ) -> Path:
-        """Return an ellipse, or the arc of it from `start_angle` to `end_angle` (rad), as `num_points` pieces.
+        """Return an ellipse, or its arc from `start_angle` to `end_angle` (rad), as `num_points` segments.
 
-        Both ends are waypoints, so there are `num_points` + 1 of them; a whole ellipse ends where it begins.
+        Both ends are waypoints, so there are `num_points` + 1 of them; a full ellipse ends where it starts.
         """
         if isinstance(num_points, bool) or not isinstance(num_points, int) or num_points < 1:
             raise InvalidValueError(f"num_points: expected a whole number of at least 1, got {num_points!r}")
@@ -166,10 +166,10 @@ class Path:
         *,
         sim: Any = None,
     ) -> list[int]:
-        """Draw the path and return the ids of what was drawn.
+        """Draw the path and return the ids of the drawn items.
 
         `sim` is the simulation to draw in, or anything with PyBullet's `addUserDebugLine`.
-        `show_waypoints` shows axes and points; `lifetime` is in s, 0 for ever.
+        `show_waypoints` shows axes and points; `lifetime` is in s, 0: forever.
         """
         ids = []
         if show_lines:
@@ -189,7 +189,7 @@ class Path:
         *,
         sim: Any = None,
     ) -> list[int]:
-        """Draw each waypoint as a cross and its axes in red, green and blue; return the ids of what was drawn."""
+        """Draw each waypoint as a cross, with its axes in red, green and blue; return the ids of the drawn items."""
         ids = []
         for waypoint in self.waypoints:
             if show_points:

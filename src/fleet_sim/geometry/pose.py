@@ -32,7 +32,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
 class Pose:
     """A position (m) and a unit orientation quaternion (x, y, z, w); immutable, comparable and hashable.
 
-    Quaternions are normalised; one that is a unit already keeps its bits. Raises InvalidValueError for numbers
+    Quaternions are normalised; unit quaternions are stored bit for bit. Raises InvalidValueError for numbers
     that are not finite, a wrong count of them, or a zero quaternion.
     """
 
@@ -66,19 +66,19 @@ class Pose:
 
     @classmethod
     def from_euler(cls, x: float, y: float, z: float, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0) -> Pose:
-        """Return a pose turned about the fixed axes x, then y, then z (rad)."""
+        """Return a pose rotated about the fixed axes x, then y, then z (rad)."""
         angles = _numbers((roll, pitch, yaw), 3, "roll, pitch, yaw")
         return cls((x, y, z), quaternions.from_eulers(np.array([angles]))[0].tolist())
 
     @classmethod
     def from_yaw(cls, x: float, y: float, z: float, yaw: float) -> Pose:
-        """Return a pose turned about z by `yaw` (rad)."""
+        """Return a pose rotated about z by `yaw` (rad)."""
         half = 0.5 * _numbers((yaw, 0.0, 0.0), 3, "yaw")[0]
         return cls((x, y, z), (0.0, 0.0, math.sin(half), math.cos(half)))
 
     @classmethod
     def from_pybullet(cls, position: Iterable[float], orientation: Iterable[float]) -> Pose:
-        """Return the pose that PyBullet gave as a position and a quaternion."""
+        """Return the pose of a position and a quaternion as returned by PyBullet."""
         return cls(position, orientation)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -152,18 +152,18 @@ class Pose:
         return roll, pitch, yaw
 
     def inverse(self) -> Pose:
-        """Return the pose that undoes this one."""
+        """Return the inverse pose."""
         return self._from_rows(*poses.inverse(*self._rows()))
 
     def compose(self, other: Pose) -> Pose:
-        """Return `other`, given in this pose's frame, in the frame this pose is given in."""
+        """Return `other`, given in this pose's frame, in the frame of this pose."""
         return self._from_rows(*poses.compose(*self._rows(), *other._rows()))
 
     def __mul__(self, other: object) -> Pose:
         return self.compose(other) if isinstance(other, Pose) else NotImplemented
 
     def relative_to(self, frame: Pose) -> Pose:
-        """Return this pose as seen from `frame`, both given in one frame."""
+        """Return this pose relative to `frame`; both are given in the same frame."""
         return self._from_rows(*poses.relative(*frame._rows(), *self._rows()))
 
     def distance_to(self, other: Pose | Sequence[float]) -> float:

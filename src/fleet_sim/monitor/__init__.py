@@ -1,4 +1,4 @@
-"""The figures of a run, and where they are shown: a small window, or the terminal."""
+"""Figures of a run, shown in a small window or in the terminal."""
 
 from fleet_sim.monitor.figures import MonitorFigures, MonitorOutput, RunMeter
 from fleet_sim.monitor.terminal import TerminalMonitor

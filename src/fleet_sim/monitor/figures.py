@@ -1,4 +1,4 @@
-"""The figures of a run: what they are, how their rates are measured, and what can show them."""
+"""The figures of a run, the measurement of their rates, and the interface of their outputs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PERIOD = 0.5
 
 @dataclass(frozen=True)
 class MonitorFigures:
-    """How a run goes at present. Times in s; `fps` counts steps per real second, `step_time` is the mean cost of one.
+    """Present figures of a run. Times in s; `fps` is steps per real second, `step_time` the mean time of one step.
 
-    `actual_rtf`, `fps` and `step_time` are of the time since the figures before.
+    `actual_rtf`, `fps` and `step_time` are averages since the previous figures.
     """
 
     sim_time: float
@@ -34,7 +34,7 @@ class MonitorFigures:
     paused: bool
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return names and values as they are shown."""
+        """Return names and values as shown to the user."""
         target = f"{self.target_rtf:g}" if self.target_rtf > 0.0 else "max"
         return [
             ("Simulated", f"{self.sim_time:.2f} s"),
@@ -55,17 +55,17 @@ class MonitorFigures:
 
 
 class MonitorOutput(Protocol):
-    """Where figures are shown."""
+    """An output that shows figures."""
 
     def show(self, figures: MonitorFigures) -> bool:
-        """Show `figures`; returns whether there is still somebody to show them to."""
+        """Show `figures`; return False once the output is closed."""
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Close the output."""
 
 
 class RunMeter:
-    """Real time and steps of a run, from which rates are computed."""
+    """Measures real time and steps of a run and computes rates."""
 
     def __init__(self, steps: int, sim_time: float) -> None:
         self._begin = self._last = time.perf_counter()
@@ -77,14 +77,14 @@ class RunMeter:
         return time.perf_counter() - self._last >= PERIOD
 
     def rates(self, steps: int, sim_time: float) -> dict[str, float]:
-        """Return the `real_time` of the run, and `actual_rtf` and `fps` since the call before."""
+        """Return the `real_time` of the run, and `actual_rtf` and `fps` since the previous call."""
         now = time.perf_counter()
         seconds = max(now - self._last, 1e-9)
         made, simulated = steps - self._last_step, sim_time - self._last_sim_time
         self._last, self._last_step, self._last_sim_time = now, steps, sim_time
         return {
             "real_time": now - self._begin,
-            # A reset takes simulated time back.
+            # A reset sets the simulated time back.
             "actual_rtf": max(0.0, simulated / seconds),
             "fps": max(0.0, made / seconds),
         }

@@ -1,4 +1,4 @@
-"""The figures of a run in the terminal."""
+"""Shows the figures of a run in the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet_sim.monitor.figures import MonitorFigures
 
 
 class TerminalMonitor:
-    """The same figures in the terminal: a table rewritten in place; a line each time where it is no terminal."""
+    """Prints figures to the terminal, as a table rewritten in place; to other streams, as one line each time."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -30,5 +30,5 @@ class TerminalMonitor:
         return True
 
     def close(self) -> None:
-        """Leave the last figures standing."""
+        """Stop; the last figures remain in the terminal."""
         self._shown = 0

@@ -1,4 +1,4 @@
-"""The figures of a run in a small window, which lives in a process of its own."""
+"""Shows the figures of a run in a small window, in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.monitor.figures import MonitorFigures
 
 
 class DataMonitor:
-    """A small window with the figures of a run, in a process of its own, so that it costs the simulation nothing.
+    """A small window with the figures of a run, in a separate process, so that it does not slow down the simulation.
 
     Needs a display and tkinter. The window may be closed at any time; the simulation goes on without it.
     """
@@ -34,8 +34,8 @@ class DataMonitor:
         if hindrance:
             raise MissingDependencyError(f"the monitor's window cannot be opened: {hindrance}")
         place = "" if self.x < 0 or self.y < 0 else f"+{self.x}+{self.y}"
-        # The program is run as a file: by its name, Python would import the whole package for it first.
-        # The window lives as long as its input: it closes when this process ends, however that happens.
+        # The program is run as a file: run as a module, it would import the whole package first.
+        # The window closes at the end of its input, so also when this process ends in any way.
         self._process = subprocess.Popen(
             [sys.executable, window_program.__file__, self.title, f"{self.width}x{self.height}{place}"],
             stdin=subprocess.PIPE,
@@ -44,11 +44,11 @@ class DataMonitor:
 
     @property
     def is_open(self) -> bool:
-        """Whether the window is there."""
+        """Whether the window is open."""
         return self._process is not None and self._process.poll() is None
 
     def write_data(self, data: Mapping[str, Any]) -> bool:
-        """Show names and values; returns whether the window is still there."""
+        """Show names and values; return whether the window is still open."""
         process = self._process
         if process is None or process.stdin is None or process.poll() is not None:
             return False
@@ -60,7 +60,7 @@ class DataMonitor:
         return True
 
     def show(self, figures: MonitorFigures) -> bool:
-        """Show `figures`; returns whether the window is still there."""
+        """Show `figures`; return whether the window is still open."""
         return self.write_data(dict(figures.lines()))
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class DataMonitor:
 
 def window_hindrance() -> str:
     """Return why no window can be opened here, or ""."""
-    # A Linux machine without a display would make tkinter fail in the other process, where nobody sees why.
+    # Without a display, tkinter would fail in the other process, where the reason is not visible.
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return "there is no display (DISPLAY is not set)"
     if find_spec("tkinter") is None or find_spec("_tkinter") is None:

@@ -1,7 +1,7 @@
-"""The monitor's window: a program that shows what it reads, one JSON object per line, until its input ends.
+"""The monitor's window: a program that reads one JSON object per line and shows it, until its input ends.
 
-It is run as a file, so it imports nothing of the package; and it is imported for its place, so it loads tkinter, which
-may be missing, only when it runs.
+It is run as a file, so it imports nothing from the package. It is also imported for its path, so it loads tkinter,
+which may be missing, only when it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import tkinter
 
 POLL = 100
-"""Milliseconds between two looks at the input."""
+"""Milliseconds between two polls of the input."""
 
 
 class MonitorWindow:
@@ -34,7 +34,7 @@ class MonitorWindow:
         self._root.option_add("*Label.padY", 0)
         self._values: dict[str, tkinter.Label] = {}
         self._lines: SimpleQueue[str | None] = SimpleQueue()
-        # Reading blocks, and tkinter must stay in the first thread.
+        # Reading blocks, so it is done in a thread; tkinter must stay in the main thread.
         Thread(target=self._read, args=(source,), daemon=True).start()
 
     def run(self) -> None:

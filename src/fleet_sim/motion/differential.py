@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
 from fleet_sim.config.modes import MotionMode, MovementDirection, PosePhase
 from fleet_sim.core.world import World
-from fleet_sim.motion.law import by_control
+from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.line import drive
 from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to
@@ -28,10 +30,7 @@ class DifferentialLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        commanded, posed = by_control(world, rows)
-        if len(commanded):
-            follow_velocities(world, commanded, dt, sideways=False)
-        return follow_poses(world, posed, dt) if len(posed) else NO_ROWS
+        return move_by_control(world, rows, dt, partial(follow_velocities, sideways=False), follow_poses)
 
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:

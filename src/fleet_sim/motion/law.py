@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -29,9 +30,19 @@ class MotionLaw(Protocol):
         ...
 
 
-def by_control(world: World, rows: Rows) -> tuple[Rows, Rows]:
-    """Return the rows that follow a velocity command, and those that follow a path."""
+def move_by_control(
+    world: World,
+    rows: Rows,
+    dt: float,
+    follow_velocities: Callable[[World, Rows, float], None],
+    follow_poses: Callable[[World, Rows, float], Rows],
+) -> Rows:
+    """Move those of `rows` that follow a velocity command, then those on a path; return those that arrived.
+
+    Each function is called with its own rows only, and not at all where there are none.
+    """
     commanded_mask = world.motion.control.take(rows) == VELOCITY
-    if not np.count_nonzero(commanded_mask):
-        return NO_ROWS, rows
-    return np.compress(commanded_mask, rows), np.compress(~commanded_mask, rows)
+    if np.count_nonzero(commanded_mask):
+        follow_velocities(world, np.compress(commanded_mask, rows), dt)
+        rows = np.compress(~commanded_mask, rows)
+    return follow_poses(world, rows, dt) if len(rows) else NO_ROWS

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Rows
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import limits
-from fleet_sim.motion.law import by_control
+from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.line import drive
 from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to, turn_to_rest
@@ -23,10 +25,7 @@ class OmnidirectionalLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        commanded, posed = by_control(world, rows)
-        if len(commanded):
-            follow_velocities(world, commanded, dt, sideways=True)
-        return follow_poses(world, posed, dt) if len(posed) else NO_ROWS
+        return move_by_control(world, rows, dt, partial(follow_velocities, sideways=True), follow_poses)
 
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:

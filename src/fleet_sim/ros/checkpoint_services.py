@@ -1,4 +1,4 @@
-"""/sim/save and /sim/load: moments to go back to, by name."""
+"""/sim/save and /sim/load: named checkpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet_sim_msgs.srv import Load, Save
 
 
 class CheckpointServices(Interface):
-    """Saves and loads moments of the running simulation, see `Moments`. Answers when it is done."""
+    """Saves and restores states of the running simulation, see `Moments`. Responds when it is done."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -21,7 +21,7 @@ _TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
 
 
 class CmdVelTopic(Interface):
-    """Drives robots with the twists sent to them, in the frame of the base. All that arrived is one command."""
+    """Drives robots with the received twists, in the frame of the base. All twists of a step form one command."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -45,7 +45,7 @@ class CmdVelTopic(Interface):
         self.bridge.gateway.take("cmd_vel", lambda: command)
 
     def _take(self) -> tuple[list[int], Floats, Floats]:
-        """Take plain twists; all of them are decoded at once."""
+        """Poll Twist topics; all messages are decoded in one call."""
         arrived = self._topic.take_bytes()
         good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[:2] == LITTLE_ENDIAN]
         if len(good) < len(arrived):

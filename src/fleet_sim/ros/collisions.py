@@ -1,4 +1,4 @@
-"""/fleet/collisions: who collides with whom."""
+"""/fleet/collisions: the pairs in collision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pair = tuple[str, str]
 
 
 class CollisionsTopic(Interface):
-    """Publishes the pairs in collision in each step in which that changes; latched."""
+    """Publishes the pairs in collision in each step in which they change; latched."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -22,7 +22,7 @@ Answer = ConcurrentFuture[CommandAck]
 
 
 class CommandGateway:
-    """Puts commands in the simulation's inbox, and nothing else: whatever ROS does to the world can be recorded.
+    """Puts commands in the simulation's inbox, the only way from ROS to the world, so that every input can be recorded.
 
     `take` and `hand_in` are for topics of robots, in the simulation's thread; the rest is for any thread.
     """
@@ -36,7 +36,7 @@ class CommandGateway:
     # ---- topics of robots --------------------------------------------------------------------------------------------
 
     def take(self, what: str, make: Callable[[], Command]) -> None:
-        """Apply the command `make()` returns in this step. What is wrong with it is logged as about `what`."""
+        """Apply the command returned by `make()` in this step. Errors are logged with `what` as their subject."""
         try:
             self._taken.append((what, _from_outside(make())))
         except FleetSimError as error:
@@ -46,7 +46,7 @@ class CommandGateway:
             self._refusals.tell(f"{what}: fault\n{traceback.format_exc()}")
 
     def hand_in(self) -> None:
-        """Put what was taken in the inbox, before what came otherwise: it was sent before this step began."""
+        """Put the polled commands in the inbox, before all others: they were sent before this step began."""
         taken, self._taken = self._taken, []
         for (what, _), answer in zip(taken, self._sim.inbox.put_ahead([one for _, one in taken]), strict=True):
             answer.add_done_callback(partial(self._log, what))
@@ -71,7 +71,7 @@ class CommandGateway:
     def send(self, make: Callable[[], Command]) -> Answer:
         """Apply the command `make()` returns. It is made between two steps, where the world may be read.
 
-        Commands are applied in the order in which they were sent. What `make` raises, the answer raises.
+        Commands are applied in the order in which they were sent. The future raises what `make` raises.
         """
         answer: Answer = ConcurrentFuture()
         put = self.between_steps(lambda: self._sim.inbox.put(_from_outside(make())))
@@ -83,7 +83,7 @@ class CommandGateway:
         return self._sim.between_steps(function)
 
     async def wait(self, answer: ConcurrentFuture[Result]) -> Result:
-        """Return what came of `answer`, or raise what it raised; to be awaited in the executor."""
+        """Return the result of `answer`, or raise its exception; to be awaited in the executor."""
         done: Future = Future()
         answer.add_done_callback(lambda _: self._mailbox.post(lambda: done.set_result(None)))
         await done

@@ -32,7 +32,7 @@ def pose_to_msg(pose: Pose) -> PoseMsg:
 
 
 def pose_from_msg(msg: PoseMsg) -> Pose:
-    """Return the pose of a message; raises InvalidValueError for what is not finite and a zero quaternion."""
+    """Return the pose of a message; raises InvalidValueError if it is not finite or has a zero quaternion."""
     p, q = msg.position, msg.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
 
@@ -45,7 +45,7 @@ def row_to_pose_msg(position: Sequence[float] | Floats, orientation: Sequence[fl
 
 
 def poses_from_msgs(msgs: Sequence[PoseMsg]) -> tuple[Floats, Floats]:
-    """Return the poses of messages as they are, (N, 3) and (N, 4): not finite ones and zero quaternions included."""
+    """Return the poses of messages unchecked, (N, 3) and (N, 4): they may be not finite or have zero quaternions."""
     points = [(m.position.x, m.position.y, m.position.z) for m in msgs]
     turns = [(m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w) for m in msgs]
     return np.array(points, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4)
@@ -57,7 +57,7 @@ def poses_to_msgs(positions: Floats, orientations: Floats) -> list[PoseMsg]:
 
 
 def twists_from_msgs(msgs: Sequence[Twist]) -> tuple[Floats, Floats]:
-    """Return the linear (N, 3) and angular (N, 3) parts of messages as they are."""
+    """Return the linear (N, 3) and angular (N, 3) parts of messages, unchecked."""
     linear = [(m.linear.x, m.linear.y, m.linear.z) for m in msgs]
     angular = [(m.angular.x, m.angular.y, m.angular.z) for m in msgs]
     return np.array(linear, np.float64).reshape(-1, 3), np.array(angular, np.float64).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""/diagnostics: how the simulation keeps up."""
+"""/diagnostics: the load of the simulation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 
 SLOW = 0.95
-"""Share of the wanted real-time factor below which the simulation is said to fall behind."""
+"""Share of the target real-time factor below which the status is a warning."""
 
 
 class DiagnosticsTopic(Interface):
-    """Publishes real-time factor, step time, late steps, entities, collisions, faults and refused commands.
+    """Publishes real-time factor, step time, late steps, entities, collisions, faults and rejected commands.
 
-    `late_steps` began more than the length of a step later than `target_rtf` asks for, `worst_delay_ms` is the longest
-    such delay, both since the run began.
+    `late_steps` counts steps that began more than one step length later than `target_rtf` requires, `worst_delay_ms` is
+    the longest such delay, both since the run began.
     """
 
     rate = "diagnostics"

@@ -19,9 +19,9 @@ KINDS = ("NAVIGATE", "VELOCITY", "STOP", "SET_POSES", "CANCEL")
 
 
 class FleetCommandInterface(Interface):
-    """Applies fleet commands and answers who was accepted and why not.
+    """Applies fleet commands and returns the accepted names and the reasons for the others.
 
-    The service answers its caller, the topic on /fleet/command_result.
+    The result is the response of the service; for the topic it is published on /fleet/command_result.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -62,7 +62,7 @@ class FleetCommandInterface(Interface):
         )
 
     def _command(self, message: FleetCommand) -> Command:
-        """Return the command in `message`; raises FleetSimError for what is wrong as a whole."""
+        """Return the command in `message`; raises FleetSimError if it is invalid as a whole."""
         common = {"command_id": message.command_id, "source": message.source}
         names = tuple(message.names)
         if message.kind in (FleetCommand.NAVIGATE, FleetCommand.SET_POSES):

@@ -24,7 +24,7 @@ FLAGS = ("moving", "busy", "blocked", "carrying")
 def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
     """Return the template of one FleetState.
 
-    Its groups are sec and nanosec, and of the robots position, orientation, twist (N, 6), distance_left, mode and
+    Its groups are sec and nanosec, and for the robots position, orientation, twist (N, 6), distance_left, mode and
     flags (N, 4).
     """
     message = FleetState(robots=[RobotState(name=name) for name in names])
@@ -52,7 +52,7 @@ def distances_left(world: World, rows: Rows) -> Floats:
 
 
 def flags_of(world: World, rows: Rows) -> Bools:
-    """Return what RobotState says in FLAGS, (N, 4)."""
+    """Return the values of the fields FLAGS of RobotState, (N, 4)."""
     motion = world.motion
     speed = (world.velocity[rows] != 0.0).any(axis=1) | (world.angular_velocity[rows] != 0.0).any(axis=1)
     carriers = np.zeros(world.capacity, np.bool_)

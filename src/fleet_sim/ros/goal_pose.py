@@ -1,57 +1,34 @@
-"""<robot>/goal_pose and <robot>/path: where to drive, in any frame the simulation knows."""
+"""<robot>/goal_pose and <robot>/path: goals in any known frame."""
 
 from __future__ import annotations
-
-from functools import partial
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 
 from fleet_sim.core.commands import Command, FollowPath, Navigate
-from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import poses_from_msgs
-from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.polled import PolledTopic
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.robot_command import RobotCommandTopic
 
 
-class GoalPoseTopic(Interface):
-    """Drives a robot to the pose it was sent."""
+class GoalPoseTopic(RobotCommandTopic):
+    """Drives a robot to a received pose."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._topic = PolledTopic(bridge, PoseStamped, "goal_pose", qos.COMMAND)
+    message_type = PoseStamped
+    topic = "goal_pose"
 
-    def on_fleet_changed(self, roster: Roster) -> None:
-        self._topic.on_fleet_changed(roster)
-
-    def receive(self) -> None:
-        for index, message in self._topic.take():
-            name = self._topic.names[index]
-            self.bridge.gateway.take(f"{name}/goal_pose", partial(self._command, name, message))
-
-    def _command(self, name: str, message: PoseStamped) -> Command:
+    def command(self, name: str, message: PoseStamped) -> Command:
         points, turns = poses_from_msgs([message.pose])
         points, turns = self.bridge.transforms.to_map(message.header.frame_id, points, turns)
         return Navigate(names=(name,), positions=points, orientations=turns, source="goal_pose")
 
 
-class PathTopic(Interface):
-    """Lets a robot follow the path it was sent. Poses without a frame of their own are in the path's."""
+class PathTopic(RobotCommandTopic):
+    """Makes a robot follow a received path. Poses without a frame are in the frame of the path."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._topic = PolledTopic(bridge, Path, "path", qos.COMMAND)
+    message_type = Path
+    topic = "path"
 
-    def on_fleet_changed(self, roster: Roster) -> None:
-        self._topic.on_fleet_changed(roster)
-
-    def receive(self) -> None:
-        for index, message in self._topic.take():
-            name = self._topic.names[index]
-            self.bridge.gateway.take(f"{name}/path", partial(self._command, name, message))
-
-    def _command(self, name: str, message: Path) -> Command:
+    def command(self, name: str, message: Path) -> Command:
         points, turns = poses_from_msgs([stamped.pose for stamped in message.poses])
         frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
         for frame in dict.fromkeys(frames):

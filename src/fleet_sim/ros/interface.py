@@ -1,4 +1,4 @@
-"""What an interface is, and what all of them share."""
+"""The base class of interfaces, and the parts they share."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 
 @dataclass(frozen=True)
 class Bridge:
-    """What interfaces are made with.
+    """The shared objects that interfaces are created with.
 
-    `node` is spun by the executor: services, actions and fleet topics, all in `group`, so that one that waits for the
-    simulation does not keep the others waiting. `robots` is never spun: publishers, and the subscriptions of single
-    robots, which the step polls.
+    `node` is spun by the executor: services, actions and fleet topics, all in the reentrant `group`, so that a callback
+    that waits for the simulation does not block others. `robots` is never spun: it holds publishers and the per-robot
+    subscriptions, which are polled by the step.
     """
 
     sim: MultiRobotSimulationCore
@@ -47,9 +47,9 @@ class Bridge:
     refusals: Throttle
 
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-        """Serve `callback(request, response)`, which returns the response. A fault in it is answered and survived.
+        """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.
 
-        Returns the service, for who wants to end it before the node ends.
+        Returns the service, so that it can be destroyed before the node.
         """
 
         async def answer(request: Any, response: Any) -> Any:
@@ -62,11 +62,11 @@ class Bridge:
                     response.message = "internal error; see the log of the simulation"
                 return response
 
-        # By default the eleventh of requests that come at once would be lost.
+        # With the default depth of 10, the eleventh request in a burst would be lost.
         return self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
 
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
-        """Subscribe `callback(message)` to a topic of the fleet. A fault in it is logged and survived."""
+        """Subscribe `callback(message)` to a topic of the fleet. An exception in it is logged; the node continues."""
 
         async def hear(data: bytes) -> None:
             try:
@@ -79,7 +79,7 @@ class Bridge:
             except Exception:
                 self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
 
-        # Taken as messages, bytes that are none could come out as defaults, or end the executor.
+        # Invalid bytes, decoded by rclpy, could become a message of defaults, or raise in the executor and end it.
         self.node.create_subscription(kind, name, hear, profile, callback_group=self.group, raw=True)
 
     def reject(self, what: str, reason: object) -> None:
@@ -90,12 +90,12 @@ class Bridge:
 class Interface:
     """One kind of topic, service or action. Its methods are called in the simulation's thread.
 
-    `rate` names the field of RateParams that says how often `publish` is called; "" for each step.
+    `rate` is the name of a field of RateParams, the rate at which `publish` is called; "" for each step.
     """
 
     rate = ""
     own_rate: float | None = None
-    """In Hz, where `rate` is a name that RateParams does not have, as of interfaces of features; None: each step."""
+    """Rate in Hz if `rate` is not a field of RateParams, as for interfaces of features; None: each step."""
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
@@ -104,7 +104,7 @@ class Interface:
         """Robots were spawned, removed or renamed."""
 
     def receive(self) -> None:
-        """Make commands of what has arrived, for `gateway.take`: called at the beginning of each step."""
+        """Poll the subscriptions and pass commands to `gateway.take`: called at the beginning of each step."""
 
     def publish(self, now: int) -> None:
         """Publish the state at `now` ns: called at the end of steps in which it is due."""
@@ -113,4 +113,4 @@ class Interface:
         """Called at the end of each step, after `publish`."""
 
     def on_reset(self) -> None:
-        """The simulation went back to an earlier moment; `on_fleet_changed` and `publish` come next."""
+        """Called after the simulation was reset or restored; `on_fleet_changed` and `publish` come next."""

@@ -63,10 +63,10 @@ INTERFACES = Registry(
         **STANDARD,
     },
 )
-"""In the order in which they receive and publish; the clock comes before what is stamped with it."""
+"""In the order in which they receive and publish: /clock comes before all messages stamped with it."""
 
 
 def in_order() -> list[type[Interface]]:
-    """Return our interfaces in their order, then registered ones, then those of other packages."""
+    """Return the built-in interfaces in their order, then registered ones, then those of other packages."""
     # Own and registered ones stay where they are; entry points are appended.
     return list({**INTERFACES.registered(), **INTERFACES.all()}.values())

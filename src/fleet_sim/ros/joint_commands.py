@@ -1,4 +1,4 @@
-"""<robot>/joint_commands and <robot>/joint_trajectory: where joints should go."""
+"""<robot>/joint_commands and <robot>/joint_trajectory: targets and trajectories of joints."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.jointed import with_joints
 from fleet_sim.ros.polled import PolledTopic
+from fleet_sim.ros.robot_command import RobotCommandTopic
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.trajectories import start_time, trajectory_from_msg
 
 
 class JointCommandsTopic(Interface):
-    """Moves joints to the positions sent, or lets them keep the velocities where there are no positions.
+    """Moves joints to received positions, or at received velocities if there are no positions.
 
-    Joints that are not named go on with what they do; no names at all: all joints that move, in order. Commands that
-    name the same joints are one command to their robots.
+    Joints that are not named are not affected; without names the message is for all movable joints, in order. Messages
+    that name the same joints are combined into one command.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -62,22 +63,16 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
     )
 
 
-class JointTrajectoryTopic(Interface):
-    """Leads joints along the trajectory sent, in place of what the robot does. One without points stops them."""
+class JointTrajectoryTopic(RobotCommandTopic):
+    """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._topic = PolledTopic(bridge, JointTrajectory, "joint_trajectory", qos.COMMAND)
+    message_type = JointTrajectory
+    topic = "joint_trajectory"
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
+        super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
-    def receive(self) -> None:
-        for index, message in self._topic.take():
-            name = self._topic.names[index]
-            self.bridge.gateway.take(f"{name}/joint_trajectory", partial(self._command, name, message))
-
-    def _command(self, name: str, message: JointTrajectory) -> Command:
+    def command(self, name: str, message: JointTrajectory) -> Command:
         if not message.points:
             world = self.bridge.sim.world
             model = world.model_of(world.index.row_named(name))

@@ -1,4 +1,4 @@
-"""<robot>/joint_states: where the joints of each robot are, and how fast they move."""
+"""<robot>/joint_states: joint positions and velocities of each robot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
 
 
 class _Number:
-    """One number of an array in a message, as something with a field."""
+    """One element of an array in a message, as an object with a field."""
 
     def __init__(self, message: JointState, field: str, index: int) -> None:
         object.__setattr__(self, "_place", (message, field, index))
@@ -29,7 +29,7 @@ class _Number:
 def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTemplate:
     """Return the template of one JointState for each robot, given the names of its joints.
 
-    Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, one robot's after the other's.
+    Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, robot by robot.
     """
     messages = [
         JointState(name=list(names), position=[0.0] * len(names), velocity=[0.0] * len(names)) for names in joint_names
@@ -45,7 +45,7 @@ def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTempla
 
 
 class JointStatesTopic(Interface):
-    """Publishes positions and velocities of the joints that move; robots without any publish nothing."""
+    """Publishes positions and velocities of movable joints; robots without any have no topic."""
 
     rate = "joint_states"
 
@@ -56,7 +56,7 @@ class JointStatesTopic(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
         self._publishers.on_fleet_changed(with_joints(roster, world))
-        # Robots with joints have a model: they come from it.
+        # Robots with joints always have a model.
         models = [world.models[number] for number in world.robots.model[self._publishers.rows].tolist()]
         self._template = joint_states_template([model.movable_names for model in models])
         self._publish = [publisher.publish for publisher in self._publishers.items]

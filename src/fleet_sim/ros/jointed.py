@@ -1,4 +1,4 @@
-"""Which robots have joints that move: only they have interfaces for them."""
+"""The robots with movable joints: only they have joint interfaces."""
 
 from __future__ import annotations
 

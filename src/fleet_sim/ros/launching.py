@@ -1,6 +1,6 @@
-"""What launch files of fleet_sim have in common: their arguments, the node, RViz, and what to try.
+"""The common parts of fleet_sim's launch files: arguments, the node, RViz, and commands to try.
 
-Also for your own: a file in `launch/` that returns `simulation_launch(...)` has all of it.
+It can be used for your own launch files: a file in `launch/` only has to return `simulation_launch(...)`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PARAMETERS: dict[str, tuple[str, type]] = {
 """The parameters of the node, by the arguments that set them."""
 
 NS = "{ns}"
-"""Stands for the namespace in lines of what to try. No other braces are replaced: messages are full of them."""
+"""Placeholder for the namespace in commands to try. Other braces are not replaced: messages contain many."""
 
 RVIZ_TRY = """fleet_sim in RViz: try
   2D Goal Pose, then press and drag on the ground: {robot} drives there
@@ -56,7 +56,7 @@ MISSING = (
 
 
 def beside(launch_file: str, folder: str, name: str) -> Path:
-    """Return a file of a folder beside that of a launch file: in a checkout and in share/fleet_sim they are alike."""
+    """Return a file in a folder next to that of a launch file; checkout and share/fleet_sim have the same layout."""
     return Path(launch_file).resolve().parents[1] / folder / name
 
 
@@ -91,7 +91,7 @@ def simulation_launch(
         function=partial(_rviz_beside, str(rviz_config), rviz_robot),
         condition=IfCondition(LaunchConfiguration(SHOW_RVIZ.name)),
     )
-    # RViz comes first: where it is missing, nothing else is started.
+    # RViz comes first: if it is not installed, nothing else is started.
     return LaunchDescription(
         [*declared([*arguments, SHOW_RVIZ]), rviz, OpaqueFunction(function=partial(_say, to_try)), simulation, *more]
     )
@@ -100,8 +100,8 @@ def simulation_launch(
 def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time: bool = True) -> list[Any]:
     """Return RViz with a configuration, connected to the simulation in the namespace `prefix`, "" or "/left".
 
-    With `robot`, a configuration made for robot_0 shows and drives that one, and what to try with it is printed. Raises
-    RuntimeError where there is no RViz.
+    With `robot`, a configuration made for robot_0 shows and drives that robot, and commands to try are printed. Raises
+    RuntimeError if RViz is not installed.
     """
     try:
         get_package_prefix("rviz2")
@@ -124,7 +124,7 @@ def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time:
 
 
 def prefix_of(namespace: str) -> str:
-    """Return a namespace as topics begin with it: "" or "/left"."""
+    """Return a namespace as a prefix of topics: "" or "/left"."""
     name = namespace.strip("/")
     return f"/{name}" if name else ""
 

@@ -1,4 +1,4 @@
-"""/tf of links that joints move, of all robots in one message."""
+"""/tf of links moved by joints, for all robots in one message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fleet_sim.ros.tf import tf_template
 
 
 class _Group(NamedTuple):
-    """Robots of one model, and where their joints (N, M) are in the message."""
+    """Robots of one model, and the indices (N, M) of their joints in the message."""
 
     model: RobotModel
     rows: Rows
@@ -27,7 +27,7 @@ class _Group(NamedTuple):
 
 
 class LinkFramesTopic(Interface):
-    """Publishes the frames of the links that joints move; those that are fixed are among the static ones of TfTopic."""
+    """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static."""
 
     rate = "links"
 

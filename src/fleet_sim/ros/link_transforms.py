@@ -1,7 +1,7 @@
-"""Transforms between the frames of a robot's links, without stamps: <robot>/<link>, each in that of its parent link.
+"""Transforms between the frames of a robot's links, without stamps: <robot>/<link>, each relative to its parent link.
 
-The base is <robot>/base_link, whatever the description calls it, and has its own name as well. Where another link is
-called base_link, the base goes by its own name alone.
+The base is <robot>/base_link, whatever its name in the description, and also has a frame of its own name. If another
+link is called base_link, the base has only the frame of its own name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fleet_sim.ros.names import Frames
 
 
 def make_transform(parent: str, child: str) -> TransformStamped:
-    """Return a transform between two frames, without a stamp and numbers."""
+    """Return a transform between two frames; stamp and numbers are not set."""
     transform = TransformStamped(child_frame_id=child)
     transform.header.frame_id = parent
     return transform
@@ -26,12 +26,12 @@ def base_frame(frames: Frames, robot: str, model: RobotModel | None) -> str:
 
 
 def moving_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
-    """Return the transforms of the links that joints move, in the order of `model.movable`."""
+    """Return the transforms of links moved by joints, in the order of `model.movable`."""
     return [_between(frames, robot, model, joint) for joint in model.movable.tolist()]
 
 
 def fixed_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
-    """Return the transforms that never change, with their numbers."""
+    """Return the constant transforms, with their numbers."""
     base, own = base_frame(frames, robot, model), frames.link(robot, model.base_name)
     fixed = [] if base == own else [make_transform(base, own)]
     for joint, kind in enumerate(model.joint_types.tolist()):

@@ -1,4 +1,4 @@
-"""Work for the executor's thread, handed over by the simulation's."""
+"""Work for the executor's thread, posted by the simulation's thread."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from rclpy.node import Node
 class Mailbox:
     """Runs functions in the executor that spins the node, in the order they were posted.
 
-    Services, actions and parameters live in the executor's thread; what the simulation has to tell them is posted here.
+    Services, actions and parameters belong to the executor's thread; the simulation posts calls to them here.
     """
 
     def __init__(self, node: Node) -> None:
         self._waiting: deque[Callable[[], object]] = deque()
-        # In a group of its own: callbacks of the default group that wait for the simulation must not keep it waiting.
+        # In a group of its own: callbacks of the default group that wait for the simulation must not block it.
         self._guard = node.create_guard_condition(self._run, callback_group=MutuallyExclusiveCallbackGroup())
         self._closed = False
 
     def post(self, function: Callable[[], object]) -> None:
-        """Have `function()` called; from any thread. Nothing happens after `close`."""
+        """Queue a call of `function()`; from any thread. Does nothing after `close`."""
         if not self._closed:
             self._waiting.append(function)
             self._guard.trigger()
 
     def close(self) -> None:
-        """Forget what is waiting, and take nothing more."""
+        """Drop the queued calls and accept no more."""
         self._closed = True
         self._waiting.clear()
 
     def _run(self) -> None:
-        # No more than is here now: what these functions post waits for the next turn.
+        # Only the calls queued now: calls posted by these functions run in the next turn, so that this one ends.
         for _ in range(len(self._waiting)):
             self._waiting.popleft()()

@@ -22,7 +22,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.node import FleetSimNode
 
 PATIENCE = 1.5
-"""How long the end waits for a thread or for answers to be sent, in s."""
+"""Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
 
 LONGEST_STEP = 2.0
@@ -32,17 +32,17 @@ FAULT_PAUSE = 0.01
 """After a fault in the executor, in s."""
 
 SWITCH_INTERVAL = 1e-4
-"""How long the simulation's thread keeps the executor's waiting for the interpreter, in s: at each call of ROS."""
+"""Switch interval of the interpreter in s: the longest time the executor waits for the simulation's thread."""
 
 MOST_DESTROYED = 2500
-"""With more endpoints than these the process ends without destroying them one by one, as the interpreter would.
+"""With more endpoints than these, the process exits without destroying them one by one.
 
-That takes a millisecond for each in rclpy, and its middleware then lets other nodes know only after its lease, 10 s.
+Destroying takes about a millisecond each in rclpy. Without it, other nodes notice the exit only after the lease, 10 s.
 """
 
 
 class Worker(Thread):
-    """A thread whose end, good or bad, is put in a queue as its name. `error` is what it raised."""
+    """A thread that puts its name in a queue when it ends. `error` is the exception it raised, if any."""
 
     def __init__(self, name: str, run: Callable[[], object], ended: SimpleQueue[str]) -> None:
         super().__init__(name=name, daemon=True)
@@ -64,7 +64,7 @@ class Worker(Thread):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT, SIGTERM or the end of the scenario's duration.
 
-    Returns 0 then, and 1 where it could not start or a thread of it broke, having printed why.
+    Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
     ended: SimpleQueue[str] = SimpleQueue()
     rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
@@ -143,11 +143,11 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     faulthandler.cancel_dump_traceback_later()
     if spinning.is_alive():
         node.end_goals(PATIENCE)
-    # Not later: an executor of rclpy that is shut down while it looks through thousands of endpoints raises.
+    # Not later: rclpy's executor raises if it is shut down while it iterates over thousands of endpoints.
     broken = [worker for worker in workers if worker.error is not None]
     executor.shutdown(PATIENCE)
     spinning.join(PATIENCE)
-    # Without destroying entity by entity: leaving ROS takes all of them along, thousands at once.
+    # Entities are not destroyed one by one: shutting down the context removes all of them at once.
     node.simulation.close()
     rclpy.try_shutdown()
     for worker in broken:
@@ -166,8 +166,8 @@ def abandon(simulation: Worker) -> NoReturn:
 
 
 def prepare_exit(node: FleetSimNode) -> None:
-    """Let the process end soon, and with its own exit code."""
-    # The interpreter, as it ends, takes handlers back: one more Ctrl-C would kill it.
+    """Prepare a fast exit with the right exit code."""
+    # At exit the interpreter restores the default handlers, and another Ctrl-C would kill the process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if node.endpoint_count > MOST_DESTROYED:

@@ -1,4 +1,4 @@
-"""/fleet/markers: every robot and object as RViz shows them."""
+"""/fleet/markers: all robots and objects as markers for RViz."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 PLANE_SIZE = 100.0
-"""Edge of the square that stands for an endless plane, in m."""
+"""Side length in m of the square that represents an infinite plane."""
 
 
 def markers_template(markers: list[Marker]) -> MessageTemplate:
@@ -37,7 +37,7 @@ def markers_template(markers: list[Marker]) -> MessageTemplate:
 class MarkersTopic(Interface):
     """Publishes one marker for each visible entity: box, sphere, cylinder or mesh, in the map frame.
 
-    Entities that are gone are deleted by one message with DELETEALL before the next.
+    After a removal, one message with DELETEALL is published before the next markers.
     """
 
     rate = "markers"
@@ -49,7 +49,7 @@ class MarkersTopic(Interface):
         self._behind = True
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        # The template is built when somebody looks.
+        # The template is built only when there are subscribers.
         self._behind = True
 
     def publish(self, now: int) -> None:
@@ -89,7 +89,7 @@ class MarkersTopic(Interface):
 
 
 def _visible(world: World, row: int) -> Geometry | None:
-    """Return what the entity in `row` looks like; a box of its size where only its description file knows better."""
+    """Return the marker of the entity in `row`; for described robots, a box of their size."""
     shape_id = int(world.shape_id[row])
     if shape_id < 0:
         return None

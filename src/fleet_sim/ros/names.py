@@ -1,4 +1,4 @@
-"""Names of topics and frames. A robot's own are below its name: /<robot>/cmd_vel, <robot>/base_link."""
+"""Names of topics and frames. Those of a robot begin with its name: /<robot>/cmd_vel, <robot>/base_link."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ def is_ros_name(robot: str) -> bool:
 
 
 class Frames:
-    """Names of TF frames, below the node's namespace so that two simulations do not meet."""
+    """Names of TF frames, prefixed with the node's namespace so that frames of two simulations differ."""
 
     def __init__(self, map_frame: str, namespace: str = "/") -> None:
         self.map = map_frame
         self._prefix = namespace.strip("/") + "/" if namespace.strip("/") else ""
 
     def odom(self, robot: str) -> str:
-        """Where a robot's odometry begins; equal to the map frame, since a simulated robot does not drift."""
+        """Origin of a robot's odometry; equal to the map frame, because the true odometry does not drift."""
         return f"{self._prefix}{robot}/odom"
 
     def base(self, robot: str) -> str:
-        """The body of a robot."""
+        """The base of a robot."""
         return f"{self._prefix}{robot}/base_link"
 
     def link(self, robot: str, link: str) -> str:
-        """A link of a robot, by the name its description gives it."""
+        """A link of a robot, by its name in the description."""
         return f"{self._prefix}{robot}/{link}"
 
     def parts(self, frame: str) -> tuple[str, str]:

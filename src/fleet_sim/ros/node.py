@@ -1,9 +1,9 @@
 """FleetSimNode: a simulation and its interfaces. Read this file first.
 
 The simulation steps in a thread of its own. Two systems in its step belong to the node: `ros_receive` at the beginning
-of phase 1 puts what has arrived on topics of robots in the inbox, `ros_publish` at the end publishes. Services, actions
-and parameters are served by an executor in another thread; they reach the simulation through its inbox as well, and it
-reaches them through a mailbox.
+of phase 1 polls the per-robot topics and puts commands in the inbox, `ros_publish` at the end publishes. Services,
+actions and parameters are served by an executor in another thread; they send commands through the inbox as well, and
+the simulation calls them through a mailbox.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ NAME = "fleet_sim"
 
 
 class FleetSimNode(Node):
-    """The node `fleet_sim`: builds the simulation its parameters ask for, and connects it to ROS.
+    """The node `fleet_sim`: builds the simulation from its parameters and connects it to ROS.
 
-    Raises ConfigError for a wrong scenario or parameter. Nothing moves before the simulation is run:
+    Raises ConfigError for an invalid scenario or parameter. Nothing moves before the simulation is run:
     `simulation.run_simulation()` in a thread, and an executor that spins this node in another.
     """
 
@@ -43,7 +43,7 @@ class FleetSimNode(Node):
         super().__init__(NAME)
         self._settings = NodeParameters(self)
         self.simulation = sim = self._settings.build_simulation()
-        # Not spun: an executor would look at every subscription of every robot at each of its wake-ups.
+        # Not spun: an executor would check every subscription of every robot at each wake-up.
         robots = Node(
             f"{self.get_name()}_robots",
             namespace=self.get_namespace(),
@@ -92,7 +92,7 @@ class FleetSimNode(Node):
         return TfListener(robots, is_own, lambda what, reason: self._bridge.reject(what, reason))
 
     def _check_names(self) -> None:
-        """Say which robots of `per_robot` there are none of; they may still be spawned."""
+        """Log the names in `per_robot` that do not exist; they may still be spawned."""
         wanted = self._bridge.params.per_robot
         for name in wanted if isinstance(wanted, list) else ():
             if not self.simulation.world.index.has_name(name):
@@ -100,7 +100,7 @@ class FleetSimNode(Node):
 
     @property
     def endpoint_count(self) -> int:
-        """How many readers and writers there are in DDS: a service has one of each, a server of actions eight."""
+        """The number of DDS readers and writers: a service has one of each, an action server eight in all."""
         nodes = (self, self._bridge.robots)
         topics = sum(1 for node in nodes for kind in (node.publishers, node.subscriptions) for _ in kind)
         services = sum(1 for node in nodes for kind in (node.services, node.clients) for _ in kind)

@@ -1,4 +1,4 @@
-"""The parameters of the node: what one changes on the command line. Everything else is in the scenario."""
+"""The parameters of the node, for the command line. All other settings are in the scenario."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ SIMPLE_ROBOT: dict[str, Any] = {
     "name": "robot",
     "pose": [0.0, 0.0, 0.15],
     "shape": {"shape_type": "box", "half_extents": [0.35, 0.25, 0.15], "rgba_color": [0.1, 0.45, 0.8, 1.0]},
-    # A goal on the ground, as RViz gives it, must not sink it.
+    # Without 2D navigation, a goal with z = 0, as from RViz, would move the robot's centre into the ground.
     "controller": ControllerParams(navigation_2d=True),
 }
-"""What the parameter `robots` spawns."""
+"""The robot that the parameter `robots` spawns."""
 
 SPACING = 2.0
-"""Between the robots of the parameter `robots`, in m."""
+"""Distance in m between the robots of the parameter `robots`."""
 
 
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
     `config`, `robots`, `gui` and `paused` are read once; `target_rtf` and `rates.*` may be set at any time. A value
-    that is not allowed is refused with the reason.
+    that is not allowed is rejected with the reason.
     """
 
     def __init__(self, node: Node) -> None:
-        """Raises ConfigError for a wrong scenario or parameter."""
+        """Raises ConfigError for an invalid scenario or parameter."""
         self._node = node
         config = self._once("config", "", "Scenario: a YAML file, or the name of a shipped one; empty: an empty world.")
         self._source = str(resolve_config(config)) if config else ""
@@ -81,7 +81,7 @@ class NodeParameters:
         return sim
 
     def follow_changes(self, gateway: CommandGateway, rates: Rates) -> None:
-        """Check and apply what is set from now on."""
+        """Check and apply changes of parameters from now on."""
         self._gateway, self._rates = gateway, rates
         self._node.add_on_set_parameters_callback(self._on_set)
 
@@ -107,7 +107,7 @@ class NodeParameters:
                 setattr(self.ros.rates, field.name, value)
 
     def _changeable(self, name: str, default: float, text: str) -> float:
-        # Any type may be given, so that 2 is as good as 2.0; the check says what is wrong with others.
+        # Dynamic typing, so that 2 is accepted for 2.0; the check below rejects wrong types with a reason.
         descriptor = ParameterDescriptor(description=text, dynamic_typing=True)
         value = self._node.declare_parameter(name, float(default), descriptor).value
         self._checked(name, value)
@@ -116,7 +116,7 @@ class NodeParameters:
     # ---- changing ----------------------------------------------------------------------------------------------------
 
     def _checked(self, name: str, value: object) -> None:
-        """Raise ConfigError where `value` is not allowed for the changeable parameter `name`."""
+        """Raise ConfigError if `value` is not allowed for the parameter `name`."""
         owner: type[Any] = RateParams if name.startswith(RATE_PREFIX) else SimulationParams
         if value is None:
             raise ConfigError("must be a number, got nothing", path=name)
@@ -140,7 +140,7 @@ class NodeParameters:
         return SetParametersResult(successful=True)
 
     def _apply(self, changes: Mapping[str, float]) -> None:
-        """Apply changes in the simulation's thread. They are settings of the run and do not change what it computes."""
+        """Apply changes in the simulation's thread. They affect the run's speed and publishing, not its result."""
         for name, value in changes.items():
             if name == "target_rtf":
                 self.simulation.target_rtf = value

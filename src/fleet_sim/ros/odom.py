@@ -1,4 +1,4 @@
-"""<robot>/odom: where each robot is, and how fast it moves."""
+"""<robot>/odom: true pose and velocity of each robot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fleet_sim.spatial import quaternions
 
 
 def body_twists(world: World, rows: Rows) -> Floats:
-    """Return the twists (N, 6) of `rows`, linear and angular, in the frames of their bases."""
+    """Return the twists (N, 6) of `rows`, linear then angular, in the frames of their bases."""
     back = quaternions.conjugate(world.orientation[rows])
     linear = quaternions.rotate(back, world.velocity[rows])
     return np.hstack([linear, quaternions.rotate(back, world.angular_velocity[rows])])

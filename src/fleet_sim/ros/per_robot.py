@@ -1,4 +1,4 @@
-"""Endpoints of single robots: made and destroyed as robots come and go."""
+"""Per-robot endpoints: created and destroyed as robots are spawned and removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fleet_sim.ros.roster import Roster
 
 
 class Endpoints:
-    """One endpoint for each robot that has interfaces of its own in `group`.
+    """One endpoint for each robot that has per-robot interfaces in `group`.
 
     `items` and `rows` are aligned with `names`, the robots in order of spawning.
     """
@@ -25,7 +25,7 @@ class Endpoints:
         self.names: list[str] = []
         self.rows: Rows = NO_ROWS
         self.version = -1
-        """Of the world, when `rows` were those of `names`."""
+        """Version of the world for which `rows` are the rows of `names`."""
         self.items: list[Any] = []
         self._bridge = bridge
         self._group = group
@@ -35,7 +35,7 @@ class Endpoints:
         self._told: set[str] = set()
 
     def on_fleet_changed(self, roster: Roster) -> list[str]:
-        """Make and destroy what has to be; returns the robots that are new here."""
+        """Create and destroy endpoints as needed; returns the new robots."""
         wanted = [name for name in roster.names if self._wants(name)]
         gone = self._by_name.keys() - set(wanted)
         for name in gone:

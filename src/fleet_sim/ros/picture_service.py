@@ -1,4 +1,4 @@
-"""/sim/take_picture: what the world looks like, as a PNG."""
+"""/sim/take_picture: a picture of the world as a PNG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 4096
 
 
 class PictureService(Interface):
-    """Renders without a window. The picture is sent and not written: the asker may be on another machine."""
+    """Renders without a window. The response contains the picture: the client may run on another machine."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

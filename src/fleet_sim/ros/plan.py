@@ -14,7 +14,7 @@ from fleet_sim.ros.roster import Roster
 
 
 class PlanTopic(Interface):
-    """Publishes the waypoints of a path in the map frame, none when it is over; latched."""
+    """Publishes the waypoints of a path in the map frame, an empty path at its end; latched."""
 
     rate = "plan"
 

@@ -1,6 +1,6 @@
-"""Subscriptions of single robots, polled at the beginning of each step instead of being spun.
+"""Per-robot subscriptions, polled at the beginning of each step instead of being spun.
 
-An executor would look at all of them at each of its wake-ups; polling keeps what arrives exactly in phase 1.
+An executor would check all of them at each wake-up. Polling also makes sure that messages are applied in phase 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fleet_sim.ros.wire import decode
 
 
 class PolledTopic:
-    """One subscription for each robot on <robot>/<topic>; of several messages the last counts."""
+    """One subscription per robot on <robot>/<topic>; of several messages only the last is used."""
 
     def __init__(self, bridge: Bridge, kind: Any, topic: str, profile: QoSProfile) -> None:
         node = bridge.robots
@@ -34,7 +34,7 @@ class PolledTopic:
         self._takes: list[Any] = []
 
     def on_fleet_changed(self, roster: Roster) -> None:
-        """Follow the fleet."""
+        """Update the subscriptions to the robots of the fleet."""
         self._endpoints.on_fleet_changed(roster)
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
 
@@ -44,14 +44,14 @@ class PolledTopic:
         return self._endpoints.names
 
     def take(self) -> list[tuple[int, Any]]:
-        """Return (index of the robot in `names`, message) of those that got one.
+        """Return (index of the robot in `names`, message) for each robot that received one.
 
-        Bytes that are no such message are rejected.
+        Bytes that cannot be decoded are rejected.
         """
         return [(index, message) for index, data in self.take_bytes() for message in self._decoded(index, data)]
 
     def take_bytes(self) -> list[tuple[int, bytes]]:
-        """Return (index of the robot in `names`, bytes of its message) of those that got one."""
+        """Return (index of the robot in `names`, bytes of its message) for each robot that received one."""
         kind = self.kind
         return [(index, taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, True))]
 
@@ -63,7 +63,7 @@ class PolledTopic:
     def _decoded(self, index: int, data: bytes) -> list[Any]:
         """Return the message in `data`, or nothing.
 
-        Where they are taken as a message, bytes that are none may come out as one full of defaults.
+        rclpy itself may decode invalid bytes to a message of defaults; here they are rejected.
         """
         try:
             return [decode(data, self.kind)]

@@ -23,11 +23,11 @@ SHAPES: dict[int, tuple[str, tuple[str, ...]]] = {
     SolidPrimitive.SPHERE: ("sphere", ("radius",)),
     SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius")),
 }
-"""What Spawn takes: the shape's name and what its dimensions are."""
+"""The shapes that Spawn accepts: their name and the meaning of their dimensions."""
 
 
 class PopulationServices(Interface):
-    """Spawns, removes, attaches and lists robots and objects. Answers when it is done."""
+    """Spawns, removes, attaches and lists robots and objects. Responds when it is done."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -89,7 +89,7 @@ class PopulationServices(Interface):
         return await gateway.wait(gateway.send(lambda: command))
 
     def _spawn(self, request: Any) -> c.Spawn:
-        """Return the command that spawns what is asked for; raises FleetSimError."""
+        """Return the Spawn command for a request; raises FleetSimError."""
         if request.kind not in (Spawn.Request.ROBOT, Spawn.Request.OBJECT):
             raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
         entry = _options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
@@ -113,7 +113,7 @@ class PopulationServices(Interface):
 
 
 def pose_entry(pose: Pose) -> dict[str, Any]:
-    """Return a pose as an entry of a scenario has it."""
+    """Return a pose in the form of a scenario entry."""
     return {"position": list(pose.position), "orientation": list(pose.orientation)}
 
 

@@ -1,14 +1,14 @@
-"""Quality of service of each kind of topic."""
+"""QoS profiles of each kind of topic."""
 
 from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, qos_profile_sensor_data
 
 COMMAND = QoSProfile(depth=1)
-"""Commands to one robot: reliable, and only the last one counts."""
+"""Commands to one robot: reliable, depth 1, because only the last one is used."""
 
 FLEET_COMMAND = QoSProfile(depth=100)
-"""Commands to the fleet: reliable, each one counts."""
+"""Commands to the fleet: reliable, because each one is used."""
 
 STATE = QoSProfile(depth=10)
 """State of one robot or of the fleet."""
@@ -20,13 +20,13 @@ STATIC_TF = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """As tf2 has it, of several publishers."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""What late joiners get at once."""
+"""Latched: late joiners get the last message at once."""
 
 SENSOR = qos_profile_sensor_data
-"""Readings of sensors, as is usual: best effort, since a newer one is better than an old one."""
+"""Sensor readings: best effort, as usual, because a newer reading replaces an old one."""
 
 CLOCK = QoSProfile(depth=1)
-"""Only the newest time counts; reliable, so that subscribers of either kind get it."""
+"""Only the latest time is needed; reliable, so that reliable and best-effort subscribers get it."""
 
 REQUESTS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
-"""Goals and requests for their results: a thousand may come at once, and none may be lost."""
+"""Goals and result requests: a thousand may arrive at once, and none may be lost."""

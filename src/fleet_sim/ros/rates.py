@@ -9,7 +9,7 @@ from fleet_sim.core.clock import Clock, Schedule
 
 
 class Rates:
-    """Schedules of all rates, in simulation time. Changed and asked in the simulation's thread."""
+    """Schedules of all rates, in simulation time. To be used in the simulation's thread only."""
 
     def __init__(self, clock: Clock, params: RateParams) -> None:
         self._clock = clock
@@ -22,12 +22,12 @@ class Rates:
         self._schedules[name] = None if rate == 0.0 else self._clock.schedule(rate)
 
     def add(self, name: str, rate: float | None) -> None:
-        """Add the rate of an interface that has no field in RateParams; one that is known stays as it is."""
+        """Add the rate of an interface that has no field in RateParams; a known rate does not change."""
         if name not in self._schedules:
             self.change(name, rate)
 
     def due(self) -> set[str]:
-        """Return the names of what is due; to be asked once per step."""
+        """Return the names of the interfaces that are due; to be called once per step."""
         return {
             name for name, schedule in self._schedules.items() if schedule is not None and schedule.poll() is not None
         }

@@ -1,4 +1,4 @@
-"""<robot>/robot_description: what a robot looks like, as URDF, for RViz and the like."""
+"""<robot>/robot_description: the robot as URDF, for RViz and similar tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _add(part: Element, geometry: Geometry, *, coloured: bool) -> None:
     elif kind is ShapeKind.SPHERE:
         SubElement(form, "sphere", radius=_text(geometry.radius))
     elif kind in (ShapeKind.CYLINDER, ShapeKind.CAPSULE):
-        # URDF has no capsule; a cylinder of its whole length comes near.
+        # URDF has no capsule; a cylinder of the same total length is close.
         length = geometry.height + (2.0 * geometry.radius if kind is ShapeKind.CAPSULE else 0.0)
         SubElement(form, "cylinder", radius=_text(geometry.radius), length=_text(length))
     elif kind is ShapeKind.MESH:

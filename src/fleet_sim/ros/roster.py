@@ -1,4 +1,4 @@
-"""Who is in the fleet: a frozen picture that is replaced when robots come and go."""
+"""The roster of the fleet: a frozen snapshot that is replaced when robots are spawned or removed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Roster:
 
 
 def take_roster(world: World) -> Roster:
-    """Return the robots of `world` as they are now."""
+    """Return the current robots of `world`."""
     rows = world.rows[world.kind[world.rows] == KIND_AGENT]
     names = tuple(world.label(row) for row in rows.tolist())
     return Roster(world.version, rows, names, frozenset(names))

@@ -16,7 +16,7 @@ MOST_STEPS = 1_000_000
 
 
 class RunServices(Interface):
-    """Pauses, resumes, steps and resets the simulation. Answers when it is done."""
+    """Pauses, resumes, steps and resets the simulation. Responds when it is done."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

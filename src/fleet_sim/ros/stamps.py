@@ -7,9 +7,9 @@ from fleet_sim.ros.conversions import NS_PER_S
 
 
 class RosTime:
-    """Simulation time in ns for stamps and /clock. After a reset it goes on from where it was.
+    """Simulation time in ns for stamps and /clock. A reset does not set it back.
 
-    Time that jumps back makes TF buffers, filters and timers of other nodes drop what they have or stop.
+    If time jumps back, TF buffers, filters and timers of other nodes clear their data or stop.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -19,9 +19,9 @@ class RosTime:
         self._last = 0
 
     def now(self, *, ticks_ahead: int = 0) -> int:
-        """Return the time in ns: of the present step's begin, or `ticks_ahead` steps later."""
+        """Return the time in ns at the beginning of the current step, or `ticks_ahead` steps later."""
         time = self._elapsed(ticks_ahead) + self._offset
-        # Who answers in the middle of a step is told an older time than the step before has published.
+        # In the middle of a step the clock is older than the time that the previous step has already published.
         self._last = max(self._last, time)
         return time
 
@@ -31,7 +31,7 @@ class RosTime:
         return self._last
 
     def on_reset(self) -> None:
-        """Go on from the last time given out: the simulation's clock was set back."""
+        """Continue from the newest time given out, after the simulation's clock was set back."""
         self._offset = self._last - self._elapsed(0)
 
     def _elapsed(self, ticks_ahead: int) -> int:

@@ -1,6 +1,7 @@
-"""The services of simulation_interfaces, as other simulators have them; where that package is present.
+"""The services of simulation_interfaces, as in other simulators; served if that package is installed.
 
-Advertised is what works. A reset goes back to the initial state and removes what was spawned since, but time goes on.
+Only supported features are advertised. A reset restores the initial state and removes entities spawned since, but
+published time does not go back.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ RESETS = (
 
 
 class Refusal(Exception):
-    """A request is refused with a result code and a reason."""
+    """A request is rejected with a result code and a reason."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -63,7 +64,7 @@ class Refusal(Exception):
 
 
 class StandardServices(Interface):
-    """Serves simulation_interfaces below sim/, with the result codes its definitions name."""
+    """Serves simulation_interfaces below sim/, with the result codes of its definitions."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -136,7 +137,7 @@ class StandardServices(Interface):
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "twist: robots are driven by cmd_vel; leave it zero")
 
         def place() -> c.Command:
-            # Known or not is answered first, whatever else is wrong with the request.
+            # An unknown name is reported first, whatever else is wrong with the request.
             self.bridge.sim.world.index.row_named(request.entity)
             try:
                 frame, pose = request.state.header.frame_id, pose_from_msg(request.state.pose)
@@ -196,7 +197,7 @@ class StandardServices(Interface):
         return await self.bridge.gateway.wait(self.bridge.gateway.send(make))
 
     async def _snapshot(self) -> Snapshot:
-        """Return the state after everything that was asked for before."""
+        """Return a snapshot taken after all commands that were sent before."""
         return await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
 
 
@@ -231,7 +232,7 @@ def _matching(snapshot: Snapshot, filters: Any) -> list[str]:
 
 
 def _check_name(world: World, name: str, *, rename: bool) -> None:
-    """Raise Refusal where nothing can be spawned by that name."""
+    """Raise Refusal if nothing can be spawned by that name."""
     codes = SpawnEntity.Response
     if not (is_ros_name(name) or (rename and not name)):
         raise Refusal(codes.NAME_INVALID, f"name: letters, digits and _ only, beginning with a letter; got {name!r}")

@@ -1,8 +1,8 @@
 """Messages of a fixed layout as bytes: serialised once, then only the numbers in them are written.
 
-Where the numbers are is found by serialising twice, once with every number zero and once with no byte of a number
-zero: what differs are the numbers, in the order they have in the message. So this works for any message type, and
-needs no knowledge of the wire format beyond the alignment of its numbers.
+The positions of the numbers are found by serialising twice, once with every number zero and once with every byte of
+every number nonzero: the bytes that differ are the numbers, in the order of the message. This works for any message
+type, and needs no knowledge of the wire format except the alignment of numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rclpy.serialization import serialize_message
 from fleet_sim.arrays import AnyArray, Ints
 
 HEADER_SIZE = 4
-"""Bytes before the message itself: what kind of CDR it is."""
+"""Length of the encapsulation header in bytes, which names the kind of CDR."""
 
 ALIGNMENT = 8
 
@@ -32,7 +32,7 @@ Numbers = Mapping[str, tuple[str, Sequence[str]]]
 
 
 def the_message(message: Any) -> Sequence[Any]:
-    """Return the message itself as its only element."""
+    """Return the message as its only element."""
     return (message,)
 
 
@@ -40,7 +40,7 @@ def the_message(message: Any) -> Sequence[Any]:
 class MessagePart:
     """Numbers that every element of a message has, in the order of its fields.
 
-    `elements` returns what the paths begin at: the message itself, or the items of an array in it.
+    `elements` returns the objects at which the paths begin: the message, or the items of an array in it.
     """
 
     numbers: Numbers
@@ -90,7 +90,7 @@ class MessageTemplate:
     # ---- building ----------------------------------------------------------------------------------------------------
 
     def _lay_out(self, empty: Sequence[bytes]) -> None:
-        """Place the messages one after the other, each body aligned, so that numbers can be written as numbers."""
+        """Lay out the messages one after the other, each body aligned, so that NumPy views can write the numbers."""
         self._spans: list[tuple[int, int]] = []
         cursor = ALIGNMENT - HEADER_SIZE
         for data in empty:
@@ -119,7 +119,7 @@ class MessageTemplate:
 
 
 def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:
-    """Set every number of `part` to the one whose bytes all are `byte`."""
+    """Set every number of `part` to the value whose bytes are all `byte`."""
     owners = [element for message in messages for element in part.elements(message)]
     for kind, paths in part.numbers.values():
         value = np.full(np.dtype(kind).itemsize, byte, np.uint8).view(kind)[0].item()

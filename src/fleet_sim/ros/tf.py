@@ -1,6 +1,6 @@
 """/tf and /tf_static: map -> <robot>/odom -> <robot>/base_link of every robot, in one message each.
 
-Frames that others publish there are heard."""
+Frames published there by other nodes are received by `tf_listener`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
 
 
 class TfTopic(Interface):
-    """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, for late joiners too."""
+    """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, latched."""
 
     rate = "tf"
 

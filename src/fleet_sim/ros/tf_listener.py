@@ -1,4 +1,4 @@
-"""Frames that other nodes publish on /tf and /tf_static, heard only where there are such nodes."""
+"""Receives the frames of other nodes on /tf and /tf_static; it subscribes only if there are such nodes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from fleet_sim.ros.wire import decode
 
 TOPICS = (("/tf", qos.TF), ("/tf_static", qos.STATIC_TF))
 CHECK_PERIOD = 0.5
-"""How often it is looked whether other nodes publish, in s of real time."""
+"""Period in s of real time of the check for other publishers."""
 
 LARGE = 4096
-"""Messages of more bytes are decoded when something asks for a frame, not when they come."""
+"""Larger messages (bytes) are decoded when a frame is looked up, not on arrival."""
 
 _FIRST_FRAME = struct.Struct("<4xI8xI")
-"""The beginning of a TFMessage in CDR: how many transforms, and the length of the first one's frame_id."""
+"""The beginning of a TFMessage in CDR: the number of transforms, and the length of the first frame_id."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """The newest transform of a frame into its `parent`: `position` (1, 3) in m, `orientation` (1, 4)."""
+    """The latest transform of a frame into its `parent`: `position` (1, 3) in m, `orientation` (1, 4)."""
 
     parent: str
     position: Floats
@@ -39,14 +39,14 @@ class Link:
 
 
 class TfListener:
-    """Keeps the newest transforms other nodes published. Belongs to the simulation's thread.
+    """Keeps the latest transforms published by other nodes. Belongs to the simulation's thread.
 
-    While this node is the only publisher there is no subscription, and nothing to be paid. Of messages that come from
-    this node itself, which `is_own` tells by the parent of the first transform, nothing but that is read.
+    While this node is the only publisher there is no subscription, so nothing is paid. Messages of this node itself are
+    recognised with `is_own` by the parent of their first transform and are not decoded further.
     """
 
     def __init__(self, node: Node, is_own: Callable[[str], bool], refuse: Callable[[str, object], object]) -> None:
-        """`refuse(what, reason)` is told of what is wrong with a message."""
+        """`refuse(what, reason)` is called for invalid messages."""
         self._node = node
         self._is_own = is_own
         self._refuse = refuse
@@ -56,7 +56,7 @@ class TfListener:
         self._next_check = 0.0
 
     def listen(self) -> None:
-        """Take what has arrived; to be called often, since only so much is kept for us."""
+        """Poll the subscriptions; to be called often, because their queues are limited."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + CHECK_PERIOD
@@ -66,7 +66,7 @@ class TfListener:
                 self._hear(taken[0])
 
     def link(self, frame: str) -> Link | None:
-        """Return the newest transform of `frame` into its parent, or None where no other node has published one."""
+        """Return the latest transform of `frame` into its parent, or None if no other node has published one."""
         if self._takes:
             self.listen()
             for data in self._pending.values():
@@ -76,7 +76,7 @@ class TfListener:
 
     @property
     def frames(self) -> set[str]:
-        """Every frame other nodes have named."""
+        """All frames named by other nodes."""
         return {*self._links, *(link.parent for link in self._links.values())}
 
     def _subscribe(self) -> None:
@@ -96,7 +96,7 @@ class TfListener:
         if len(data) < LARGE:
             self._decode(data)
         else:
-            # Another simulation may send thousands of frames many times per second: only the newest are decoded.
+            # Another simulation may send thousands of frames many times per second; only the latest are decoded.
             self._pending[b"%d %s" % (len(data), data[_FIRST_FRAME.size : 128])] = data
 
     def _decode(self, data: bytes) -> None:
@@ -114,7 +114,7 @@ class TfListener:
 
 
 def _link(stamped: TransformStamped) -> Link | None:
-    """Return a transform as a link; None where it is not finite, or its rotation is none."""
+    """Return a transform as a link, or None if it is not finite or its quaternion is zero."""
     t, q = stamped.transform.translation, stamped.transform.rotation
     position, orientation = np.array([[t.x, t.y, t.z]]), np.array([[q.x, q.y, q.z, q.w]])
     norm = float(np.sqrt((orientation**2).sum()))

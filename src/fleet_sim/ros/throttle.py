@@ -1,4 +1,4 @@
-"""One log line instead of a thousand."""
+"""Limits the rate of repeated log lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ MOST_LINES = 256
 
 
 class Throttle:
-    """Logs each line at most once per PERIOD, and never forgets to log one that is new. From any thread."""
+    """Logs each line at most once per PERIOD; new lines are always logged. May be used from any thread."""
 
     def __init__(self, log: Callable[[str], object]) -> None:
         self.count = 0
-        """How many lines there were, logged or not."""
+        """Number of lines, logged or not."""
         self._log = log
         self._logged: OrderedDict[str, float] = OrderedDict()
 
     def tell(self, line: str) -> None:
-        """Log `line`, unless that was done a moment ago."""
+        """Log `line`, unless it was logged within PERIOD."""
         self.count += 1
         now = time.monotonic()
         if now - self._logged.get(line, -PERIOD) < PERIOD:

@@ -1,4 +1,4 @@
-"""Trajectories of joints as messages, read into actions."""
+"""Conversion of joint trajectory messages to actions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fleet_sim.ros.interface import Bridge
 def trajectory_from_msg(message: JointTrajectory, **options: Any) -> JointTrajectoryAction:
     """Return the action that follows a trajectory; `options` are further arguments. Raises InvalidValueError.
 
-    Velocities count where every point has them; accelerations and efforts do not.
+    Velocities are used if every point has them; accelerations and efforts are ignored.
     """
     points: Sequence[Any] = message.points
     if not points:
@@ -45,7 +45,7 @@ def point_to_msg(positions: Floats, velocities: Floats) -> JointTrajectoryPoint:
 
 
 def start_time(bridge: Bridge, stamp: Time) -> float | None:
-    """Return the simulation time of a trajectory's stamp, None for at once; exact in phase 1 of a step."""
+    """Return the simulation time of a trajectory's stamp, None to start at once; exact in phase 1 of a step."""
     wanted = time_from_msg(stamp)
     if wanted == 0:
         return None

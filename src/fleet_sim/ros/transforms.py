@@ -1,4 +1,4 @@
-"""Poses given in any frame TF can resolve, brought to the map frame."""
+"""Transforms poses from any frame known to TF to the map frame."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.quaternions import IDENTITY
 
 Placement = tuple[Floats, Floats]
-"""Where a frame is in another one: position (1, 3) in m and orientation (1, 4)."""
+"""The pose of a frame in another one: position (1, 3) in m and orientation (1, 4)."""
 
 
 class Transforms:
     """The frames of the simulation (the map, odom, base_link and links of each robot) and those other nodes publish.
 
-    Frames of the simulation are where the simulation has them, whatever others say. No frame at all means the map.
-    Everything is as of now: of what others publish the newest transform counts.
+    For frames of the simulation, transforms of other nodes are ignored. An empty frame means the map. Transforms are
+    current: of those of other nodes the latest are used.
     """
 
     def __init__(self, world: World, frames: Frames, listener: TfListener) -> None:
@@ -30,7 +30,7 @@ class Transforms:
         self._listener = listener
 
     def listen(self) -> None:
-        """Hear what other nodes have published."""
+        """Receive the transforms of other nodes."""
         self._listener.listen()
 
     def to_map(self, frame: str, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
@@ -42,7 +42,7 @@ class Transforms:
         if name in ("", self._frames.map):
             return positions, orientations
         place, turn = self._own(name) or self._by_tf(name)
-        # Not normalised: what is wrong with one pose is its own robot's affair.
+        # Not normalised: an invalid pose must be rejected for its own robot only, later.
         return quaternions.rotate(turn, positions) + place, quaternions.multiply(turn, orientations)
 
     def pose_to_map(self, frame: str, pose: Pose) -> Pose:
@@ -51,7 +51,7 @@ class Transforms:
         return Pose(points[0].tolist(), turns[0].tolist())
 
     def _own(self, name: str) -> Placement | None:
-        """Return where a frame of the simulation is in the map, or None where it has no such frame."""
+        """Return the pose of a frame of the simulation in the map, or None for other frames."""
         robot, part = self._frames.parts(name)
         if name == self._frames.map or (part == "odom" and self._world.index.has_name(robot)):
             return np.zeros((1, 3)), IDENTITY[None]
@@ -70,13 +70,13 @@ class Transforms:
         return self._world.position[[row]], self._world.orientation[[row]]
 
     def _by_tf(self, name: str) -> Placement:
-        """Return where a frame that other nodes publish is in the map; raises UnknownNameError."""
+        """Return the pose of a frame of other nodes in the map; raises UnknownNameError."""
         way = self._upwards(name)
         root = next(reversed(way))
         own = self._own(root)
         if own is not None:
             return poses.compose(*own, *way[root])
-        # The map itself may hang below something, such as the earth.
+        # The map may itself have a parent, such as an earth frame: then go down from the common ancestor.
         down = self._upwards(self._frames.map)
         common = next((frame for frame in way if frame in down), None)
         if common is not None:
@@ -89,7 +89,7 @@ class Transforms:
         raise unknown_name("frame", name, {self._frames.map, *own_frames, *heard})
 
     def _upwards(self, name: str) -> dict[str, Placement]:
-        """Return where `name` is in itself and in each frame above it, as far as a frame of the simulation."""
+        """Return the pose of `name` in itself and in each of its ancestors, up to a frame of the simulation."""
         at, place = name, (np.zeros((1, 3)), IDENTITY[None])
         way = {at: place}
         while (at == name or self._own(at) is None) and (link := self._listener.link(at)) is not None:

@@ -14,41 +14,52 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.camera_noise import noisy_colours, noisy_depth
 from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
-from fleet_sim.sensors.render.renderer import Renderer, make_renderer
+from fleet_sim.sensors.render.renderer import Renderer, check_renderer, make_renderer
 from fleet_sim.sensors.render.shot import CHANNELS, Float32s, Frame, Int32s, Shot, check_channels
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 
 FrameKind = Literal["body", "optical"]
 Channel = Literal["rgb", "depth", "ids", "links"]
-RendererName = Literal["auto", "opengl", "tiny"]
+
+RENDERER_SCHEMA = {"anyOf": [{"enum": ["auto", "opengl", "tiny"]}, {"type": "string"}]}
+"""Editors complete our own names; others may be registered."""
 
 
 @dataclass(frozen=True)
 class CameraSensorParams(SensorParams):
-    """A camera without distortion. What is not among its channels is not rendered."""
+    """A camera without distortion. Only its channels are rendered."""
 
     default_name: ClassVar[str] = "camera"
 
     rate: float | None = setting(10.0, above=0, unit="Hz", doc="Pictures per simulated second; null: at each step.")
-    width: int = setting(320, low=1, high=MAX_SIDE, unit="px", doc="Width of its pictures.")
-    height: int = setting(240, low=1, high=MAX_SIDE, unit="px", doc="Height of its pictures.")
+    width: int = setting(320, low=1, high=MAX_SIDE, unit="px", doc="Width of pictures.")
+    height: int = setting(240, low=1, high=MAX_SIDE, unit="px", doc="Height of pictures.")
     horizontal_fov: float = setting(
-        math.pi / 3, low=1e-3, high=math.pi - 1e-3, unit="rad", doc="Opening angle, with square pixels."
+        math.pi / 3, low=1e-3, high=math.pi - 1e-3, unit="rad", doc="Horizontal field of view, with square pixels."
     )
     intrinsics: tuple[float, float, float, float] | None = setting(
-        None, unit="px", doc="fx, fy, cx, cy in place of the opening angle; whole numbers are centres of pixels."
+        None, unit="px", doc="fx, fy, cx, cy instead of the field of view; integer coordinates are pixel centres."
     )
-    near: float = setting(0.05, low=1e-4, unit="m", doc="What is nearer is not seen.")
-    far: float = setting(100.0, above=0, unit="m", doc="What is farther is not seen; its depth is infinite.")
-    channels: tuple[Channel, ...] = setting(("rgb", "depth"), doc="What it sees; each channel costs time.")
+    near: float = setting(0.05, low=1e-4, unit="m", doc="Distance of the near plane; nothing nearer is visible.")
+    far: float = setting(
+        100.0, above=0, unit="m", doc="Distance of the far plane; nothing beyond is visible, its depth is infinite."
+    )
+    channels: tuple[Channel, ...] = setting(("rgb", "depth"), doc="Channels to render; each costs time.")
     frame: FrameKind = setting(
-        "body", doc="What its pose places: body, x forward and z up, or optical, z forward and y down."
+        "body", doc="Frame that `pose` defines: body (x forward, z up) or optical (z forward, y down)."
     )
-    shadows: bool = setting(False, doc="Draw shadows on the floor, which takes longer; with opengl only.")
-    rgb_noise: float = setting(0.0, low=0, high=1, doc="Standard deviation of colours, as a share of full brightness.")
+    shadows: bool = setting(False, doc="Draw shadows on the floor; slower, and with opengl only.")
+    rgb_noise: float = setting(
+        0.0, low=0, high=1, doc="Standard deviation of colours, as a fraction of full brightness."
+    )
     depth_noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of depth.")
-    renderer: RendererName = setting("auto", doc="What draws: opengl, tiny (PyBullet's own), or the best there is.")
+    renderer: str = setting(
+        "auto",
+        reader=check_renderer,
+        schema=RENDERER_SCHEMA,
+        doc="Renderer: opengl, tiny (PyBullet's own), auto (the best available), or a registered name.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,10 +80,10 @@ class CameraReading(Reading):
     """One picture. Channels that the camera does not have are None.
 
     - `rgb` (H, W, 3) uint8.
-    - `depth` (H, W) float32: m along the optical axis, +inf where nothing is between near and far.
-    - `ids` (H, W) int32: object id of the entity seen, -1 for the floor and for nothing.
-    - `links` (H, W) int32: index of the link seen, -1 for a base and where `ids` is -1.
-    - `position` (3,), `orientation` (4,): where the optical frame (x right, y down, z forward) was in the world.
+    - `depth` (H, W) float32: m along the optical axis, +inf if nothing is between near and far.
+    - `ids` (H, W) int32: object id of the visible entity, -1 for the floor and empty pixels.
+    - `links` (H, W) int32: index of the visible link, -1 for a base and wherever `ids` is -1.
+    - `position` (3,), `orientation` (4,): pose of the optical frame (x right, y down, z forward) in the world.
     - `intrinsics`: size and projection; `intrinsics.matrix` is K.
     """
 
@@ -85,7 +96,7 @@ class CameraReading(Reading):
     intrinsics: Intrinsics
 
     def points(self) -> npt.NDArray[np.float32]:
-        """Return what each pixel shows as points (H, W, 3) in the optical frame, NaN where there is nothing.
+        """Return the points (H, W, 3) of the pixels in the optical frame, NaN for empty pixels.
 
         Raises InvalidValueError for a camera without depth.
         """
@@ -95,7 +106,7 @@ class CameraReading(Reading):
 
 
 class CameraSensor(SensorKind):
-    """Renders cameras. Those of one rate are spread over the steps of its period, so that no step renders all."""
+    """Renders cameras. Cameras of one rate are spread over the steps of the period, so that no step renders all."""
 
     params_class = CameraSensorParams
     reading_class = CameraReading
@@ -107,14 +118,14 @@ class CameraSensor(SensorKind):
         self._renderers: dict[str, Renderer] = {}
 
     def renderer(self, choice: str = "auto") -> Renderer:
-        """Return what draws for cameras that ask for `choice`, made when first needed."""
+        """Return the renderer for `choice`, created on first use."""
         renderer = self._renderers.get(choice)
         if renderer is None:
             renderer = self._renderers[choice] = make_renderer(self.context.mirror, choice)
         return renderer
 
     def sense(self, batch: Batch) -> dict[str, Any]:
-        """Return a picture per camera, and where it was taken."""
+        """Return a picture and the camera's pose for each camera."""
         params: CameraSensorParams = batch.params
         renderer, lens = self.renderer(params.renderer), params.lens()
         channels = check_channels(params.channels)

@@ -1,4 +1,4 @@
-"""Contact sensors: what touches a robot, and on which side."""
+"""Contact sensors: the entities that touch a robot, on a given side."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ from fleet_sim.spatial import quaternions
 
 @dataclass(frozen=True)
 class ContactParams(SensorParams):
-    """A bumper: it feels what its robot collides with between two angles, seen from its frame, counter-clockwise.
+    """A bumper: reports collisions of its robot between two angles in the sensor's frame, counter-clockwise.
 
-    It knows what the simulation's collision checks know: as often as they are made, and within their margin.
+    It uses the collision checks of the simulation, at their rate and with their margin.
     """
 
     default_name: ClassVar[str] = "contacts"
 
-    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Where it begins.")
-    angle_max: float = setting(math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Where it ends.")
+    angle_min: float = setting(
+        -math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Angle at which the bumper begins."
+    )
+    angle_max: float = setting(
+        math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Angle at which the bumper ends, counter-clockwise."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,7 +42,7 @@ class ContactParams(SensorParams):
 
 @dataclass(frozen=True, eq=False)
 class ContactReading(Reading):
-    """What touches a bumper.
+    """A reading of a bumper.
 
     `others` (K,) are object ids in ascending order, `points` (K, 3) the places, in the sensor's frame, at which they
     are nearest to it, `bearings` (K,) their directions in rad.

@@ -32,7 +32,7 @@ class SensorGroup:
         self.slot = slot
         self.sensors: list[Sensor] = []
         self.wanted = 0
-        """How many of them have consumers."""
+        """The number of sensors with consumers."""
         self.state = kind.state(params)
         self._world = kind.world
         self._rows: Rows = np.empty(0, np.int64)
@@ -45,7 +45,7 @@ class SensorGroup:
     # ---- who belongs to it -------------------------------------------------------------------------------------------
 
     def add(self, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
-        """Take in `sensors` that belong to no group, with the keys of their noise."""
+        """Add `sensors` that belong to no group, with the keys of their noise."""
         first = len(self.sensors)
         self.sensors += sensors
         for index, sensor in enumerate(sensors, first):
@@ -64,7 +64,7 @@ class SensorGroup:
         self.begin(np.arange(first, len(self.sensors)))
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
-        """Let go of some of its sensors."""
+        """Remove some of its sensors."""
         kept_mask = np.ones(len(self.sensors), np.bool_)
         kept_mask[[sensor.index for sensor in sensors]] = False
         for sensor in sensors:
@@ -81,7 +81,7 @@ class SensorGroup:
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Return whether its sensors are due in this step; to be asked once per step."""
+        """Return whether its sensors are due in this step; to be called once per step."""
         return self._schedule.poll() is not None
 
     def compute_wanted(self, time: float, tick: int) -> Readings:
@@ -116,7 +116,7 @@ class SensorGroup:
         )
 
     def begin(self, members: Members) -> None:
-        """Set the state of the sensors at `members` to that of a beginning, now."""
+        """Reset the state of the sensors at `members` to the initial one, as of now."""
         for values in self.state.values():
             values[members] = 0
         self._prepare(members, self.kind.begin)
@@ -150,12 +150,12 @@ class SensorGroup:
     # ---- consumers ---------------------------------------------------------------------------------------------------
 
     def consumer_came(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has a consumer from now on."""
+        """Called when `sensor` gets a consumer."""
         self.wanted += 1
         self._prepare(np.array([sensor.index]), self.kind.resume)
 
     def consumer_went(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has no consumer any more."""
+        """Called when `sensor` loses its last consumer."""
         self.wanted -= 1
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
@@ -167,14 +167,14 @@ class SensorGroup:
         return schedule
 
     def restart(self) -> None:
-        """Begin anew, as if all sensors had just been added."""
+        """Reset, as if all sensors had just been added."""
         self._schedule = self._new_schedule()
         for sensor in self.sensors:
             sensor.took(None, -1)
         self.begin(np.arange(len(self.sensors)))
 
     def save(self) -> dict[str, Any]:
-        """Return what its sensors remember, for a checkpoint."""
+        """Return the state of its sensors, for a checkpoint."""
         return {
             "sensors": list(self.sensors),
             "keys": self._keys.tolist(),
@@ -184,7 +184,7 @@ class SensorGroup:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take back what `save` returned for those sensors that are here."""
+        """Restore what `save` returned, for the sensors that exist."""
         self._schedule = saved["schedule"]
         places = [place for place, sensor in enumerate(saved["sensors"]) if sensor.is_alive]
         members = [saved["sensors"][place].index for place in places]

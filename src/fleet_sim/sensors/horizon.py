@@ -1,4 +1,4 @@
-"""Horizons: how far each sensor sees in each direction at least, so that what is hidden need not be drawn."""
+"""Horizons: an upper bound of each sensor's ranges by direction, so that hidden bodies need not be rasterised."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WIDEST = 4
 
 
 class Horizon:
-    """The furthest that any ray of N sensors reaches, by sector of the full circle around each, (N, SECTORS).
+    """The largest range of the rays of N sensors, by sector of the full circle around each, (N, SECTORS).
 
-    Nothing is seen in sectors without rays.
+    Sectors without rays see nothing.
     """
 
     def __init__(self, ranges: Floats, angles: Floats) -> None:

@@ -26,7 +26,9 @@ class ImuParams(SensorParams):
 
     default_name: ClassVar[str] = "imu"
 
-    orientation_noise: float = setting(0.0, low=0, unit="rad", doc="Standard deviation about each axis.")
+    orientation_noise: float = setting(
+        0.0, low=0, unit="rad", doc="Standard deviation of the orientation about each axis."
+    )
     gyro_noise: float = setting(0.0, low=0, unit="rad/s/sqrt(Hz)", doc="Noise density of the angular velocity.")
     gyro_bias_walk: float = setting(0.0, low=0, unit="rad/s^2/sqrt(Hz)", doc="Random walk of its bias.")
     accel_noise: float = setting(0.0, low=0, unit="m/s^2/sqrt(Hz)", doc="Noise density of the acceleration.")
@@ -35,12 +37,12 @@ class ImuParams(SensorParams):
 
 @dataclass(frozen=True, eq=False)
 class ImuReading(Reading):
-    """What an IMU feels.
+    """A reading of an IMU.
 
     `orientation` (4,) is that of the sensor's frame in the world, xyzw; `angular_velocity` (3,) in rad/s and
-    `linear_acceleration` (3,) in m/s2 are in the sensor's frame. The acceleration is what the sensor feels: at rest it
-    points up, with the size of gravity. It is the mean since the reading before, so that readings add up to
-    velocities; the first after `subscribe` begins there.
+    `linear_acceleration` (3,) in m/s2 are in the sensor's frame. It is the proper acceleration: at rest it points up,
+    with the magnitude of gravity. It is the mean since the previous reading, so that readings integrate to velocities;
+    the first mean begins at `subscribe`.
     """
 
     orientation: Floats
@@ -49,7 +51,7 @@ class ImuReading(Reading):
 
 
 class Imu(SensorKind):
-    """Reads IMUs from velocities, and remembers the last ones and the biases."""
+    """Computes IMU readings from velocities; keeps the last velocities and the biases."""
 
     params_class = ImuParams
     reading_class = ImuReading
@@ -86,7 +88,7 @@ class Imu(SensorKind):
         passed_mask = elapsed > 0.0
         spans = np.where(passed_mask, elapsed, 1.0)[:, None]
         velocity, spin = self._motion(batch, passed_mask, spans)
-        # Asked again at the same time, the answer is that of the first time.
+        # A second reading at the same time returns the first one.
         mean = np.where(passed_mask[:, None], (velocity - state["velocity"]) / spans, state["acceleration"])
         _note_pose(batch)
         state["velocity"][:], state["spin"][:], state["acceleration"][:] = velocity, spin, mean

@@ -1,4 +1,4 @@
-"""What a kind of sensors is, and what it may look at when it reads them."""
+"""The base class of kinds of sensors, and the data they may use."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ State = dict[str, AnyArray]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sensors of one kind with common parameters, to be read at once; arrays are aligned with `sensors`, (N, ...).
+    """Sensors of one kind with common parameters, read together; arrays are aligned with `sensors`, (N, ...).
 
     `rows` are the entities that carry them (-1: none), `positions` and `orientations` the world poses of the sensors'
-    own frames, `keys` their noise. `state` holds what the kind remembers of each; what is written to it stays.
+    own frames, `keys` their noise. `state` holds the kind's state per sensor and may be written.
     """
 
     params: Any
@@ -41,10 +41,10 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class SensorContext:
-    """What kinds of sensors may look at.
+    """The data that kinds of sensors may use.
 
     `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is how many pictures a step may take.
+    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is the largest number of pictures per step.
     """
 
     world: World
@@ -55,7 +55,7 @@ class SensorContext:
 
 
 class SensorKind(ABC):
-    """Reads all sensors of one kind in a simulation; made at the first of them.
+    """Reads all sensors of one kind in a simulation; created with the first of them.
 
     `params_class` is what its sensors are made from, `reading_class` what they read. `spread` deals sensors of equal
     rate over the steps of a period, for kinds whose readings are expensive one by one.
@@ -79,7 +79,7 @@ class SensorKind(ABC):
         """Set the state of sensors that were just mounted or reset; all of it is zero then."""
 
     def resume(self, batch: Batch) -> None:  # noqa: B027
-        """Hear that sensors have a consumer from now on."""
+        """Called when sensors get a consumer."""
 
     @abstractmethod
     def sense(self, batch: Batch) -> Mapping[str, Any]:

@@ -20,27 +20,34 @@ from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 
 LEVEL = 1e-3
-"""Up to this tilt, in rad, the plane of a lidar counts as horizontal: 1 cm at a distance of 10 m."""
+"""Tilt in rad up to which the plane of a lidar counts as level: an error of 1 cm at a distance of 10 m."""
 
 
 @dataclass(frozen=True)
 class LidarParams(SensorParams):
     """A planar lidar: rays in the xy plane of its frame, from `angle_min` to `angle_max`, counter-clockwise.
 
-    A full turn is divided evenly, so that the last ray is one step before the first; otherwise both ends have a ray.
+    The rays of a full turn are spaced evenly, so the last ray is one step before the first; otherwise both ends have a
+    ray.
     """
 
     default_name: ClassVar[str] = "scan"
 
-    rays: int = setting(360, low=1, high=100_000, doc="How many rays.")
-    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the first.")
-    angle_max: float = setting(math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="End of the field of view.")
-    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
-    range_max: float = setting(10.0, above=0, unit="m", doc="What is further away reads as inf.")
+    rays: int = setting(360, low=1, high=100_000, doc="Number of rays.")
+    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the first ray.")
+    angle_max: float = setting(
+        math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the end of the field of view."
+    )
+    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
+    range_max: float = setting(
+        10.0, above=0, unit="m", doc="Largest range; without an obstacle up to it a ray reads inf."
+    )
     noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
-    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
-    intensities: bool = setting(False, doc="Tell how squarely the rays hit: the cosine to the surface's normal.")
-    labels: bool = setting(False, doc="Tell what the rays hit: object ids.")
+    relative_noise: float = setting(
+        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
+    )
+    intensities: bool = setting(False, doc="Read intensities: the cosine of the angle between ray and surface normal.")
+    labels: bool = setting(False, doc="Read labels: the object id that each ray hits.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,7 +72,7 @@ class LidarParams(SensorParams):
 
 @dataclass(frozen=True, eq=False)
 class LidarReading(Reading):
-    """What a planar lidar saw, ray by ray (M,).
+    """A reading of a planar lidar, ray by ray (M,).
 
     `ranges` in m: inf where there is nothing up to `range_max`, -inf where something is nearer than `range_min`.
     `intensities` in [0, 1] and `labels`, object ids with -1 for nothing and for the floor, are None unless asked for.
@@ -101,7 +108,7 @@ def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
 
 
 def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> Hits:
-    """Return what fans of rays in the xy planes of the sensors' frames meet, without noise."""
+    """Return the hits of fans of rays in the xy planes of the sensors' frames, without noise."""
     up, forward, senses = _directions(batch.orientations)
     level_mask: Bools = np.abs(np.abs(up) - 1.0) <= 0.5 * LEVEL * LEVEL
     if level_mask.all():
@@ -119,7 +126,7 @@ def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> H
 
 
 def _directions(orientations: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return how far the z axes point up (N,), the directions (2, N) of the x axes, and the sense of rotation (N,)."""
+    """Return the z components (N,) of the z axes, the directions (2, N) of the x axes, and the rotation senses (N,)."""
     x, y, z, w = np.ascontiguousarray(orientations.T)
     up = 1.0 - 2.0 * (x * x + y * y)
     forward = np.stack((1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y)))

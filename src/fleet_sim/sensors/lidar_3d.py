@@ -30,16 +30,28 @@ class Lidar3dParams(SensorParams):
 
     default_name: ClassVar[str] = "points"
 
-    rays: int = setting(180, low=1, high=10_000, doc="How many rays a layer has.")
-    layers: int = setting(16, low=1, high=1_000, doc="How many layers there are.")
-    angle_min: float = setting(-math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the first.")
-    angle_max: float = setting(math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="End of the field of view.")
-    elevation_min: float = setting(-0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Of the lowest layer.")
-    elevation_max: float = setting(0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Of the highest layer.")
-    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
-    range_max: float = setting(20.0, above=0, unit="m", doc="What is further away reads as inf.")
+    rays: int = setting(180, low=1, high=10_000, doc="Number of rays per layer.")
+    layers: int = setting(16, low=1, high=1_000, doc="Number of layers.")
+    angle_min: float = setting(
+        -math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth of the first ray of a layer."
+    )
+    angle_max: float = setting(
+        math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth of the end of the field of view."
+    )
+    elevation_min: float = setting(
+        -0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the lowest layer."
+    )
+    elevation_max: float = setting(
+        0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the highest layer."
+    )
+    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
+    range_max: float = setting(
+        20.0, above=0, unit="m", doc="Largest range; without an obstacle up to it a ray reads inf."
+    )
     noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
-    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
+    relative_noise: float = setting(
+        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,7 +77,7 @@ class Lidar3dParams(SensorParams):
 
 @dataclass(frozen=True, eq=False)
 class Lidar3dReading(Reading):
-    """What a lidar with layers saw.
+    """A reading of a multi-layer lidar.
 
     `ranges` (layers, rays) in m: inf where there is nothing up to `range_max`, -inf where something is nearer than
     `range_min`. `points` (layers, rays, 3) in the sensor's frame, NaN where there is no range.

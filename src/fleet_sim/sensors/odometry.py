@@ -21,11 +21,17 @@ class OdometryParams(SensorParams):
 
     default_name: ClassVar[str] = "odometry"
 
-    linear_scale: float = setting(1.0, above=0, doc="Distance measured per distance driven: wheels of a wrong size.")
-    angular_scale: float = setting(1.0, above=0, doc="Angle measured per angle turned: a wrong track width.")
-    linear_noise: float = setting(0.0, low=0, unit="m/sqrt(m)", doc="Deviation of the distance after one metre.")
-    angular_noise: float = setting(0.0, low=0, unit="rad/sqrt(rad)", doc="Deviation of the heading after one radian.")
-    heading_noise: float = setting(0.0, low=0, unit="rad/sqrt(m)", doc="Deviation of the heading after one metre.")
+    linear_scale: float = setting(1.0, above=0, doc="Measured distance / true distance; models a wrong wheel radius.")
+    angular_scale: float = setting(1.0, above=0, doc="Measured angle / true angle; models a wrong wheel separation.")
+    linear_noise: float = setting(
+        0.0, low=0, unit="m/sqrt(m)", doc="Standard deviation of the distance after one metre."
+    )
+    angular_noise: float = setting(
+        0.0, low=0, unit="rad/sqrt(rad)", doc="Standard deviation of the heading after one radian."
+    )
+    heading_noise: float = setting(
+        0.0, low=0, unit="rad/sqrt(m)", doc="Standard deviation of the heading after one metre."
+    )
 
 
 @dataclass(frozen=True, eq=False)

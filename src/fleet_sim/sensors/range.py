@@ -28,14 +28,20 @@ class RangeParams(SensorParams):
 
     default_name: ClassVar[str] = "range"
 
-    field_of_view: float = setting(0.5, low=0, high=2.0 * math.pi, unit="rad", doc="Whole opening angle.")
+    field_of_view: float = setting(0.5, low=0, high=2.0 * math.pi, unit="rad", doc="Full opening angle.")
     shape: Literal["fan", "cone"] = setting("fan", doc="fan: in the xy plane of its frame; cone: about its x axis.")
-    rays: int = setting(15, low=1, high=10_000, doc="How many rays stand for the field of view.")
-    range_min: float = setting(0.0, low=0, unit="m", doc="What is nearer reads as -inf.")
-    range_max: float = setting(4.0, above=0, unit="m", doc="What is further away reads as inf.")
+    rays: int = setting(15, low=1, high=10_000, doc="Number of rays that sample the field of view.")
+    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
+    range_max: float = setting(
+        4.0, above=0, unit="m", doc="Largest range; without an obstacle up to it the range is inf."
+    )
     noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of the range.")
-    relative_noise: float = setting(0.0, low=0, doc="Standard deviation that grows with the range: its share of it.")
-    radiation: Literal["ultrasound", "infrared"] = setting("ultrasound", doc="What it says it works with.")
+    relative_noise: float = setting(
+        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
+    )
+    radiation: Literal["ultrasound", "infrared"] = setting(
+        "ultrasound", doc="Radiation type in the ROS message; it does not change the reading."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,6 +1,6 @@
-"""What users know of a sensor: its parameters, its readings, and the handle they hold.
+"""The public side of a sensor: its parameters, its readings, and its handle.
 
-A handle knows who keeps it by a protocol only, so what computes sensors together can be read, and changed, without it.
+A handle refers to the sensor system by a protocol only, so that the computation does not depend on handles.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from fleet_sim.settings import Checked, setting
 
 @dataclass(frozen=True)
 class SensorParams(Checked):
-    """What every sensor has. Kinds derive from it and add their own; checked when constructed.
+    """Settings of every sensor. Kinds derive from it and add their own; checked when constructed.
 
-    Sensors whose parameters differ in nothing but name, link and pose are computed together.
+    Sensors whose parameters differ only in name, link and pose are computed together.
     """
 
     default_name: ClassVar[str] = ""
 
-    name: str = setting("", doc="Unique on its robot; empty: the kind's usual one, such as scan.")
+    name: str = setting("", doc="Name, unique on its robot; empty: the default of the kind, such as scan.")
     rate: float | None = setting(None, above=0, unit="Hz", doc="Readings per simulated second; null: at each step.")
-    link: str | int = setting(-1, low=-1, doc="Link it sits on, by name or index; -1: the base.")
-    pose: Pose = pose_setting(ORIGIN, doc="Where it sits: in its link's frame, or in the world if nothing carries it.")
+    link: str | int = setting(-1, low=-1, doc="Link it is mounted on, by name or index; -1: the base.")
+    pose: Pose = pose_setting(
+        ORIGIN, doc="Pose of the sensor: in the frame of its link, or in the world frame without a robot."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,13 +39,13 @@ class SensorParams(Checked):
             object.__setattr__(self, "name", self.default_name)
 
     def common(self) -> SensorParams:
-        """Return these parameters without what is each sensor's own."""
+        """Return these parameters without those that differ per sensor: name, link and pose."""
         return replace(self, name="", link=-1, pose=ORIGIN)
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What one sensor read: kinds add their values. It holds at `time`, in s, after `tick` steps. Never changes."""
+    """One reading of a sensor; kinds add their values. Valid at `time`, in s, after `tick` steps. Never changes."""
 
     time: float
     tick: int
@@ -51,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What sensors of one group read at once: `values` by name, each of length N; see `Sensor.latest` for one of them.
+    """The readings of a group of sensors: `values` by name, each of length N; see `Sensor.latest` for one sensor.
 
     An array of values is read-only.
     """
@@ -72,7 +74,7 @@ class Readings:
 
 
 class SensorKeeper(Protocol):
-    """What a sensor asks of the system that keeps it. Raises StateError for a sensor that was removed."""
+    """The part of the sensor system that handles use. Raises StateError for a removed sensor."""
 
     def read(self, sensors: Sequence[Sensor]) -> list[Any]:
         """Read sensors now and return their readings in the same order."""
@@ -81,20 +83,20 @@ class SensorKeeper(Protocol):
         """Return the pose of the sensor's own frame in the world."""
 
     def consumer_came(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has its first consumer."""
+        """Called when `sensor` gets its first consumer."""
 
     def consumer_went(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has no consumer any more."""
+        """Called when `sensor` loses its last consumer."""
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
-        """Take sensors away."""
+        """Remove sensors."""
 
 
 class Sensor:
     """One sensor of a simulation, on an entity or fixed in the world.
 
-    It is read only while it has a consumer: between `subscribe` and `unsubscribe`, while a handler is registered with
-    `on_reading`, or when `read` asks. Using a removed sensor raises StateError.
+    It is computed only while it has a consumer: between `subscribe` and `unsubscribe`, while a handler is registered
+    with `on_reading`, or on `read`. Using a removed sensor raises StateError.
     """
 
     __slots__ = ("_consumers", "_handlers", "_keeper", "_latest", "_type", "index", "link", "owner", "params")
@@ -108,9 +110,9 @@ class Sensor:
         self.owner = owner
         """The entity that carries it, or None."""
         self.link = link
-        """The index of the link it sits on; -1 for the base, and without an owner."""
+        """The index of the link it is mounted on; -1 for the base, and without an owner."""
         self.index = -1
-        """Its place among those it is computed with; -1 once it is removed."""
+        """Its index in its group; -1 once it is removed."""
         self._type = type_name
         self._keeper = keeper
         self._latest: tuple[Readings, int] | None = None
@@ -136,7 +138,7 @@ class Sensor:
 
     @property
     def latest(self) -> Any:
-        """The newest reading, of the reading class of its kind; None before the first."""
+        """The latest reading, of the reading class of its kind; None before the first."""
         if self._latest is None:
             return None
         readings, index = self._latest
@@ -154,18 +156,18 @@ class Sensor:
 
     @property
     def has_consumer(self) -> bool:
-        """Whether it is read whenever it is due."""
+        """Whether it has a consumer and is read whenever it is due."""
         return self._consumers > 0
 
     def subscribe(self) -> None:
-        """Have it read whenever it is due; call `unsubscribe` when nobody looks any more."""
+        """Read it whenever it is due, until `unsubscribe` is called."""
         self.check_alive()
         self._consumers += 1
         if self._consumers == 1:
             self._keeper.consumer_came(self)
 
     def unsubscribe(self) -> None:
-        """Take one `subscribe` back."""
+        """Undo one `subscribe`."""
         if self._consumers:
             self._consumers -= 1
             if not self._consumers and self.is_alive:
@@ -194,12 +196,12 @@ class Sensor:
     # ---- the end -----------------------------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        """Take the sensor away; its consumers get nothing any more."""
+        """Remove the sensor; its consumers get no more readings."""
         self._keeper.remove([self])
 
     @property
     def label(self) -> str:
-        """How messages name it: <owner>/<name>."""
+        """Its name in messages: <owner>/<name>."""
         if self.owner is None:
             return self.name
         holder = self.owner.world.label(self.owner.row) if self.owner.is_alive else "(removed)"

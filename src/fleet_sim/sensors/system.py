@@ -1,4 +1,4 @@
-"""The system that reads sensors: what is due and has a consumer, all of a group in one call."""
+"""The system that reads sensors that are due and have a consumer, all of a group in one call."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ GroupKey = tuple[str, SensorParams, int]
 class SensorSystem:
     """All sensors of a simulation, on entities and fixed in the world.
 
-    A reading made by the step holds at the step's end: its time is that at which the next step begins. `fresh` lists
-    what the last step read, group by group.
+    A reading made by a step is valid at the end of the step: its time is the start of the next step. `fresh` lists the
+    readings of the last step, group by group.
     """
 
     def __init__(self, context: SensorContext) -> None:
         self.fresh: list[Readings] = []
         self.version = 0
-        """Grows whenever sensors come or go."""
+        """Increases whenever sensors are added or removed."""
         self._context = context
         self._world = context.world
         self._kinds: dict[str, SensorKind] = {}
@@ -47,7 +47,7 @@ class SensorSystem:
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def run(self, dt: float) -> None:
-        """Read what is due and has a consumer, then tell the handlers."""
+        """Read the sensors that are due and have a consumer, then call their handlers."""
         if self.fresh:
             self.fresh = []
         if self._busy is None:
@@ -80,12 +80,12 @@ class SensorSystem:
                     guard.call("sensor handler", handler, sensor, readings[index])
 
     def consumer_came(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has its first consumer."""
+        """Called when `sensor` gets its first consumer."""
         self._group_of(sensor).consumer_came(sensor)
         self._busy = None
 
     def consumer_went(self, sensor: Sensor) -> None:
-        """Hear that `sensor` has no consumer any more."""
+        """Called when `sensor` loses its last consumer."""
         self._group_of(sensor).consumer_went(sensor)
         self._busy = None
 
@@ -169,7 +169,7 @@ class SensorSystem:
                 del self._homes[sensor]
 
     def _slots(self, kind: SensorKind, params: SensorParams, count: int) -> list[int]:
-        """Return in which steps of their period `count` more sensors are due: those in which the fewest are."""
+        """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
         if not kind.spread or params.rate is None:
             return [0] * count
         period = max(1, self._world.clock.ticks(1.0 / params.rate))
@@ -197,7 +197,7 @@ class SensorSystem:
         return group
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
-        """Take sensors away; raises StateError for one that is gone."""
+        """Remove sensors; raises StateError for a removed one."""
         chosen = list(dict.fromkeys(sensors))
         self._leave(chosen)
         gone = set(chosen)
@@ -207,7 +207,7 @@ class SensorSystem:
         self._drop_empty()
 
     def clear(self) -> None:
-        """Take all sensors away."""
+        """Remove all sensors."""
         self.remove(self.all)
         self.fresh = []
 
@@ -283,12 +283,12 @@ class SensorSystem:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return who is there, what each remembers, and who waits for a turn."""
+        """Return all sensors, their state, and those that wait for their turn."""
         groups = [(key, group, group.save()) for key, group in self._groups.items()]
         return {"groups": groups, "turns": self._turns.save()}
 
     def restore(self, saved: Any) -> None:
-        """Go back to what `save` returned: removed sensors are there again, those added since stay and begin anew.
+        """Go back to what `save` returned: removed sensors are added again, those added since stay and are reset.
 
         Called after the world is back.
         """
@@ -307,7 +307,7 @@ class SensorSystem:
         self._turns.restore(saved["turns"])
 
     def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
-        """Add those sensors that are gone, unless their owner, or another sensor with the name, is in the way."""
+        """Add removed sensors again, unless their owner is gone or their name is taken."""
         back: list[Sensor] = []
         keys: list[int] = []
         for sensor, key in zip(content["sensors"], content["keys"], strict=True):

@@ -1,4 +1,4 @@
-"""Sensors that wait for their turn, where only so many of a kind are read in one step."""
+"""Queues of due sensors, for kinds with a limit of readings per step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Turns:
     """The sensors of each kind that are due, in the order in which they became so."""
 
     def __init__(self) -> None:
-        # Dictionaries keep their order: a sensor that is due again before its turn came keeps its place.
+        # Dictionaries keep insertion order: a sensor that is due again before its turn keeps its place in the queue.
         self._waiting: dict[SensorKind, dict[Sensor, None]] = {}
 
     def join(self, group: SensorGroup) -> None:
-        """Let the sensors of a group that have consumers wait for their turn."""
+        """Queue the sensors of a group that have consumers."""
         waiting = self._waiting.setdefault(group.kind, {})
         waiting.update(dict.fromkeys(sensor for sensor in group.sensors if sensor.has_consumer))
 
@@ -38,9 +38,9 @@ class Turns:
         return any(self._waiting.values())
 
     def save(self) -> list[tuple[SensorKind, list[Sensor]]]:
-        """Return who waits, for a checkpoint."""
+        """Return the queues, for a checkpoint."""
         return [(kind, list(waiting)) for kind, waiting in self._waiting.items()]
 
     def restore(self, saved: Sequence[tuple[SensorKind, list[Sensor]]]) -> None:
-        """Take back what `save` returned."""
+        """Restore what `save` returned."""
         self._waiting = {kind: dict.fromkeys(waiting) for kind, waiting in saved}

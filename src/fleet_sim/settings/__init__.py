@@ -1,7 +1,7 @@
 """Strict settings: one declaration per field gives the checks, the error messages and the JSON schema.
 
-A settings class is a dataclass whose fields are made with `setting()`. `read()` turns a mapping into it,
-`Checked` keeps it valid when it is constructed or changed in code, `json_schema()` describes it to editors.
+A settings class is a dataclass whose fields are made with `setting()`. `read()` converts a mapping to it,
+`Checked` validates it when it is constructed or changed in code, `json_schema()` describes it to editors.
 """
 
 from fleet_sim.settings.fields import Setting, setting

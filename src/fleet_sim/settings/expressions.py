@@ -1,4 +1,4 @@
-"""Small expressions in configurations: arithmetic, comparisons and names, evaluated without Python's eval."""
+"""Small expressions in configurations: arithmetic, comparisons and names, evaluated safely without Python's eval."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "radians": math.radians,
     "degrees": math.degrees,
+    # As NumPy calls them: arithmetic in files is marked by `!np`.
+    "deg2rad": math.radians,
+    "rad2deg": math.degrees,
+    "arctan2": math.atan2,
 }
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -59,9 +63,9 @@ _LONGEST = 10_000
 
 
 class Expression:
-    """An expression of numbers, lists, names, + - * / // % **, comparisons, and, or, not, and the functions above.
+    """An expression of numbers, lists, names, + - * / // % **, comparisons, and, or, not, and FUNCTIONS.
 
-    Raises InvalidValueError for anything else, when it is made.
+    The constructor raises InvalidValueError for anything else.
     """
 
     def __init__(self, text: str) -> None:
@@ -75,13 +79,13 @@ class Expression:
         self.names = frozenset(_names(self._body, text))
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raise InvalidValueError where it uses a name that is not one of `names`."""
+        """Raise InvalidValueError if the expression uses a name that is not in `names`."""
         known = {*names, *CONSTANTS}
         for name in sorted(self.names - known):
             raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, known)}")
 
     def value(self, names: Mapping[str, Any] | None = None) -> Any:
-        """Return the value where `names` have these values; raises InvalidValueError where it has none."""
+        """Return the value for the given values of `names`; raises InvalidValueError if it cannot be computed."""
         try:
             return self._value(self._body, names or {})
         except (ArithmeticError, TypeError, ValueError, LookupError, RecursionError) as error:
@@ -120,7 +124,7 @@ class Expression:
     def _binary(self, node: ast.BinOp, names: Mapping[str, Any]) -> Any:
         left, right = self._value(node.left, names), self._value(node.right, names)
         if isinstance(node.op, ast.Pow):
-            # What is typed by mistake must not take a machine's memory.
+            # A mistyped exponent must not use up the memory of the machine.
             if abs(right) > _LARGEST_EXPONENT:
                 raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
             # Powers of powers multiply their digits at each level; no number here needs more than a float can hold.
@@ -152,7 +156,8 @@ _NODES = (
 
 
 def _names(node: ast.AST, text: str) -> list[str]:
-    """Return the names used in `node`; raises InvalidValueError for what is not allowed."""
+    """Return the names used in `node`; raises InvalidValueError for syntax that is not allowed."""
+    # An allow-list of node types: anything not listed here, such as an attribute access, is rejected.
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):

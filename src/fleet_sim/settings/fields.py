@@ -10,13 +10,14 @@ from typing import Any, get_type_hints
 
 @dataclass(frozen=True)
 class Setting:
-    """What is allowed for one field beyond its type. Bounds apply to a number or to each number of a list.
+    """The rules for one field beyond its type. Bounds apply to a number or to each number of a list.
 
-    `reader` replaces the check by type for values with several spellings: it gets what was given, or what it
-    returned before, and returns the value or raises ValueError saying what is allowed. `schema` describes it.
+    `reader` replaces the check by type for values with several spellings: it gets the given value, or one it
+    returned before, and returns the converted value or raises ValueError saying what is allowed. `schema` is its JSON
+    schema.
 
-    `column`, "<table>.<name>", is the column of what is made from the settings that takes the value as it is; without
-    a value the column keeps its default.
+    `column`, "<table>.<name>", is the column that takes the value of this setting unchanged when an object is made from
+    the settings; without a value the column keeps its default.
     """
 
     low: float | None = None
@@ -60,7 +61,7 @@ def setting(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a settings class: name, resolved type, rules, what makes the default (None = required)."""
+    """One field of a settings class: name, resolved type, rules, and factory of its default (None = required)."""
 
     name: str
     hint: Any

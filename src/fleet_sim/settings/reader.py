@@ -1,4 +1,4 @@
-"""Reading mappings into settings classes, and checking single values. What is not allowed is an error."""
+"""Reads mappings into settings classes and checks single values. Everything that is not allowed raises an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Where(NamedTuple):
 
 
 def read(cls: type[T], data: object, *, source: str = "", path: str = "") -> T:
-    """Return the settings class `cls` filled from the mapping `data`; what is not given has its default.
+    """Return the settings class `cls` filled from the mapping `data`; missing keys get their defaults.
 
     Raises ConfigError with `source` and the key path for an unknown or missing key or a value that is not
     allowed.
@@ -49,7 +49,7 @@ def read_list(cls: type[T], data: object, *, source: str = "", path: str = "") -
 
 
 def check_fields(settings: object) -> None:
-    """Check the fields of a dataclass object in place, and put them into their types; raises ConfigError."""
+    """Check the fields of a dataclass object in place and convert them to their types; raises ConfigError."""
     cls = type(settings)
     defaults = _checked_defaults(cls)
     for name, field in fields_of(cls).items():
@@ -58,7 +58,7 @@ def check_fields(settings: object) -> None:
         # Most fields keep their default, which is checked once per class.
         result = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
         if result is not value:
-            # Frozen classes can be set this way only.
+            # The only way to set a field of a frozen class.
             object.__setattr__(settings, name, result)
 
 
@@ -66,7 +66,7 @@ class Checked:
     """Base of settings dataclasses that are checked whenever they are constructed or a field is assigned."""
 
     def __post_init__(self) -> None:
-        """Check the fields of a frozen class; those of another were checked when they were assigned."""
+        """Check the fields of a frozen class; those of other classes were checked when they were assigned."""
         if type(self).__dataclass_params__.frozen:  # type: ignore[attr-defined]
             check_fields(self)
 
@@ -85,7 +85,7 @@ _DEFAULTS: dict[type, dict[str, tuple[object, Any]]] = {}
 
 
 def _checked_defaults(cls: type) -> dict[str, tuple[object, Any]]:
-    """Return (default, default as checked) of the fields of `cls` whose default can be shared between its objects."""
+    """Return (default, checked default) of the fields of `cls` whose default can be shared between objects."""
     known = _DEFAULTS.get(cls)
     if known is None:
         known = _DEFAULTS[cls] = {}
@@ -135,7 +135,7 @@ def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
             raise error.within(where.path, source=where.source) from error
         except (ValueError, UnknownNameError) as error:
             raise ConfigError(str(error), source=where.source, path=where.path) from error
-    # The common kinds first: spawning reads these by the ten thousand.
+    # The most common types first: spawning converts tens of thousands of them.
     if hint is float or hint is int:
         return _convert_scalar(hint, value, rules, where)
     if hint is Any or hint is object or type(value) is hint:
@@ -177,7 +177,7 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
         try:
             return convert(options[0], value, rules, where)
         except ConfigError as error:
-            # Only the error about this very value may offer null; one from deeper inside stays as it is.
+            # Only an error about this value itself may mention null; errors from nested values are unchanged.
             if error.path != where.path or isinstance(value, Mapping):
                 raise
             where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")

@@ -1,4 +1,4 @@
-"""The JSON schema of a settings class, for editors: the same declarations the reader uses."""
+"""JSON schemas of settings classes, for editors, from the same declarations that the reader uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES = {bool: "boolean", str: "string", int: "integer", float: "number", type(
 def json_schema(cls: type, *, title: str = "") -> dict[str, Any]:
     """Return a JSON schema (draft 2020-12) of the settings class `cls`.
 
-    It accepts what `read` accepts, but for conditions across several fields, which only `read` checks.
+    It accepts the same as `read`, except for conditions across several fields, which only `read` checks.
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -28,14 +28,14 @@ def json_schema(cls: type, *, title: str = "") -> dict[str, Any]:
 
 
 def object_schema(cls: type) -> dict[str, Any]:
-    """Return the schema of `cls` without the header, to be put inside another one."""
+    """Return the schema of `cls` without the header, for use inside another schema."""
     fields = fields_of(cls)
     properties: dict[str, Any] = {}
     exclusive: list[dict[str, Any]] = []
     for field in fields.values():
         properties[field.name] = _field_schema(field)
         for alias in field.rules.aliases:
-            properties[alias] = {**_field_schema(field), "description": f"Another name of {field.name}."}
+            properties[alias] = {**_field_schema(field), "description": f"Alias of {field.name}."}
             exclusive.append({"not": {"required": [field.name, alias]}})
     schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
     required = [field.name for field in fields.values() if field.default is None]
@@ -89,7 +89,7 @@ def _bounds(rules: Setting) -> dict[str, float]:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` in JSON's own types: enums as values, tuples as lists, settings as mappings."""
+    """Return `value` in JSON types: enums as values, tuples as lists, settings as mappings."""
     if isinstance(value, Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""What a configuration file may say beyond YAML: `!np` arithmetic, `!include` another file, `!relpath` a path."""
+"""Extensions of YAML in configuration files: `!np` arithmetic, `!include` of another file, `!relpath` for a path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.settings.expressions import Expression
 
 MOST_INCLUDES = 20
-"""How deep files may include each other."""
+"""Maximum depth of included files."""
 
 Load = Callable[[Path, int], Any]
 
@@ -20,7 +20,7 @@ Load = Callable[[Path, int], Any]
 def with_tags(
     base: type[yaml.SafeLoader], path: Path, load: Load, *, depth: int = 0, values: Mapping[str, Any] | None = None
 ) -> type[yaml.SafeLoader]:
-    """Return a loader like `base` for the file `path` that knows the tags; `load(path, depth)` reads another file.
+    """Return a loader like `base` for the file `path` that supports the tags; `load(path, depth)` reads another file.
 
     Paths are relative to the folder of `path`. `values` are names that arithmetic may use.
     """

@@ -1,4 +1,4 @@
-"""What a type and its rules allow, in words, and numbers within bounds."""
+"""Describes in words what a type and its rules allow, and checks numbers against bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_union(hint: Any) -> bool:
 def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
     """Return `value` as `kind` (int or float), or None when it is not a finite number within the bounds.
 
-    A number without a fraction counts as whole, however it is written.
+    A number without a fraction counts as an integer, even if it is a float (5.0).
     """
     if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
         return None
@@ -43,7 +43,7 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
 
 
 def describe(hint: Any, rules: Setting) -> str:
-    """Say what is allowed: "a number >= 0", "one of 'a', 'b'", "a list of 3: ..."."""
+    """Return in words what is allowed: "a number at least 0", "one of 'a', 'b'", "a list of 3, each item ..."."""
     origin = get_origin(hint)
     if is_union(hint):
         return " or ".join(describe(option, rules) for option in get_args(hint))
@@ -77,7 +77,7 @@ def _bounds(rules: Setting) -> str:
 
 
 def shown(value: object) -> str:
-    """Return `value` for a message: its text form, shortened, and its kind where that is easy to miss."""
+    """Return `value` for a message: its text form, shortened, and marked as text if it is a string."""
     if value is None:
         return "null"
     if isinstance(value, Enum):

@@ -1,7 +1,7 @@
-"""World boxes around posed shapes.
+"""World AABBs of posed shapes.
 
-Only additions, products, square roots and comparisons of single components are used, so the bits of a row do
-not depend on what is computed with it.
+Only additions, products, square roots and comparisons of single components are used, so the result of a row is the same
+bit for bit, whatever rows are computed with it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def world_aabbs(
 ) -> tuple[Floats, Floats]:
     """Return the corners (lower, upper), (N, 3) each, of the world boxes around N shapes.
 
-    The boxes are the smallest ones for boxes, spheres, cylinders and capsules; for meshes and compounds they
-    hold the turned box around the shape. A plane reaches without end sideways and below, and up to its own
-    height when it is level; a tilted plane has no end at all. A row without a shape is the point of its
-    position. The arguments are the columns of `ShapeArrays`.
+    The boxes are tight for boxes, spheres, cylinders and capsules; for meshes and compounds they contain the rotated
+    bounding box of the shape. A level plane is infinite sideways and below and ends at its own height; a tilted plane
+    is infinite in all directions. A row without a shape is a point at its position. The arguments are the columns of
+    `ShapeArrays`.
     """
     count = len(kinds)
     x, y, z, w = np.ascontiguousarray(orientations.T)
@@ -47,7 +47,7 @@ def world_aabbs(
 
 
 def _yaw_reach(z: Floats, w: Floats, half: Floats) -> Floats:
-    """Return the reach (3, N) of boxes that are turned about z only: the same bits as `_box_reach`."""
+    """Return the reach (3, N) of boxes rotated about z only, bit for bit as `_box_reach` does."""
     reach = np.empty((3, len(half)))
     if not z.any():
         reach[:] = half.T
@@ -61,7 +61,8 @@ def _yaw_reach(z: Floats, w: Floats, half: Floats) -> Floats:
 
 
 def _box_reach(x: Floats, y: Floats, z: Floats, w: Floats, half: Floats) -> Floats:
-    """Return how far (3, N) turned boxes reach from their centres along the world axes."""
+    """Return how far (3, N) rotated boxes reach from their centres along the world axes."""
+    # |R| times the half extents, with the rotation matrix R of the quaternion written out.
     hx, hy, hz = np.ascontiguousarray(half.T)
     reach = np.empty((3, len(half)))
     reach[0] = np.abs(1.0 - 2.0 * (y * y + z * z)) * hx + np.abs(2.0 * (x * y - z * w)) * hy
@@ -97,6 +98,7 @@ def _round_reach(
     for component in range(3):
         along = np.abs(axis[component])
         if kind == ShapeKind.CYLINDER:
+            # A disc reaches radius * sin(angle) along an axis at `angle` to its normal.
             across = np.sqrt(np.maximum(1.0 - along * along, 0.0))
             reach[component, rows] = along * half_height + across * radius
         else:

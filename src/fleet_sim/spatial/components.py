@@ -1,7 +1,7 @@
-"""Vectors and quaternions of rows, laid out by component: (3, N) and (6, N), gathered from columns and put back.
+"""Vectors and quaternions of rows in component layout, (3, N) and (6, N): gathered from columns and written back.
 
-Component arrays are contiguous, so a factor per row multiplies all components in one call, and no result depends
-on how many rows are computed together. Vectors may carry x and y again after z ("cyclic", (5, N)), quaternions are
+Component arrays are contiguous, so a factor per row multiplies all components in one call, and results do not depend
+on how many rows are computed together. Vectors may repeat x and y after z ("cyclic", (5, N)), quaternions are
 (x, y, z, x, y, w): a cross product is then two products of slices.
 """
 
@@ -15,7 +15,7 @@ _VECTOR: Ints = np.array([[0], [1], [2]])
 
 
 def vector_index(rows: Rows) -> Ints:
-    """Return where the components (3, N) of `rows` lie in a flattened column of vectors."""
+    """Return the indices (3, N) of the components of `rows` in a flattened column of vectors."""
     return rows * 3 + _VECTOR
 
 
@@ -59,7 +59,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 
 def to_body(quaternions: Floats, vectors: Floats) -> Floats:
-    """Return world `vectors` (3, N) in the frames turned by `quaternions` (6, N)."""
+    """Return world `vectors` (3, N) in the frames rotated by `quaternions` (6, N)."""
     twice = _cross(quaternions, cyclic(vectors))
     twice += twice
     out: Floats = vectors - quaternions[5] * twice
@@ -68,7 +68,7 @@ def to_body(quaternions: Floats, vectors: Floats) -> Floats:
 
 
 def to_world(quaternions: Floats, vectors: Floats) -> Floats:
-    """Return `vectors` (3, N) of the frames turned by `quaternions` (6, N) in the world frame."""
+    """Return `vectors` (3, N), given in the frames rotated by `quaternions` (6, N), in the world frame."""
     twice = _cross(quaternions, cyclic(vectors))
     twice += twice
     out: Floats = vectors + quaternions[5] * twice

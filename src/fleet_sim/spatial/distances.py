@@ -1,14 +1,12 @@
 """Signed distances between posed shapes, in closed form.
 
-Outside each other the distance is the Euclidean one between the surfaces. Overlapping shapes have a distance
-below zero: minus the shortest way apart among the directions the formula knows (for upright shapes and
-spheres, all of them that matter). Along a straight motion without turning the distance is a convex function
-of time.
+For separate shapes the distance is the Euclidean distance between the surfaces. For overlapping shapes it is negative:
+minus the shortest translation that separates them, among the directions the formula considers (for upright shapes and
+spheres, all relevant ones). During straight motion without rotation the distance is a convex function of time.
 
-Closed forms exist for upright shapes (turned about z only, or upside down) among each other, spheres with
-everything, capsules with capsules, and planes with everything; all others are undecided and left to a general
-solver. Only additions, products, divisions, square roots and comparisons are used: a result has the same bits
-alone and in a batch.
+Closed forms exist for pairs of upright shapes (rotated about z only, or upside down), spheres with everything, capsules
+with capsules, and planes with everything; all others are undecided and left to a general solver. Only additions,
+products, divisions, square roots and comparisons are used: a result is the same bit for bit, alone and in a batch.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 Vector: TypeAlias = tuple[Floats, Floats, Floats]
 Law: TypeAlias = Callable[[ShapeArrays, ShapeArrays], Floats]
 
-# x^2 + y^2 of a quaternion below this is a tilt of less than 1e-7 rad, below a micrometre on ten metres.
+# (x^2 + y^2) (z^2 + w^2) of a quaternion below this is a tilt of less than 1e-7 rad: under a micrometre on ten metres.
 _UPRIGHT = 1e-15
 _SIGNS_X = np.array([[-1.0], [-1.0], [1.0], [1.0]])
 _SIGNS_Y = np.array([[-1.0], [1.0], [-1.0], [1.0]])
@@ -44,7 +42,7 @@ _NONE, _BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
 
 
 def upright_mask(shapes: ShapeArrays) -> Bools:
-    """Return which rows (N,) are turned about z only, or are spheres, which have no direction."""
+    """Return which rows (N,) are upright: rotated about z only or upside down, or spheres, which have no direction."""
     x, y, z, w = np.ascontiguousarray(shapes.orientations.T)
     mask = (x * x + y * y) * (z * z + w * w) < _UPRIGHT
     return np.asarray(mask | (shapes.kinds == _SPHERE))
@@ -54,8 +52,7 @@ def pair_distances(pairs: Ints, shapes: ShapeArrays, *, reach: float = np.inf) -
     """Return (distances, undecided_mask), (M,) each, of the shapes of `pairs` (M, 2) of rows.
 
     The distance is NaN where undecided, and infinite where a row has no shape or both are planes. Distances
-    above `reach` need not be exact: any number above `reach` and at most the true distance may stand for
-    them.
+    above `reach` need not be exact: any number above `reach` that is at most the true distance may be returned.
     """
     return distances_between(shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1]), reach=reach)
 
@@ -100,7 +97,8 @@ def _columns(array: Floats) -> list[Floats]:
 
 
 def _signed(outside: list[Floats]) -> Floats:
-    """Return the signed distance to a product of intervals, given how far outside each one a point lies."""
+    """Return the signed distance to a product of intervals, given the signed distance of a point to each interval."""
+    # Outside: the norm of the positive parts. Inside: the largest, that is least negative, one.
     inner, square = outside[0], np.maximum(outside[0], 0.0) ** 2
     for part in outside[1:]:
         inner = np.maximum(inner, part)
@@ -111,7 +109,8 @@ def _signed(outside: list[Floats]) -> Floats:
 
 
 def _upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float) -> Floats:
-    """Upright shapes are rectangles widened by a flat radius, stretched along z, rounded by a ball."""
+    """Return distances of upright shapes: rectangles, widened by a radius, extruded along z, rounded by a ball."""
+    # Minkowski sums: the radii of both shapes add up, and are subtracted from the distance between what is left.
     ax, ay, az = _columns(a.positions)
     bx, by, bz = _columns(b.positions)
     gap = np.abs(bz - az)
@@ -150,7 +149,7 @@ class _Rectangles(NamedTuple):
 
 
 def _rectangles(shapes: ShapeArrays, box_mask: Bools | None) -> _Rectangles:
-    """Return the rectangles of boxes; shapes outside `box_mask` are points that look along x."""
+    """Return the rectangles of boxes; shapes outside `box_mask` become points with heading 0."""
     x, y, z, w = _columns(shapes.orientations)
     cosine, sine = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w)
     half = shapes.half_extents[:, 0], shapes.half_extents[:, 1]
@@ -161,14 +160,15 @@ def _rectangles(shapes: ShapeArrays, box_mask: Bools | None) -> _Rectangles:
 
 
 def _rectangle_distances(a: _Rectangles, b: _Rectangles, offset: tuple[Floats, Floats], reaches: Floats) -> Floats:
-    """Return signed distances in the plane between rectangles whose centres lie `offset` apart.
+    """Return signed distances in the plane between rectangles whose centres are `offset` apart.
 
-    Above `reaches` (M,) the widest gap along a side is given instead, which is no more than the distance.
+    Above `reaches` (M,) the widest gap along a side is returned instead, which is at most the distance.
     """
     dx, dy = offset
     half_a, cos_a, sin_a = a
     half_b, cos_b, sin_b = b
-    # b's centre seen from a, a's centre seen from b, and the turn between the two frames.
+    # b's centre in a's frame, a's centre in b's frame, and the rotation between the two frames. Then the separating
+    # axis test: the largest gap over the directions of all sides.
     b_in_a = (cos_a * dx + sin_a * dy, cos_a * dy - sin_a * dx)
     a_in_b = (-(cos_b * dx + sin_b * dy), sin_b * dx - cos_b * dy)
     cosine, sine = cos_a * cos_b + sin_a * sin_b, cos_a * sin_b - sin_a * cos_b
@@ -180,8 +180,8 @@ def _rectangle_distances(a: _Rectangles, b: _Rectangles, offset: tuple[Floats, F
         np.abs(a_in_b[1]) - half_b[1] - (turn_y * half_a[0] + turn_x * half_a[1]),
     ):
         np.maximum(distances, other, out=distances)
-    # Rectangles that overlap are as deep as the side with the least overlap says; those apart need their
-    # corners.
+    # For overlapping rectangles the largest gap is the (negative) depth. The distance of separate ones is from a corner
+    # of one to the other.
     apart = np.flatnonzero((distances > 0.0) & (distances <= reaches))
     if len(apart):
         turn = (cosine[apart], sine[apart])
@@ -200,7 +200,7 @@ def _corner_distances(
     centre: tuple[Floats, Floats],
     turn: tuple[Floats, Floats],
 ) -> Floats:
-    """Return the least distance from the corners of the other rectangles to these; below zero inside."""
+    """Return the smallest signed distance from the corners of the other rectangles to these."""
     cosine, sine = turn
     along = (cosine * other_half[0], sine * other_half[0])
     across = (-sine * other_half[1], cosine * other_half[1])
@@ -210,7 +210,7 @@ def _corner_distances(
 
 
 def _seen_from(shapes: ShapeArrays, vectors: Floats) -> Vector:
-    """Return world vectors (N, 3) in the frames of `shapes`."""
+    """Return the components of world vectors (N, 3) in the frames of `shapes`."""
     x, y, z = _columns(rotate(conjugate(shapes.orientations), vectors))
     return x, y, z
 
@@ -248,12 +248,14 @@ def _sphere_distances(spheres: ShapeArrays, b: ShapeArrays) -> Floats:
 
 
 def _capsule_distances(a: ShapeArrays, b: ShapeArrays) -> Floats:
-    """Distance of the two core segments, centre + s u and centre + t v, less both radii."""
+    """Return the distance of the two core segments, centre + s u and centre + t v, minus both radii."""
     u, v = _axes(a), _axes(b)
     offset = _columns(a.positions - b.positions)
     half_a, half_b = a.half_extents[:, 2] - a.radii, b.half_extents[:, 2] - b.radii
     mixed, along_a, along_b = _dot(u, v), _dot(u, offset), _dot(v, offset)
     spread = 1.0 - mixed * mixed
+    # The closest points of the two lines, then each clipped to its segment (Ericson, "Real-Time Collision Detection",
+    # 5.1.9). For parallel segments (`spread` 0) any s will do to begin with.
     steps = (mixed * along_b - along_a) / np.where(spread > 1e-12, spread, 1.0)
     s = np.clip(np.where(spread > 1e-12, steps, 0.0), -half_a, half_a)
     t = np.clip(mixed * s + along_b, -half_b, half_b)

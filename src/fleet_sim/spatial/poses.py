@@ -1,6 +1,6 @@
 """Poses as pairs of arrays, positions (N, 3) and unit quaternions (N, 4): composition, inverse, relative pose.
 
-As in `quaternions`, the result of a row does not depend on the rows beside it.
+As in `quaternions`, the result of a row does not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from fleet_sim.spatial import quaternions
 def compose(
     positions: Floats, orientations: Floats, child_positions: Floats, child_orientations: Floats
 ) -> tuple[Floats, Floats]:
-    """Return child poses, given in the frames of the parent poses, in the frame the parents are given in."""
+    """Return child poses, given in the frames of their parents, in the frame of the parent poses."""
     turned = quaternions.multiply(orientations, child_orientations)
     return positions + quaternions.rotate(orientations, child_positions), quaternions.normalized(turned)
 
 
 def inverse(positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-    """Return the poses that undo the given ones."""
+    """Return the inverse poses."""
     back = quaternions.conjugate(orientations)
     return -quaternions.rotate(back, positions), back
 
@@ -26,7 +26,7 @@ def inverse(positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
 def relative(
     frame_positions: Floats, frame_orientations: Floats, positions: Floats, orientations: Floats
 ) -> tuple[Floats, Floats]:
-    """Return poses as seen from frames, both given in one frame."""
+    """Return poses relative to frames; both are given in the same frame."""
     back = quaternions.conjugate(frame_orientations)
     turned = quaternions.multiply(back, orientations)
     return quaternions.rotate(back, positions - frame_positions), quaternions.normalized(turned)

@@ -1,7 +1,7 @@
 """Unit quaternions, xyzw, as arrays of shape (N, 4).
 
-Every function works on contiguous components, so a result does not depend on how many rows are computed
-together: the bits of row i are the same alone and in a batch of 100,000.
+Every function works on contiguous components, so results do not depend on how many rows are computed together: row i is
+the same bit for bit, alone and in a batch of 100,000.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def normalized(quaternions: Floats, what: str = "orientation") -> Floats:
             f"{what}: a quaternion (x, y, z, w) must not be zero, got {quaternions[bad].tolist()}"
             + (f" in row {bad}" if len(quaternions) > 1 else "")
         )
-    # A quaternion that is a unit already keeps its bits: writing a pose back must not change it.
+    # Unit quaternions are returned bit for bit: writing a pose back must not change it.
     norms[np.abs(norms - 1.0) < 1e-12] = 1.0
     return quaternions / norms[:, None]
 
@@ -69,7 +69,8 @@ def conjugate(quaternions: Floats) -> Floats:
 
 
 def rotate(quaternions: Floats, vectors: Floats) -> Floats:
-    """Return `vectors` (N, 3) turned by `quaternions` (N, 4)."""
+    """Return `vectors` (N, 3) rotated by `quaternions` (N, 4)."""
+    # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
     qx, qy, qz, qw = _parts(quaternions)
     vx, vy, vz = _parts(vectors)
     tx = 2.0 * (qy * vz - qz * vy)
@@ -106,7 +107,7 @@ def to_matrices(quaternions: Floats) -> Floats:
 
 
 def from_matrix(axes: Floats) -> Floats:
-    """Return the rotation (4,) of a rotation matrix (3, 3), whose columns are the turned axes."""
+    """Return the quaternion (4,) of a rotation matrix (3, 3), whose columns are the rotated axes."""
     (a, b, c), (d, e, f), (g, h, i) = axes.tolist()
     # The largest component keeps the division well conditioned.
     squares = [1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i]
@@ -148,7 +149,7 @@ def from_eulers(eulers: Floats) -> Floats:
 
 
 def to_eulers(quaternions: Floats) -> Floats:
-    """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 the roll is 0 and the yaw carries the rest."""
+    """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 (gimbal lock) the roll is 0 and the yaw holds the whole angle."""
     x, y, z, w = _parts(quaternions)
     sine = np.clip(2.0 * (w * y - z * x), -1.0, 1.0)
     locked_mask = np.abs(sine) > 1.0 - 1e-9
@@ -160,7 +161,7 @@ def to_eulers(quaternions: Floats) -> Floats:
 
 
 def to_rotation_vectors(quaternions: Floats) -> Floats:
-    """Return axis times angle (N, 3) of the shorter way round, angle in [0, pi]."""
+    """Return axis times angle (N, 3) of the shorter rotation, angle in [0, pi]."""
     x, y, z, w = _parts(quaternions)
     sign = np.where(w < 0.0, -1.0, 1.0)
     sines = np.sqrt(x * x + y * y + z * z)
@@ -179,11 +180,11 @@ def from_rotation_vectors(vectors: Floats) -> Floats:
 
 
 def slerp(a: Floats, b: Floats, fractions: Floats) -> Floats:
-    """Return rotations (N, 4) a `fractions` (N,) of the shorter way from `a` to `b`."""
+    """Return rotations (N, 4) interpolated by `fractions` (N,) along the shorter way from `a` to `b`."""
     turn = to_rotation_vectors(multiply(b, conjugate(a)))
     return multiply(from_rotation_vectors(turn * np.ascontiguousarray(fractions)[:, None]), a)
 
 
 def wrapped(angles: Floats) -> Floats:
-    """Return `angles` in [-pi, pi)."""
+    """Return `angles` wrapped to [-pi, pi)."""
     return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)

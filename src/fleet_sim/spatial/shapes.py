@@ -1,4 +1,4 @@
-"""Shape kinds, and every shape reduced to the same few numbers about its centre.
+"""Shape kinds, and the few numbers that describe a shape of any kind.
 
 A shape in columns is `kind`, `half_extents` (3,) of its box in its own frame, and `radius`. With those:
 
@@ -6,9 +6,9 @@ A shape in columns is `kind`, `half_extents` (3,) of its box in its own frame, a
 - SPHERE: radius r, half extents (r, r, r).
 - CYLINDER: axis z, radius r, half extents (r, r, height / 2).
 - CAPSULE: axis z, radius r, half extents (r, r, height / 2 + r); height is the cylindrical part alone.
-- PLANE: the half space below z = 0 of its frame; half extents and radius 0.
+- PLANE: the half-space below z = 0 of its frame; half extents and radius 0.
 - MESH, COMPOUND: half extents of a box around it, centred on its position; radius 0.
-- NONE: nothing; it touches nothing.
+- NONE: no shape; it has no contacts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fleet_sim.arrays import AnyArray, Floats, Rows
 
 
 class ShapeKind(IntEnum):
-    """What a row's collision shape is; the integer is what a uint8 column stores."""
+    """The kind of a row's collision shape; a uint8 column stores the integer."""
 
     NONE = 0
     BOX = 1
@@ -72,7 +72,7 @@ def cylinder_half_extents(radii: Floats, heights: Floats) -> Floats:
 
 
 def capsule_half_extents(radii: Floats, heights: Floats) -> Floats:
-    """Return half extents (N, 3) of capsules along z; `heights` (N,) leave out the two round ends."""
+    """Return half extents (N, 3) of capsules along z; `heights` (N,) are without the two round ends."""
     return _round_half_extents(radii, 0.5 * heights + radii)
 
 

@@ -1,8 +1,8 @@
 """Swarm worlds: a population with controllers and sensors, objects, spawners, metrics and subscribers.
 
-Read `swarm_state.py` and `stepping.py` first: what parts see of a world, and what happens in a step. What users write
-derives from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each is
-loaded when first used.
+Read `swarm_state.py` and `stepping.py` first: the view that parts have of a world, and the order of a step. User
+classes derive from Controller, Sensor, Metric, Spawner or Subscriber. The names below can be imported from here; each
+is loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What agents and objects are made from, strict: each type of agent names its settings class."""
+"""Settings of agents and objects, read strictly: each type of agent names its settings class."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ Team = int | str
 
 @dataclass
 class AgentConfig(Checked):
-    """What every agent and object has."""
+    """Settings of every agent and object."""
 
-    position: Point | None = setting(None, unit="m", doc="Where it starts; null: in the middle of the world.")
+    position: Point | None = setting(None, unit="m", doc="Initial position; null: the centre of the world.")
     angle: float = setting(0.0, unit="rad", doc="Heading, counter-clockwise from the x axis.")
-    name: str | None = setting(None, doc="Unique name; where there are several, the prefix of their names.")
+    name: str | None = setting(None, doc="Unique name; for several agents, the prefix of their names.")
     team: Team | None = setting(None, doc="Sensors and regions can look for one team.")
     controller: Any = setting(None, doc="A name, or a mapping with type and parameters; null: none.")
     sensors: list[Any] = setting(factory=list, doc="Names, or mappings with type and parameters.")
-    agent_radius: float = setting(0.0, low=0, unit="m", doc="Of the disc it collides and is seen as; 0: a point.")
+    agent_radius: float = setting(
+        0.0, low=0, unit="m", doc="Radius of its disc, for collisions and sensors; 0: a point."
+    )
     points: list[Point] | None = setting(None, unit="m", doc="Corners of a polygon in its own frame.")
-    anchor_point: Point = setting((0.0, 0.0), unit="m", doc="The point of the polygon that is at its position.")
-    collides: bool = setting(True, doc="It is kept apart from others and from walls.")
-    grounded: bool = setting(False, doc="Others do not push it.")
+    anchor_point: Point = setting((0.0, 0.0), unit="m", doc="The point of the polygon that lies at its position.")
+    collides: bool = setting(True, doc="It is separated from other agents and from walls.")
+    grounded: bool = setting(False, doc="It is not moved when it is separated from others.")
     body_color: Color = setting((40, 90, 190), low=0, high=255, doc="Red, green, blue.")
     body_filled: bool = setting(True, doc="Draw it filled.")
 
@@ -49,48 +51,48 @@ class AgentConfig(Checked):
 
 @dataclass
 class MobileConfig(AgentConfig):
-    """What agents that drive have."""
+    """Settings of agents that drive."""
 
-    stop_on_collision: bool = setting(False, doc="It stays where it was instead of touching something.")
+    stop_on_collision: bool = setting(False, doc="It does not move in a step in which it would touch something.")
     catastrophic_collisions: bool = setting(False, doc="The first collision with another agent disables it.")
-    stop_at_goal: bool = setting(False, doc="It stops for good inside a goal.")
+    stop_at_goal: bool = setting(False, doc="It stops permanently inside a goal.")
     idiosyncrasies: Point | None = setting(
         None, low=0, doc="Standard deviations of each agent's own factors on the two numbers of its actions."
     )
-    delay: int = setting(0, low=0, unit="steps", doc="How late actions are carried out.")
-    trace_length: int = setting(0, low=0, unit="steps", doc="How much of its way is drawn.")
+    delay: int = setting(0, low=0, unit="steps", doc="Delay of actions.")
+    trace_length: int = setting(0, low=0, unit="steps", doc="Length of the drawn trace.")
     trace_color: Color = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
     max_linear_vel: float | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: none.")
     max_linear_accel: float | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: none.")
-    max_angular_vel: float | None = setting(None, above=0, unit="rad/s", doc="Turning speed limit; null: none.")
+    max_angular_vel: float | None = setting(None, above=0, unit="rad/s", doc="Angular velocity limit; null: none.")
     max_angular_accel: float | None = setting(
-        None, above=0, unit="rad/s^2", doc="Turning acceleration limit; null: none."
+        None, above=0, unit="rad/s^2", doc="Angular acceleration limit; null: none."
     )
 
 
 @dataclass
 class DiffDriveConfig(MobileConfig):
-    """What agents on two wheels have besides."""
+    """Additional settings of agents with two wheels."""
 
-    wheel_radius: float = setting(0.01, above=0, unit="m", doc="Of both wheels.")
-    axle_length: float = setting(0.1, above=0, unit="m", doc="Between the wheels.")
+    wheel_radius: float = setting(0.01, above=0, unit="m", doc="Radius of both wheels.")
+    axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
 
 
 @dataclass
 class StaticConfig(AgentConfig):
-    """What stands still. It can be pushed by nothing."""
+    """Settings of agents that never move and are not pushed."""
 
-    grounded: bool = setting(True, doc="Others do not push it.")
+    grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
     body_color: Color = setting((120, 120, 120), low=0, high=255, doc="Red, green, blue.")
 
 
 @dataclass
 class RegionConfig(AgentConfig):
-    """What detection regions have: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
+    """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
 
-    collides: bool = setting(False, doc="It is kept apart from others and from walls.")
-    grounded: bool = setting(True, doc="Others do not push it.")
+    collides: bool = setting(False, doc="It is separated from other agents and from walls.")
+    grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
     body_color: Color = setting((200, 120, 40), low=0, high=255, doc="Red, green, blue.")
     body_filled: bool = setting(False, doc="Draw it filled.")
-    target_teams: list[Team] | None = setting(None, doc="Teams it looks for; null: all.")
-    target_name: str | None = setting(None, doc="The one agent it looks for; null: all.")
+    target_teams: list[Team] | None = setting(None, doc="Teams to detect; null: all.")
+    target_name: str | None = setting(None, doc="The only agent to detect; null: all.")

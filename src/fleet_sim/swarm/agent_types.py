@@ -1,4 +1,4 @@
-"""Types of agents and objects: what drives, what stands still, what watches a region."""
+"""Types of agents and objects: driving agents, static objects, detection regions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fleet_sim.swarm.traces import trace_of
 
 
 class MazeAgent(SwarmAgent):
-    """The unicycle: its actions are the speed along its heading in m/s and the turning speed in rad/s."""
+    """The unicycle: its actions are the linear velocity along its heading in m/s and the angular velocity in rad/s."""
 
     config_class = MobileConfig
     law = unicycle.UnicycleLaw.name
@@ -53,7 +53,7 @@ StaticObject = StaticAgent
 
 
 class DetectionRegion(SwarmAgent):
-    """An object that others pass through and that knows who is inside it; see `detected`."""
+    """An object that others pass through and that detects who is inside; see `detected`."""
 
     config_class = RegionConfig
 

@@ -1,8 +1,8 @@
 """Agents, the groups they form, and the controllers and sensors they have.
 
-These four know each other, so they are told in one place. An agent has a controller and sensors and belongs to a
-group; a group is all agents with one type, controller and sensors, as arrays; a controller or sensor gets a group, or
-one agent after the other.
+These four classes refer to each other, so they are defined in one file. An agent has a controller and sensors and
+belongs to a group; a group is all agents with one type, controller and sensors, as arrays; a controller or sensor is
+called with a group, or with one agent after the other.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 class SwarmAgent(SwarmBody):
     """One agent or object of a world: a handle over a row. Made by the world, see `RectangularWorld.spawn`.
 
-    A subclass is a type of agent: `config_class` is what it is made from, `law` the motion law that moves it (None:
-    nothing does), and `twists` says what its actions mean. One that overrides `step` is stepped one by one.
+    A subclass is a type of agent: `config_class` is the class of its settings, `law` the motion law that moves it
+    (None: it does not move), and `twists` converts its actions to velocities. Types that override `step` are stepped
+    one by one.
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
@@ -57,10 +58,10 @@ class SwarmAgent(SwarmBody):
 
     @property
     def controller(self) -> Controller | None:
-        """What decides for it, or None. It may be given another one, as an object or as in a configuration.
+        """Its controller, or None. Assign another one, as an object or as in a configuration.
 
-        The new one decides from the next decision on. Without one it comes to rest. Raises InvalidValueError and
-        UnknownNameError, and StaleHandleError for an agent that was removed.
+        The new controller acts from the next decision on. Without one the agent comes to rest. Raises InvalidValueError
+        and UnknownNameError, and StaleHandleError for an agent that was removed.
         """
         return self._controller
 
@@ -114,7 +115,7 @@ class SwarmAgent(SwarmBody):
         self.config = replace(self.config, body_color=checked.body_color)
 
     def place(self, position: object, angle: float) -> None:
-        """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""
+        """Set its `position` (2,) and heading `angle`; raises InvalidValueError for values that are not finite."""
         self.world.place(self._require_alive(), position, angle)
 
     @property
@@ -128,7 +129,7 @@ class SwarmAgent(SwarmBody):
 
     @classmethod
     def twists(cls, config: Any, actions: Floats) -> Floats:
-        """Return what `actions` (N, 2) of agents with `config` mean: (N, 2) speeds in m/s and turns in rad/s."""
+        """Convert `actions` (N, 2) of agents with `config` to linear (m/s) and angular (rad/s) velocities (N, 2)."""
         return actions
 
     def step(self) -> None:
@@ -155,7 +156,7 @@ class SwarmAgent(SwarmBody):
 class Group(Crowd):
     """The agents that share a type, a controller and sensors.
 
-    `readings[i]` (N, ...) are the last readings of sensor i; `state` what components remember, see
+    `readings[i]` (N, ...) are the last readings of sensor i; `state` the state of components, see
     `Component.column`. A group of one agent of another group (`only`) reads and writes the same arrays.
     """
 
@@ -244,7 +245,7 @@ class Group(Crowd):
             self.readings[index] = _joined(self.readings[index], blank) if index in self.readings else blank
 
     def forget(self, slot: str, row: int) -> None:
-        """Forget what the part in `slot` of the agent in `row` remembered and read."""
+        """Clear the state and readings of the part in `slot` of the agent in `row`."""
         number = self.number_of(row)
         for name, values in self.state.items():
             if name.startswith(f"{slot}."):
@@ -256,7 +257,7 @@ class Group(Crowd):
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
-        """Go back to these members, with what they remembered; the arrays are copied."""
+        """Restore these members and their state; the arrays are copied."""
         self._numbers = None
         self.rows, self.agents = rows.copy(), list(agents)
         self.state = {name: values.copy() for name, values in state.items()}
@@ -342,9 +343,9 @@ class Component:
     def column(
         self, group: Group, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
     ) -> AnyArray:
-        """Return what this component remembers per agent of `group` under `name`: an array (N, *shape), made at need.
+        """Return this component's state per agent of `group` under `name`: an array (N, *shape), created on first use.
 
-        Write into it; it keeps its values while other agents come and go, and agents that join get `default`.
+        Write into it; values are kept while other agents are added and removed, and new agents get `default`.
         """
         return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
 
@@ -365,10 +366,10 @@ def _works_on_arrays(cls: type[Component]) -> bool:
 
 
 class Controller(Component):
-    """Decides what agents do, from their last readings. Override `act`, or `get_actions`.
+    """Computes the actions of agents from their last readings. Override `act`, or `get_actions`.
 
-    What the two numbers of an action mean is up to the type of agent: for the unicycle they are the speed along the
-    heading in m/s and the turning speed in rad/s.
+    The type of agent defines the two numbers of an action: for the unicycle they are the linear velocity along the
+    heading in m/s and the angular velocity in rad/s.
     """
 
     on_arrays = "act"

@@ -1,4 +1,4 @@
-"""What things draw themselves on, in world coordinates: implemented by a picture and by a window."""
+"""The protocol of canvases, in world coordinates: implemented by a picture and by a window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Canvas(Protocol):
     """A drawing surface. Coordinates are metres in the world frame, y up; later calls draw on top of earlier ones."""
 
     def clear(self, color: Color) -> None:
-        """Begin anew, with everything in one color."""
+        """Clear the canvas with one color."""
 
     def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
         """Draw a closed polygon with corners (K, 2)."""

@@ -46,9 +46,9 @@ class Crowd:
 
     @property
     def positions(self) -> Floats:
-        """Where they are (N, 2)."""
-        positions: Floats = self.columns.position[self.rows, :2]
-        return positions
+        """Positions (N, 2)."""
+        # Several times faster than one index in rows and columns, with the same layout.
+        return np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2])
 
     @property
     def headings(self) -> Floats:

@@ -1,7 +1,7 @@
 """Random numbers that belong to an agent: a function of (component, agent, how many were drawn before).
 
-They do not depend on who else draws, nor in which order, so agents moved together, one after the other, or alone draw
-the same.
+They do not depend on other agents, nor on the order of draws, so an agent draws the same numbers when agents are
+stepped together, one after the other, or alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class AgentDraws:
         self.seed = seed
 
     def uniforms(self, group: Group, slot: str, counts: Ints, lane: int = 0) -> Floats:
-        """Return the `counts`-th (N,) number in [0, 1) of each agent of `group`; `lane` tells sequences apart."""
+        """Return the `counts`-th (N,) number in [0, 1) of each agent of `group`; `lane` selects a sequence."""
         return uniforms(self._key(group, slot), group.columns.object_id[group.rows], counts, lane)
 
     def normals(self, group: Group, slot: str, counts: Ints, lane: int = 0) -> Floats:

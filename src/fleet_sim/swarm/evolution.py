@@ -32,16 +32,16 @@ from fleet_sim.swarm.world import World_from_config, world_in
 
 _KEY = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 WORST = 1e12
-"""What a world counts that has no value of the metric, such as NaN."""
+"""Value of a world whose metric has no valid value, such as NaN."""
 
 
 @dataclass
 class Parameter(Checked):
     """One number that is searched for."""
 
-    low: float = setting(doc="The least value.")
+    low: float = setting(doc="The smallest value.")
     high: float = setting(doc="The largest value.")
-    start: float | None = setting(None, doc="Where the search begins; null: in the middle.")
+    start: float | None = setting(None, doc="Initial value of the search; null: the middle of the range.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,21 +62,27 @@ class Parameter(Checked):
 
 @dataclass
 class EvolveConfig(Checked):
-    """A search: a world, what is varied in it, and what is to be reached."""
+    """A search: a world, the parameters to vary, and the metric to optimise."""
 
     world: Any = setting(doc="The world: a mapping, or the name of a file.")
     parameters: dict[str, Any] = setting(
-        doc="What is varied: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
+        doc="Parameters to vary: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
     )
     metric: str = setting(doc="The name of one of the world's metrics.")
-    value: Literal["average", "last"] = setting("average", doc="Its average over its history at the end, or its last.")
-    goal: Literal["maximize", "minimize"] = setting("maximize", doc="What is better.")
-    steps: int = setting(1000, low=1, doc="Length of each trial.")
-    seeds: list[int] = setting(factory=lambda: [0], doc="Worlds are run with each of these; their mean counts.")
-    generations: int = setting(20, low=1, doc="How long to search.")
+    value: Literal["average", "last"] = setting(
+        "average", doc="Use the average over its history at the end, or its last value."
+    )
+    goal: Literal["maximize", "minimize"] = setting("maximize", doc="Whether larger or smaller values are better.")
+    steps: int = setting(1000, low=1, doc="Number of steps of each trial.")
+    seeds: list[int] = setting(
+        factory=lambda: [0], doc="Each candidate is run with all of these seeds; the mean is used."
+    )
+    generations: int = setting(20, low=1, doc="Number of generations to search.")
     population: int | None = setting(None, low=2, doc="Candidates per generation; null: as CMA-ES advises.")
-    sigma: float = setting(0.25, above=0, high=1, doc="How far the first candidates are spread, as a share of a range.")
-    seed: int = setting(0, low=0, doc="Seeds the search.")
+    sigma: float = setting(
+        0.25, above=0, high=1, doc="Initial standard deviation of candidates, as a fraction of each range."
+    )
+    seed: int = setting(0, low=0, doc="Seed of the search.")
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class Search:
 
 @dataclass
 class SearchOutcome:
-    """What a search has found so far. `best_value` is the metric's, `best` holds the parameters by key path."""
+    """The result of a search so far. `best_value` is the metric's, `best` holds the parameters by key path."""
 
     generation: int = 0
     best_value: float = float("nan")
@@ -144,7 +150,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
 
 
 def _check(search: Search, source: str) -> None:
-    """Build the first world once, so that what is wrong is said before anything runs."""
+    """Build the first world once, so that errors are reported before anything runs."""
     world = copy.deepcopy(search.world)
     for key_path, parameter in search.parameters.items():
         try:
@@ -189,11 +195,11 @@ def evolve(
     processes: int = 1,
     report: Callable[[SearchOutcome], Any] = lambda outcome: None,
 ) -> SearchOutcome:
-    """Search to the end, and return what was found.
+    """Search to the end and return the result.
 
-    With `log` every generation is written to a file; where that exists, the search goes on from it. `report` is called
-    after each generation. Raises MissingDependencyError where cma is not installed, and ConfigError for the log of
-    another search.
+    With `log` every generation is written to a file; where that exists, the search continues from it. `report` is
+    called after each generation. Raises MissingDependencyError if cma is not installed, and ConfigError for the log
+    of another search.
     """
     strategy = _Strategy(search)
     outcome = SearchOutcome()
@@ -227,7 +233,7 @@ class _Strategy:
         rng = np.random.Generator(np.random.PCG64(search.config.seed))
         options: dict[str, Any] = {
             "bounds": [0.0, 1.0],
-            # Its own numbers instead of NumPy's global ones, which would be shared with everybody.
+            # Its own generator instead of NumPy's global one, which other code may use and change.
             "randn": lambda *shape: rng.standard_normal(shape),
             "seed": float("nan"),
             "verbose": -9,
@@ -236,7 +242,7 @@ class _Strategy:
         if search.config.population is not None:
             options["popsize"] = search.config.population
         start = [parameter.share for parameter in search.parameters.values()]
-        # CMA-ES needs two dimensions: a number that means nothing goes with a single one.
+        # CMA-ES needs at least two dimensions: a single parameter gets an unused second one.
         self._padded = len(start) == 1
         self._cma: Any = cma.CMAEvolutionStrategy(start + [0.5] * self._padded, search.config.sigma, options)
         self._asked: list[Floats] = []
@@ -252,7 +258,7 @@ class _Strategy:
         return [shares[:1] if self._padded else shares for shares in self._asked]
 
     def tell(self, values: list[float], outcome: SearchOutcome) -> None:
-        """Learn the values of the candidates asked for, and note the best."""
+        """Update CMA-ES with the values of the last candidates, and keep the best."""
         costs = [self._search.cost(value) for value in values]
         self._cma.tell(self._asked, costs)
         first = int(np.argmin(costs))
@@ -267,17 +273,17 @@ class _Strategy:
 
 @contextmanager
 def _mapper(processes: int) -> Iterator[Callable[[list[tuple[Any, ...]]], list[float]]]:
-    """Yield a function that runs trials, in order, in so many processes."""
+    """Yield a function that runs trials, in order, in `processes` processes."""
     if processes <= 1:
         yield lambda jobs: [trial(*job) for job in jobs]
         return
-    # Fresh processes: what a parent holds, such as threads of ROS, does not come along.
+    # Spawned, not forked: threads of the parent, such as those of ROS, must not be copied.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, context, initializer=_begin_worker, initargs=(list(sys.path),))
     try:
         yield lambda jobs: list(pool.map(trial, *zip(*jobs, strict=True)))
     finally:
-        # Ctrl-C waits for the trials that are running, not for those that were to come.
+        # After Ctrl-C only running trials are waited for; queued ones are cancelled.
         pool.shutdown(cancel_futures=True)
 
 
@@ -324,7 +330,7 @@ def _read_log(search: Search, log: Path) -> list[list[float]]:
 
 
 def write_best(search: Search, outcome: SearchOutcome, path: str | Path) -> None:
-    """Write the best world as a configuration, ready to run; its `metadata` says what was found."""
+    """Write the best world as a configuration, ready to run; its `metadata` holds the result."""
     world = search.world_with(outcome.best_shares)
     found = {"metric": search.config.metric, "value": outcome.best_value, "parameters": outcome.best}
     world["metadata"] = {**world.get("metadata", {}), "evolved": found}

@@ -1,4 +1,4 @@
-"""Metrics: what reduces the state of a world to a number at the end of each step."""
+"""Metrics: they reduce the state of a world to a number at the end of each step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
-"""How many values a metric remembers where it is not told."""
+"""Default number of values in the history of a metric."""
 
 
 class Metric:

@@ -20,11 +20,11 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 """Endings of files of pictures."""
 
 SMOOTH = 2
-"""Pictures are drawn so many times as large, and made smaller, for smooth lines."""
+"""Pictures are drawn larger by this factor and downsampled, for smooth lines."""
 
 
 def draw_world(world: SwarmWorld, canvas: Canvas) -> None:
-    """Draw a world: goals and walls, what sensors see, objects, then agents; later ones on top."""
+    """Draw a world: goals and walls, ranges of sensors, objects, then agents; later ones on top."""
     canvas.clear(world.config.background_color)
     for goal in world.goals:
         goal.draw(canvas, goal.color)
@@ -79,7 +79,7 @@ class PictureCanvas:
         return [(x, y) for x, y in (self._viewport.pixels(points) * SMOOTH).tolist()]
 
     def clear(self, color: Color) -> None:
-        """Begin anew, with everything in one color."""
+        """Clear the canvas with one color."""
         self._pen.rectangle((0, 0, *self._image.size), fill=color)
 
     def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:

@@ -12,7 +12,7 @@ from fleet_sim.swarm.world import WORLDS, World_from_config, simulation_params
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 IMPLIED = ("timestep", "seed", "collision_margin")
-"""What a world asks of its simulation."""
+"""Settings that a world requires of its simulation."""
 
 
 class SwarmSection(Section[MultiRobotSimulationCore]):

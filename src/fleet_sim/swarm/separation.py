@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ PUSHED = 0.5
 """How far apart, in the largest radius, two may be of which one may be pushed into the other."""
 
 FEW = 64
-"""Up to so many bodies all pairs are looked at."""
+"""Number of bodies up to which all pairs are tested."""
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
@@ -37,10 +38,10 @@ class Bodies(NamedTuple):
 
 
 def keep_apart(world: SwarmState, movers: Rows) -> None:
-    """Push `movers` out of what they overlap after they moved, and note who touched something.
+    """Separate `movers` from bodies that they overlap after a move, and record contacts.
 
-    Two agents that may be pushed go half of the way each. An agent with `stop_on_collision` goes back to where it was
-    instead. With `catastrophic` a collision with another agent or object halts it.
+    Two agents that may be pushed are moved by half of the overlap each. An agent with `stop_on_collision` goes back to
+    its previous position instead. With `catastrophic` a collision with another agent or object halts it.
     """
     swarm, columns = world.swarm, world.columns
     swarm.touching[movers] = False
@@ -51,18 +52,20 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     moving_mask[movers] = True
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
     bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
-    first = bodies.centres.copy()
     pairs = _near_pairs(bodies)
+    if not len(pairs[0]) and not world.config.collide_walls and not world.polygons:
+        return
+    first = bodies.centres.copy()
     bodies = _stop_short(world, bodies, pairs)
     for _ in range(ROUNDS):
         shift, met_mask, walled_mask = _pushes(world, bodies, pairs)
         swarm.touching[rows[met_mask | walled_mask]] = True
         swarm.halted[rows[met_mask & swarm.catastrophic[rows]]] = True
-        if not shift.any():
+        if not np.count_nonzero(shift):
             break
         bodies.centres[:] += shift
-    changed_mask = (bodies.centres != first).any(axis=1)
-    if changed_mask.any():
+    changed_mask = (bodies.centres[:, 0] != first[:, 0]) | (bodies.centres[:, 1] != first[:, 1])
+    if np.count_nonzero(changed_mask):
         changed = rows[changed_mask]
         columns.position[changed, :2] = bodies.centres[changed_mask]
         columns.touch(changed)
@@ -72,7 +75,7 @@ def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:
     """Put agents with `stop_on_collision` that touch something back to where they were; nothing moves them there."""
     swarm = world.swarm
     careful_mask = swarm.stop_on_collision[bodies.rows] & bodies.movable_mask
-    if not careful_mask.any():
+    if not np.count_nonzero(careful_mask):
         return bodies
     _, met_mask, walled_mask = _pushes(world, bodies, pairs)
     back_mask = careful_mask & (met_mask | walled_mask)
@@ -87,13 +90,22 @@ def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bo
     """Return how far each body is to be pushed (N, 2), and which met another body, or a wall or polygon (N,)."""
     shift = np.zeros_like(bodies.centres)
     met_mask = np.zeros(len(shift), np.bool_)
+    if len(pairs[0]):
+        _push_apart(world, bodies, pairs, shift, met_mask)
+    walled_mask = _push_from_walls(world, bodies, shift)
+    shift[~bodies.movable_mask] = 0.0
+    return shift, met_mask, walled_mask
+
+
+def _push_apart(world: SwarmState, bodies: Bodies, pairs: Pairs, shift: Floats, met_mask: Bools) -> None:
+    """Add to `shift` what brings bodies out of each other, and note in `met_mask` which overlap."""
     first, second = pairs
     x, y = (bodies.centres[first] - bodies.centres[second]).T
     distances = np.sqrt(x * x + y * y)
     depths = bodies.radii[first] + bodies.radii[second] - distances
-    hits = np.flatnonzero(depths > EXACT)
+    hits = (depths > EXACT).nonzero()[0]
     if len(hits):
-        # Only what overlaps is asked about: that are few of the pairs.
+        # Only overlapping pairs are examined further; they are few.
         met = np.stack((bodies.rows[first[hits]], bodies.rows[second[hits]]), axis=1)
         hits = hits[world.columns.collision_rules.may_collide(met)]
     if len(hits):
@@ -110,18 +122,19 @@ def _pushes(world: SwarmState, bodies: Bodies, pairs: Pairs) -> tuple[Floats, Bo
             push = depths * along / distances
             np.add.at(shift[:, axis], first, push * weights)
             np.add.at(shift[:, axis], second, -push * (bodies.movable_mask[second] * (1.0 - weights)))
-    walled_mask = _push_from_walls(world, bodies, shift)
-    shift[~bodies.movable_mask] = 0.0
-    return shift, met_mask, walled_mask
 
 
 def _near_pairs(bodies: Bodies) -> Pairs:
     """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move."""
+    movable = bodies.movable_mask.nonzero()[0]
     if len(bodies.rows) <= FEW:
-        first, second = np.triu_indices(len(bodies.rows), 1)
+        if len(movable) == 1:
+            return _pairs_with(len(bodies.rows), int(movable[0]))
+        first, second = _all_pairs(len(bodies.rows))
+        if len(movable) == len(bodies.rows):
+            return first, second
         wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
         return first[wanted_mask], second[wanted_mask]
-    movable = np.flatnonzero(bodies.movable_mask)
     if len(movable) == 1:
         others = np.flatnonzero(np.arange(len(bodies.rows)) != movable[0])
         return np.broadcast_to(movable, others.shape), others
@@ -131,6 +144,24 @@ def _near_pairs(bodies: Bodies) -> Pairs:
     upper[:, :2] = bodies.centres + bodies.radii[:, None]
     pairs = candidate_pairs(lower, upper, margin=margin, static_mask=~bodies.movable_mask, ignore_static=False)
     return pairs[:, 0], pairs[:, 1]
+
+
+@lru_cache(maxsize=FEW + 1)
+def _all_pairs(count: int) -> Pairs:
+    """Return all pairs of `count` bodies, sorted; the arrays are shared, so they cannot be written."""
+    first, second = np.triu_indices(count, 1)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
+
+
+@lru_cache(maxsize=FEW * FEW)
+def _pairs_with(count: int, one: int) -> Pairs:
+    """Return the pairs of `count` bodies in which `one` is, as they come in `_all_pairs`."""
+    first, second = _all_pairs(count)
+    mask = (first == one) | (second == one)
+    first, second = first[mask], second[mask]
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
 
 
 def _push_from_walls(world: SwarmState, bodies: Bodies, shift: Floats) -> Bools:
@@ -145,8 +176,10 @@ def _push_from_walls(world: SwarmState, bodies: Bodies, shift: Floats) -> Bools:
         margins = np.minimum(bodies.radii[:, None], 0.5 * size)
         after = bodies.centres + shift
         inside = np.minimum(np.maximum(after, margins), size - margins)
-        walled_mask |= (np.abs(inside - after) > 0.0).any(axis=1)
-        shift += inside - after
+        outside_mask = (inside[:, 0] != after[:, 0]) | (inside[:, 1] != after[:, 1])
+        if np.count_nonzero(outside_mask):
+            walled_mask |= outside_mask
+            shift += inside - after
     return walled_mask & bodies.movable_mask
 
 

@@ -116,9 +116,10 @@ class Stepper:
     def _move(self, rows: Rows) -> None:
         """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
         columns, dt = self._world.columns, self._world.dt
-        for row_law in np.unique(columns.motion.law[rows]).tolist():
+        laws = columns.motion.law[rows]
+        for row_law in sorted(set(laws.tolist())):
             if row_law:
-                motion_law(row_law).step(columns, rows[columns.motion.law[rows] == row_law], dt)
+                motion_law(row_law).step(columns, rows[laws == row_law], dt)
         columns.motion.control[rows] = IDLE
 
     # ---- parts of an agent's step ------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ class Stepper:
         if actions is None:
             actions = np.zeros((len(group), 2))
         twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), world.steps))
-        driven_mask = ~np.isnan(twists).any(axis=1) & world.columns.alive[group.rows]
+        driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & world.columns.alive[group.rows]
         driven_mask &= world.columns.motion.law[group.rows] != 0
         rows, twists = group.rows[driven_mask], twists[driven_mask]
         twists[world.swarm.halted[rows]] = 0.0
@@ -204,7 +205,7 @@ def _steps_itself(group: Group) -> bool:
 def _checked(group: Group, actions: Any) -> Floats:
     """Return a controller's actions as (N, 2) numbers, finite or NaN; raises InvalidValueError."""
     array = np.array(actions, np.float64)
-    if array.shape != (len(group), 2) or np.isinf(array).any():
+    if array.shape != (len(group), 2) or np.count_nonzero(np.isinf(array)):
         raise InvalidValueError(
             f"{type(group.controller).__name__}: expected finite actions of shape ({len(group)}, 2), got {actions!r}"
         )

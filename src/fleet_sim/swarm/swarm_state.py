@@ -1,7 +1,7 @@
-"""What the parts of a world may see of it: who is where, what stands in the way, time, keys and random draws.
+"""The view that parts have of a world: agents, obstacles, time, keys and random numbers.
 
-Controllers, sensors and metrics know a world as a `SwarmState`. What they are given is the whole world, so code of
-users may ask it for more; the parts of this package do not, and so need not know how a world is put together.
+Controllers, sensors and metrics use a world as a `SwarmState`. The object they get is the whole world, so user code may
+use more of it; the parts of this package do not, and so do not depend on how a world is assembled.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SwarmState:
         self.keys: set[str] = set()
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.steps = 0
-        """How many steps were completed."""
+        """The number of completed steps."""
         self._teams: list[Team] = []
         self._cached: dict[str, object] = {}
 
@@ -67,6 +67,11 @@ class SwarmState:
     def time(self) -> float:
         """Simulated time of the completed steps, in s."""
         return self.sim.clock.seconds(self.steps)
+
+    @property
+    def total_steps(self) -> int:
+        """Another name of `steps`."""
+        return self.steps
 
     @property
     def seed(self) -> int:

@@ -1,6 +1,6 @@
 """A world with what spawners, subscribers and pictures need of it: who is in it, how agents come and go, its metrics.
 
-Spawners and subscribers know the world, and it knows them, so they are told in one place. `RectangularWorld` sets it
+Spawners, subscribers and the world refer to each other, so they are defined in one file. `RectangularWorld` sets it
 up and steps it.
 """
 
@@ -42,7 +42,7 @@ class Spawner:
         self.world = world
 
     def step(self) -> None:
-        """Spawn what is due in this step."""
+        """Spawn the agents that are due in this step."""
         raise NotImplementedError
 
 
@@ -54,7 +54,7 @@ class Subscriber:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Finish what was begun, such as a file."""
+        """Finish pending work, such as a file."""
 
 
 class SwarmWorld(SwarmState):

@@ -1,4 +1,4 @@
-"""What is seen: discs and walls in a sector of a circle, rays, and lines of sight.
+"""Visibility: discs and walls in a sector of a circle, rays, and lines of sight.
 
 All are exact tests on arrays. Sectors are given by the observer's origin and heading, the half angle and the
 range; a target is (ahead, aside), its position in the observer's frame.

@@ -1,4 +1,4 @@
-"""Lists that somebody answers for: each change is asked for first, and acts or is refused."""
+"""Lists whose changes are checked first: each change is applied or rejected by the owner."""
 
 from __future__ import annotations
 

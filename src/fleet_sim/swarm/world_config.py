@@ -1,4 +1,4 @@
-"""The configuration of a world, strict: what is not known is an error with its key path."""
+"""The configuration of a world, read strictly: an unknown key is an error with its key path."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Entries = list[Any]
 
 @dataclass
 class WorldConfig(Checked):
-    """What every world has. Entries are mappings with a `type` and its parameters."""
+    """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
     agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
-    spawners: Entries = setting(factory=list, doc="What brings agents into the world.")
-    objects: Entries = setting(factory=list, doc="What is in the world but not of its population.")
-    goals: Entries = setting(factory=list, doc="Places to be reached.")
-    metrics: Entries = setting(factory=list, doc="Numbers taken after each step.")
-    subscribers: Entries = setting(factory=list, doc="What hears of each step: recorders, writers, plots.")
+    spawners: Entries = setting(factory=list, doc="Spawners, which add agents to the world.")
+    objects: Entries = setting(factory=list, doc="Objects: bodies that are not in the population.")
+    goals: Entries = setting(factory=list, doc="Goals: areas to be reached.")
+    metrics: Entries = setting(factory=list, doc="Metrics, measured after each step.")
+    subscribers: Entries = setting(factory=list, doc="Subscribers called after each step: recorders, writers, plots.")
     stop_at: StopCondition | None = setting(
         None,
         reader=read_stop,
@@ -43,21 +43,21 @@ class WorldConfig(Checked):
         doc="When the world stops: a number of steps, or an expression in steps, time, population and metrics.",
     )
     background_color: Color = setting((255, 255, 255), low=0, high=255, doc="Red, green, blue.")
-    seed: int | None = setting(0, low=0, doc="Seeds every random stream; null: another run each time.")
-    metadata: dict[str, Any] = setting(factory=dict, doc="Anything; kept with the world.")
-    flags: dict[str, Any] = setting(factory=dict, doc="Anything; for components to look at.")
+    seed: int | None = setting(0, low=0, doc="Seed of all random streams; null: a different run each time.")
+    metadata: dict[str, Any] = setting(factory=dict, doc="Any data; stored with the world.")
+    flags: dict[str, Any] = setting(factory=dict, doc="Any data; available to components.")
 
 
 @dataclass
 class RectangularWorldConfig(WorldConfig):
     """A rectangle from the origin to `size`."""
 
-    size: tuple[float, float] = setting((5.0, 5.0), above=0, unit="m", doc="Width and height.")
+    size: tuple[float, float] = setting((5.0, 5.0), above=0, unit="m", doc="Width and height of the world.")
     show_walls: bool = setting(True, doc="Draw the border.")
     collide_walls: bool = setting(True, doc="Keep agents inside the border.")
-    detectable_walls: bool = setting(False, doc="Sensors see the border.")
-    time_step: float = setting(1 / 60, above=0, unit="s", doc="Simulated time of one step.")
+    detectable_walls: bool = setting(False, doc="Sensors detect the border.")
+    time_step: float = setting(1 / 60, above=0, unit="s", doc="Simulated time per step.")
     update: Literal["together", "in_turn"] = setting(
         "together",
-        doc="All agents decide, move and sense together, on arrays; or each does all of it before the next one.",
+        doc="together: all agents decide, move and sense at once, on arrays; in_turn: one agent after the other.",
     )

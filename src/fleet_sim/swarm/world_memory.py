@@ -1,4 +1,4 @@
-"""A world's part of checkpoints: what it keeps outside the columns of the core."""
+"""A world's part of checkpoints: its state outside the columns of the core."""
 
 from __future__ import annotations
 

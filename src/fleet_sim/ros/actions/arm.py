@@ -1,4 +1,4 @@
-"""What the goals of pick and drop say about the arm."""
+"""The arm's part of pick and drop goals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet_sim.ros.actions.kind import GoalReader
 
 
 def arm_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
-    """Return the arguments of PickAction and DropAction for the arm; raises FleetSimError for what is wrong."""
+    """Return the arguments of PickAction and DropAction for the arm; raises FleetSimError if they are invalid."""
     arguments: dict[str, Any] = {
         "joint_targets": _joint_targets(goal),
         "ee_end_effector_link": goal.ee_link or None,

@@ -21,7 +21,7 @@ CODES = {
     ActionCause.SHUTDOWN: Cause.SHUTDOWN,
     ActionCause.FAILED: Cause.FAILED,
 }
-"""What the simulation calls a cause, and what the message calls it."""
+"""Causes of the simulation and their values in the message."""
 
 
 def cause_of_action(action: Action) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""drop: put an object down."""
+"""drop: detach a carried object."""
 
 from __future__ import annotations
 

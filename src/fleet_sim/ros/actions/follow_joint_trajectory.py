@@ -1,4 +1,4 @@
-"""follow_joint_trajectory: as ros2_control has it, where its messages are present."""
+"""follow_joint_trajectory, compatible with ros2_control; served if control_msgs is installed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _feedback(progress: Progress) -> Any:
 
 
 def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
-    """Return the tolerances of positions by joint: 0 leaves the default, less takes any limit away."""
+    """Return the position tolerances by joint: 0 keeps the default, a negative value removes the limit."""
     return {
         message.name: message.position if message.position > 0.0 else math.inf
         for message in messages
@@ -62,7 +62,7 @@ def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
 
 
 def _result(outcome: Outcome) -> Any:
-    """Return the result; a goal that another took the robot from has INVALID_GOAL, as ros2_control says it."""
+    """Return the result; a preempted goal has INVALID_GOAL, as in ros2_control."""
     result = _Result(error_string=outcome.text)
     if isinstance(outcome.action, JointTrajectoryAction) and outcome.action.trajectory_cause is not None:
         result.error_code = CODES[outcome.action.trajectory_cause]
@@ -74,4 +74,4 @@ def _result(outcome: Outcome) -> Any:
 FOLLOW_JOINT_TRAJECTORY = ActionKind(
     "follow_joint_trajectory", FollowJointTrajectory, _build, _result, _feedback, per_fleet=False, serves=has_joints
 )
-"""For robots that have joints."""
+"""Served for robots that have joints."""

@@ -1,4 +1,4 @@
-"""Goals: from acceptance to result. The simulation does the work and says when it is done; nothing polls."""
+"""Goals: from acceptance to result. The simulation runs the action and signals its end; nothing polls."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class AcceptedGoal:
     handle: Any
     robot: str
     action: Action | None = None
-    """What does it: from its arrival on, or, where frames have to be resolved, once it was handed to the robot."""
+    """The action of the goal; None until it starts, if frames have to be resolved first."""
     farthest: float = 0.0
 
     @property
     def name(self) -> str:
-        """What its command is called, and by which it is cancelled."""
+        """The id of its command, which is also used to cancel it."""
         return _key(self.handle).hex()
 
 
@@ -54,7 +54,7 @@ class Goals:
     # ---- in the executor's thread ------------------------------------------------------------------------------------
 
     def accept(self, robot: str, server: SimulatedActionServer, handle: Any, action: Action | None) -> None:
-        """Hand an accepted goal to its robot, in phase 1 of the next step; `action` does it, if it is known already."""
+        """Start an accepted goal in phase 1 of the next step, with `action` if it is already built."""
         goal = AcceptedGoal(server, handle, robot, action)
         self._open[_key(handle)] = goal
         handle.execute()
@@ -64,7 +64,7 @@ class Goals:
             self._bridge.gateway.send(partial(self._command, goal)).add_done_callback(partial(self._on_answer, goal))
 
     def cancel(self, handle: Any) -> None:
-        """Have a goal cancelled in phase 1 of the next step; its robot stops then."""
+        """Cancel a goal in phase 1 of the next step; its robot then stops."""
         goal = self._open.get(_key(handle))
         if goal is not None:
             command = CancelActions(names=(goal.robot,), goal=goal.name, reason=causes.CANCEL_REASON, source="action")
@@ -95,15 +95,15 @@ class Goals:
 
     def _tell_when_ended(self) -> None:
         if self._ending is not None and not self._open:
-            # Setting a result makes rclpy create a task that sends it, and the newest task goes first: tell two turns
-            # of tasks later, when those of this turn and of the next one are done.
+            # Setting a result makes rclpy create a task that sends it, and the newest task runs first: set `ended` two
+            # turns of tasks later, when those of this turn and of the next one are done.
             later = self._bridge.node.executor.create_task
             self._bridge.mailbox.post(partial(later, later, self._ending.set))
 
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
     def end_unannounced(self) -> None:
-        """End the goals whose actions were cancelled before they could begin: nothing is announced of those."""
+        """End the goals whose actions were cancelled before they began: no event is emitted for them."""
         for goal in [g for g in self._running.values() if g.action is not None and g.action.is_complete()]:
             self._ended(goal)
 
@@ -125,14 +125,14 @@ class Goals:
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
     def _command(self, goal: AcceptedGoal) -> ExecuteAction:
-        """Return the command that begins the goal; raises FleetSimError."""
+        """Return the command that starts the goal; raises FleetSimError."""
         if goal.action is None:
             goal.action = goal.server.kind.build(goal.handle.request, GoalReader(self._bridge))
         self._running[id(goal.action)] = goal
         return ExecuteAction(names=(goal.robot,), actions=(goal.action,), command_id=goal.name, source="action")
 
     def _on_answer(self, goal: AcceptedGoal, answer: Answer) -> None:
-        """End a goal that could not begin."""
+        """End a goal that could not be started."""
         error = answer.exception()
         if error is None and answer.result().ok:
             return
@@ -141,7 +141,7 @@ class Goals:
             self._post(goal, Outcome(causes.cause_of_error(error), str(error)))
             return
         for reason in answer.result().rejected.values():
-            # A new action is rejected for one reason only: there is no robot of that name by now.
+            # A new action is rejected for one reason only: the robot was removed in the meantime.
             self._post(goal, Outcome(Cause.UNKNOWN_ROBOT, reason))
 
     def _on_completed(self, action: Action, **details: object) -> None:

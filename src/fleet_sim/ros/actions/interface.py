@@ -22,8 +22,8 @@ from fleet_sim.ros.roster import Roster
 class ActionInterface(Interface):
     """Serves all actions.
 
-    A goal that is wrong by itself, or for an unknown robot, is rejected with a log line; whatever else goes wrong ends
-    it with a cause in its result.
+    An invalid goal, or one for an unknown robot, is rejected with a log line; any other failure ends the goal with a
+    cause in its result.
     """
 
     rate = "feedback"
@@ -42,20 +42,20 @@ class ActionInterface(Interface):
 
     @property
     def server_count(self) -> int:
-        """How many action servers there are."""
+        """The number of action servers."""
         return sum(kind.per_fleet for kind in self._kinds) + sum(map(len, self._endpoints.items))
 
     def on_fleet_changed(self, roster: Roster) -> None:
         self._known = roster.known
         follow = partial(self._endpoints.on_fleet_changed, roster)
         if self._spinning:
-            # Servers belong to the executor. As a task it comes after the results of goals that have just ended.
+            # Servers belong to the executor's thread. A task runs after the results of goals that just ended.
             self.bridge.mailbox.post(lambda: self.bridge.node.executor.create_task(follow))
         else:
             follow()
 
     def _forget(self, rows: Rows) -> None:
-        """Refuse goals for robots from the moment they are removed, not only from the end of that step."""
+        """Reject goals for robots as soon as they are removed, not only from the end of that step."""
         label = self.bridge.sim.world.label
         self._known = self._known.difference(label(row) for row in rows.tolist())
 
@@ -87,7 +87,7 @@ class ActionInterface(Interface):
             server.destroy()
 
     def _serve(self, kind: ActionKind, name: str, robot: str) -> SimulatedActionServer:
-        """Return a server for `robot`, or for the robots named in the goals where it is ""."""
+        """Return a server for `robot`, or, if it is "", for the robots named in the goals."""
         return SimulatedActionServer(
             self.bridge.node,
             kind,
@@ -116,6 +116,6 @@ class ActionInterface(Interface):
         return True
 
     def _accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
-        """Hand over the goal that was found good a moment ago, with the action that was made of it then."""
+        """Start a goal that was just checked, with the action that was built for the check."""
         goal, action = self._read
         self._goals.accept(robot, server, handle, action if goal is handle.request else None)

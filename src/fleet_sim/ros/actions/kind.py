@@ -1,4 +1,4 @@
-"""What an action of ROS 2 is made of."""
+"""The parts of a ROS 2 action: how goals are read, and how results and feedback are written."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from fleet_sim.ros.trajectories import start_time
 
 
 class GoalReader:
-    """Reads what of a goal depends on the state of the world: in the simulation's thread, between two steps."""
+    """Reads the parts of a goal that depend on the world: in the simulation's thread, between two steps."""
 
     is_final = True
-    """Whether all that was read holds for good."""
+    """Whether everything read so far is independent of the world's state."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -31,15 +31,15 @@ class GoalReader:
         return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
 
     def time(self, stamp: Time) -> float | None:
-        """Return the simulation time of a stamp, None for at once."""
+        """Return the simulation time of a stamp, None to start at once."""
         return start_time(self._bridge, stamp)
 
 
 class ArrivalReader(GoalReader):
-    """Reads a goal when it arrives, in the executor's thread, where the world may not be looked at.
+    """Reads a goal when it arrives, in the executor's thread, which must not access the world.
 
-    Poses in the map frame, which are most, are final. A goal with others can be checked with it, and has to be read
-    again.
+    Poses in the map frame, the usual case, are final. Goals with poses in other frames can be checked, but must be read
+    again in the simulation's thread.
     """
 
     def pose(self, stamped: PoseStamped) -> Pose:
@@ -49,7 +49,7 @@ class ArrivalReader(GoalReader):
         return pose_from_msg(stamped.pose)
 
     def time(self, stamp: Time) -> float | None:
-        """Return some time, None for at once."""
+        """Return a placeholder time, None to start at once."""
         if time_from_msg(stamp) == 0:
             return None
         self.is_final = False
@@ -60,7 +60,7 @@ class ArrivalReader(GoalReader):
 class Outcome:
     """How a goal ended: `cause` is a value of fleet_sim_msgs/msg/Cause, NONE for success; `duration` in s.
 
-    `action` is what did it, None where it never began.
+    `action` is the action of the goal, None if it never began.
     """
 
     cause: int
@@ -76,7 +76,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a running goal is: where the robot is, m left and the share done by distance, s since the begin."""
+    """Progress of a running goal: the robot's pose, distance left in m, share of it done, time since start in s."""
 
     phase: str
     pose: PoseStamped
@@ -84,7 +84,7 @@ class Progress:
     fraction: float
     duration: float
     details: Mapping[str, Any] = field(default_factory=dict)
-    """All the action tells of itself."""
+    """The feedback of the action itself."""
 
 
 def _everyone(world: World, robot: str) -> bool:
@@ -95,7 +95,7 @@ def _everyone(world: World, robot: str) -> bool:
 class ActionKind:
     """An action by `name`: its interface `type`, and how a goal becomes an action of the simulation.
 
-    `build(goal, reader)` raises FleetSimError for what is wrong with the goal. `result(outcome)` and
+    `build(goal, reader)` raises FleetSimError if the goal is invalid. `result(outcome)` and
     `feedback(progress)` return messages. `per_fleet`: the goal names the robot, so one server can serve the fleet.
     `serves(world, robot)` says which robots have it.
     """
@@ -110,7 +110,7 @@ class ActionKind:
 
 
 def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -> ActionKind:
-    """Return an action of fleet_sim_msgs: their results and feedbacks are alike."""
+    """Return an action of fleet_sim_msgs; all of them share the fields of result and feedback."""
 
     def result(outcome: Outcome) -> Any:
         return kind.Result(success=outcome.success, cause=outcome.cause, text=outcome.text, duration=outcome.duration)
@@ -127,5 +127,5 @@ def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -
 
 
 def timeout_of(goal: Any) -> float | None:
-    """Return the goal's timeout as actions have it: None for never."""
+    """Return the timeout of a goal in s; None for no timeout."""
     return None if goal.timeout == 0.0 else goal.timeout

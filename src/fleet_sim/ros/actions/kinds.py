@@ -1,4 +1,4 @@
-"""Every kind of action that is served, by name."""
+"""All kinds of actions, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fleet_sim.ros.actions.kind import ActionKind
 from fleet_sim.ros.actions.move_to import MOVE_TO
 from fleet_sim.ros.actions.pick import PICK
 
-# Of packages that may be absent.
+# Their message packages are optional.
 OPTIONAL: dict[str, ActionKind] = {}
 with contextlib.suppress(ImportError):
     from fleet_sim.ros.actions.navigate_to_pose import NAVIGATE_TO_POSE
@@ -28,4 +28,4 @@ KINDS = Registry(
     group="fleet_sim.ros_action",
     built_in={"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL},
 )
-"""Each is served for every robot that has it and, where its goals name a robot, for the fleet."""
+"""Each is served for every robot that supports it and, if its goals name a robot, for the fleet."""

@@ -1,4 +1,4 @@
-"""navigate_to_pose: as Nav2 has it, where its messages are present. Behaviour trees are not run."""
+"""navigate_to_pose, compatible with Nav2; served if nav2_msgs is installed. Behaviour trees are not run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
 
 def _result(outcome: Outcome) -> Any:
     result = NavigateToPose.Result()
-    # Fields came with later versions of Nav2.
+    # These fields exist only in later versions of Nav2.
     for field, value in (("error_code", outcome.cause), ("error_msg", outcome.text)):
         if hasattr(result, field):
             setattr(result, field, value)

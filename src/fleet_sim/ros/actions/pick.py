@@ -1,4 +1,4 @@
-"""pick: take an object."""
+"""pick: attach an object."""
 
 from __future__ import annotations
 

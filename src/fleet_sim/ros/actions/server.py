@@ -12,7 +12,7 @@ from fleet_sim.ros.actions.kind import ActionKind
 
 
 class SimulatedActionServer(ActionServer):
-    """Accepts goals and hands them over; `finish` ends them. A goal that runs takes neither thread nor task."""
+    """Accepts goals and passes them on; `finish` ends them. A running goal needs neither a thread nor a task."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class SimulatedActionServer(ActionServer):
         )
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Run the callback that gives the result. Without one the goal has begun, and there is nothing to run."""
+        """Run the callback that returns the result. Without one the goal has only started; there is nothing to run."""
         if execute_callback is not None:
             super().notify_execute(goal_handle, execute_callback)
 

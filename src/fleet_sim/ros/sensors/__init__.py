@@ -28,4 +28,4 @@ SENSORS: dict[str, type[Interface]] = {
     "points": PointsTopic,
     "map": MapTopic,
 }
-"""The frames come before what is measured in them."""
+"""Frames come first: readings refer to them."""

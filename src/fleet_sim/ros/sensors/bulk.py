@@ -15,13 +15,13 @@ _PATTERN = 0x01010101
 
 
 class BulkMessage:
-    """One message with a header whose layout stays: `fill` sets its stamp and arrays and returns it as CDR.
+    """One message with a header and a fixed layout: `fill` sets its stamp and arrays and returns it as CDR.
 
-    Where they are is found by serialising it once with all bytes of them zero, and once with none.
+    Their positions are found by serialising the message twice, once with all their bytes zero, once with all nonzero.
     """
 
     def __init__(self, message: Any, arrays: Mapping[str, tuple[str, int]]) -> None:
-        """Take a message, and the NumPy type and the length of each of its array fields that is to be written."""
+        """Take a message, and the NumPy type and length of each array field that `fill` writes."""
         for name, (kind, length) in arrays.items():
             _set(message, name, np.zeros(length, kind))
         empty = np.frombuffer(serialize_message(message), np.uint8)

@@ -1,4 +1,4 @@
-"""What the topics of cameras share: <robot>/<camera>/..., stamped with the state shown, in the optical frame."""
+"""Base of camera topics: <robot>/<camera>/..., stamped with the time of the state shown, in the optical frame."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fleet_sim.sensors.render.optics import OPTICAL_TURN
 
 
 def optical_frame_of(frames: Frames, sensor: Sensor) -> str:
-    """Return the frame of a camera's pictures: x right, y down, z forward."""
+    """Return the name of a camera's optical frame: x right, y down, z forward."""
     return f"{frame_of(frames, sensor)}_optical_frame"
 
 
 def optical_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
-    """Return where a camera's optical frame is in the frame that its pose places."""
+    """Return the pose of a camera's optical frame in the frame defined by the camera's pose."""
     transform = TransformStamped(child_frame_id=optical_frame_of(frames, sensor))
     transform.header.frame_id = frame_of(frames, sensor)
     turn = transform.transform.rotation
@@ -31,7 +31,7 @@ def optical_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
 
 
 class CameraTopics(SensorTopics):
-    """Publishes one of the things a camera's pictures are made of, for cameras that have the channel it needs.
+    """Publishes one part of a camera's readings, for cameras with the channel it needs.
 
     A camera is rendered at its own rate while one of its topics has subscribers.
     """
@@ -47,7 +47,7 @@ class CameraTopics(SensorTopics):
         raise NotImplementedError
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
-        """Return what changes in the message with each picture."""
+        """Return the arrays of the message that change with each picture."""
         raise NotImplementedError
 
     def prepare(self) -> None:

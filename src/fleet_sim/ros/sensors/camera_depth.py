@@ -14,7 +14,7 @@ from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 
 
 class CameraDepthTopic(CameraTopics):
-    """Publishes depth as 32FC1: m along the optical axis, +inf for nothing, as REP 117 and 118 have it."""
+    """Publishes depth as 32FC1: m along the optical axis, +inf if nothing is in range, as in REP 117 and 118."""
 
     channel = "depth"
     suffix = "depth/image_raw"

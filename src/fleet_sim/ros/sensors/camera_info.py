@@ -1,4 +1,4 @@
-"""<camera>/camera_info: how the camera projects."""
+"""<camera>/camera_info: the intrinsics of the camera."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 
 
 class CameraInfoTopic(CameraTopics):
-    """Publishes the intrinsics with each picture, with its stamp. There is no distortion."""
+    """Publishes the intrinsics with the stamp of each picture. There is no distortion."""
 
     suffix = "camera_info"
     message_type = CameraInfo

@@ -1,4 +1,4 @@
-"""<camera>/points: what each pixel shows, as points."""
+"""<camera>/points: a point per pixel."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NUMBERS = 4
 
 
 class CameraPointsTopic(CameraTopics):
-    """Publishes an organised cloud, a row for each line of the picture: x, y, z, and the colour where there is one.
+    """Publishes an organised cloud, one row per row of pixels: x, y, z, and the colour if available.
 
-    Pixels that show nothing have points that are not numbers.
+    Empty pixels have NaN points.
     """
 
     channel = "depth"
@@ -35,6 +35,6 @@ class CameraPointsTopic(CameraTopics):
         points = np.zeros((*reading.depth.shape, _NUMBERS), "<f4")
         points[..., :3] = reading.points()
         if reading.rgb is not None:
-            # Packed as PCL has it: blue in the lowest byte, then green and red.
+            # Packed as in PCL: blue in the lowest byte, then green and red.
             points.view(np.uint8)[..., 12:15] = reading.rgb[..., ::-1]
         return {"data": points.view(np.uint8)}

@@ -1,4 +1,4 @@
-"""<robot>/contacts: what touches bumpers."""
+"""<robot>/contacts: contacts of bumpers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet_sim_msgs.msg import Contacts
 
 
 class ContactsTopic(SensorTopics):
-    """Publishes who touches a bumper, and where in its frame; nobody, in an empty message."""
+    """Publishes the entities that touch a bumper and the points in its frame; an empty message without contacts."""
 
     sensor_type = "contact"
     message_type = Contacts

@@ -16,7 +16,7 @@ from fleet_sim.sensors import Sensor
 
 
 def sensor_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
-    """Return where a sensor is mounted."""
+    """Return the pose of a sensor in the frame it is mounted on."""
     transform = TransformStamped(child_frame_id=frame_of(frames, sensor))
     transform.header.frame_id = parent_of(frames, sensor)
     place, turn = transform.transform.translation, transform.transform.rotation
@@ -26,7 +26,7 @@ def sensor_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
 
 
 class SensorFramesTopic(Interface):
-    """Publishes the frames of all sensors in one message, whenever sensors come or go; latched."""
+    """Publishes the frames of all sensors in one message, whenever sensors are added or removed; latched."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -1,4 +1,4 @@
-"""<robot>/imu: what IMUs feel."""
+"""<robot>/imu: readings of IMUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AXES = ("x", "y", "z")
 
 
 def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
-    """Return the message of an IMU: its covariances are those of its noise."""
+    """Return the message of an IMU, with the covariances of its noise."""
     message = Imu()
     message.header.frame_id = frame
     density = 1.0 / math.sqrt(period)

@@ -1,4 +1,4 @@
-"""/map: an occupancy grid of what does not move, at the height at which lidars look."""
+"""/map: an occupancy grid of static entities, at the height of the lidars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleet_sim.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensors.occupancy import immovable_rows
 
 HEIGHT = 0.2
-"""Where there is no lidar, in m."""
+"""Height of the map in m if there is no lidar."""
 
 
 def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
@@ -29,7 +29,7 @@ def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
 
 
 class MapTopic(Interface):
-    """Publishes the map when somebody subscribes, and again when what does not move has changed; latched."""
+    """Publishes the map when it gets a subscriber, and again when it has changed; latched."""
 
     rate = "map"
 
@@ -58,7 +58,7 @@ class MapTopic(Interface):
             self._publisher.publish(grid_to_msg(grid, self.bridge.frames.map, now))
 
     def _height(self) -> float:
-        """Return where the map is cut."""
+        """Return the height in m at which the map is cut."""
         if self.bridge.params.map_height is not None:
             return float(self.bridge.params.map_height)
         lidars = [sensor for sensor in self.bridge.sim.sensors.all if sensor.type == "lidar"]

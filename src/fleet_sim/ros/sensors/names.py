@@ -1,4 +1,4 @@
-"""Names of what belongs to sensors: /<robot>/<sensor> and the frame <robot>/<sensor>; without a robot, <sensor>."""
+"""Names of sensor topics and frames: /<robot>/<sensor> and the frame <robot>/<sensor>; without a robot, <sensor>."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def frame_of(frames: Frames, sensor: Sensor) -> str:
 
 
 def parent_of(frames: Frames, sensor: Sensor) -> str:
-    """Return the frame that a sensor is mounted in: of the map, of a robot's base, or of one of its links."""
+    """Return the frame a sensor is mounted on: the map, a robot's base, or one of its links."""
     owner = sensor.owner
     if owner is None:
         return frames.map
@@ -31,7 +31,7 @@ def parent_of(frames: Frames, sensor: Sensor) -> str:
 
 
 def reference_of(frames: Frames, sensor: Sensor) -> str:
-    """Return the frame in which the way of a sensor is told: its robot's odom, or the map."""
+    """Return the frame of a sensor's odometry: its robot's odom, or the map."""
     return frames.map if sensor.owner is None else frames.odom(_owner(sensor))
 
 
@@ -41,7 +41,7 @@ def part_of(frames: Frames, owner: str, part: str) -> str:
 
 
 def is_published(bridge: Bridge, sensor: Sensor) -> bool:
-    """Return whether a sensor has topics and a frame: its names fit, and its robot has sensors of its own in ROS."""
+    """Return whether a sensor has topics and a frame: its names are valid, and its robot has the group `sensors`."""
     owner = _owner(sensor)
     if owner and not (is_ros_name(owner) and bridge.params.has_own(owner, "sensors")):
         return False

@@ -1,4 +1,4 @@
-"""<robot>/odometry: where odometry that drifts believes a robot to be. The truth is on <robot>/odom."""
+"""<robot>/odometry: estimated poses with drift. The true pose is on <robot>/odom."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def odometry_template(messages: Sequence[Odometry]) -> MessageTemplate:
 
 
 class OdometryTopic(TemplatedTopics):
-    """Publishes believed poses of the sensors' frames in <robot>/odom, from the true one on at which they began."""
+    """Publishes estimated poses of the sensors' frames in <robot>/odom, starting from their true initial poses."""
 
     sensor_type = "odometry"
     message_type = Odometry

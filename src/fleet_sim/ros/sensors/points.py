@@ -1,4 +1,4 @@
-"""<robot>/points: what lidars with layers see."""
+"""<robot>/points: point clouds of multi-layer lidars."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fleet_sim.sensors import Lidar3dParams, Readings
 
 
 def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
-    """Return the message of a lidar with layers, with the array data: x, y, z of each point."""
+    """Return the message of a multi-layer lidar, with the array data: x, y, z of each point."""
     return cloud_message(frame, params.layers, params.rays, "xyz", 3)
 
 
 class PointsTopic(SensorTopics):
-    """Publishes organised clouds, a row for each layer; rays without a range have points that are not numbers."""
+    """Publishes organised clouds, one row per layer; rays without a hit have NaN points."""
 
     sensor_type = "lidar_3d"
     message_type = PointCloud2

@@ -1,4 +1,4 @@
-"""<robot>/range: what range finders measure."""
+"""<robot>/range: readings of range finders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def range_message(params: RangeParams, frame: str) -> Range:
 
 
 class RangeTopic(SensorTopics):
-    """Publishes the distance to the nearest thing: inf for nothing, -inf for what is too near."""
+    """Publishes the distance to the nearest obstacle: inf without one, -inf if it is too near."""
 
     sensor_type = "range"
     message_type = Range

@@ -1,4 +1,4 @@
-"""<robot>/scan: what planar lidars see."""
+"""<robot>/scan: readings of planar lidars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scan_message(params: LidarParams, frame: str, period: float) -> BulkMessage:
 
 
 class ScanTopic(SensorTopics):
-    """Publishes ranges, and intensities where the lidar has them."""
+    """Publishes ranges, and intensities if the lidar has them."""
 
     sensor_type = "lidar"
     message_type = LaserScan

@@ -1,4 +1,4 @@
-"""Sensors whose messages are a few numbers each: written for all of them at once."""
+"""Base of sensors with small fixed messages, which are written for all sensors at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class TemplatedTopics(SensorTopics):
     widths: ClassVar[Mapping[str, int]] = {}
 
     def message_of(self, channel: Channel) -> Any:
-        """Return the message of one sensor, with everything in it that stays."""
+        """Return the message of one sensor with its constant fields."""
         raise NotImplementedError
 
     def template_of(self, messages: Sequence[Any]) -> MessageTemplate:
-        """Return the template of the messages of all sensors; groups sec, nanosec, and those of `widths`."""
+        """Return the template for the messages of all sensors; groups sec, nanosec, and those of `widths`."""
         raise NotImplementedError
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
-        """Return the numbers of `widths` by group, one row for each sensor."""
+        """Return the numbers of the groups `widths`, one row per sensor."""
         return readings.values
 
     def prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""What the topics of all kinds of sensors share: publishers, and reading only while somebody listens."""
+"""Base of sensor topics: publishers, and readings only while there are subscribers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fleet_sim.ros.sensors.names import is_published, topic_of
 from fleet_sim.sensors import Readings, Sensor
 
 POLLED = 64
-"""Publishers of a kind that are asked for subscribers in one step."""
+"""Number of publishers of a kind whose subscribers are counted per step."""
 
 
 class Channel:
-    """The publisher of one sensor; `slot` is its place among those of its kind."""
+    """The publisher of one sensor; `slot` is its index among the sensors of its kind."""
 
     def __init__(self, sensor: Sensor, publisher: Any) -> None:
         self.sensor = sensor
@@ -25,7 +25,7 @@ class Channel:
         self._listening = False
 
     def listen(self, wanted: bool) -> None:
-        """Have the sensor read while `wanted`."""
+        """Subscribe to the sensor's readings while `wanted` is true."""
         if wanted == self._listening or not self.sensor.is_alive:
             return
         self._listening = wanted
@@ -44,7 +44,7 @@ class SensorTopics(Interface):
     sensor_type: ClassVar[str] = ""
     message_type: ClassVar[Any] = None
     suffix: ClassVar[str] = ""
-    """What follows the sensor's name in the topic, for sensors that have several."""
+    """Suffix of the topic after the sensor's name, for sensors with several topics."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
@@ -70,18 +70,18 @@ class SensorTopics(Interface):
                 self.send(readings, now)
 
     def send(self, readings: Readings, now: int) -> None:
-        """Publish what was read, with the stamp `now` in ns."""
+        """Publish the readings with the stamp `now` in ns."""
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """Hear that `channels` changed."""
+        """Called when `channels` has changed."""
 
     def wants_sensor(self, sensor: Sensor) -> bool:
         """Return whether a sensor of the kind has this topic."""
         return True
 
     def with_channels(self, readings: Readings) -> Iterator[tuple[int, Channel]]:
-        """Yield the place in `readings` and the channel of each sensor that has one."""
+        """Yield the index in `readings` and the channel of each sensor that has one."""
         for index, sensor in enumerate(readings.sensors):
             channel = self._by_sensor.get(sensor)
             if channel is not None:

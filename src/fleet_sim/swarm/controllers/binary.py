@@ -27,9 +27,9 @@ class BinaryController(Configured, Controller):
     """
 
     a: Any = setting(doc="Action of two numbers; without `b` it holds both: [a, b], or [a1, a2, b1, b2].")
-    b: Any = setting(None, doc="Action of two numbers while something is detected.")
-    sensor_id: int = setting(0, low=0, doc="Which of the agent's sensors, from 0.")
-    sense_avg_time: int = setting(1, low=1, doc="How many readings to go by.")
+    b: Any = setting(None, doc="Action of two numbers while the sensor detects something.")
+    sensor_id: int = setting(0, low=0, doc="Index of the agent's sensor, from 0.")
+    sense_avg_time: int = setting(1, low=1, doc="Number of readings to average.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -18,26 +18,26 @@ from fleet_sim.swarm.parameters import Configured, documented, team_setting
 @documented
 @dataclass(eq=False, repr=False)
 class BoidsController(Configured, Controller):
-    """Steers by three wishes: away from who is too near, along with and towards who is in sight.
+    """Steers by separation from close neighbours, and alignment and cohesion with visible ones.
 
     After Reynolds, "Flocks, Herds, and Schools: A Distributed Behavioral Model" (1987). With neighbours j at offsets
     d_j: separation is the sum of -d_j / |d_j| (s / |d_j| - 1) over those nearer than s; alignment the neighbours' mean
-    velocity over `speed`, less the own course; cohesion their mean offset over the reach. The agent turns towards its
-    own course plus the weighted wishes and the push of near walls. It drives at `speed`, slower while it turns.
+    velocity over `speed`, minus the own heading; cohesion their mean offset over the reach. The agent turns towards
+    its own heading plus the weighted terms and the repulsion of near walls. It drives at `speed`, slower in turns.
     """
 
-    speed: float = setting(0.5, low=0, unit="m/s", doc="Speed on the straight.")
-    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
-    reach: float = setting(1.0, low=0, unit="m", doc="How far it sees.")
-    separation_distance: float = setting(0.3, low=0, unit="m", doc="Whoever is nearer is too near.")
-    separation: float = setting(1.0, low=0, doc="Weight of keeping away from who is too near.")
-    alignment: float = setting(1.0, low=0, doc="Weight of going the way others go.")
-    cohesion: float = setting(1.0, low=0, doc="Weight of going where others are.")
-    wall_distance: float = setting(0.5, low=0, unit="m", doc="Nearer walls push.")
-    walls: float = setting(2.0, low=0, doc="Weight of the push of walls.")
-    min_speed: float = setting(0.5, low=0, high=1, doc="Least share of the speed, while it turns.")
-    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
-    target_team: int | str | None = team_setting("Heed only this team")
+    speed: float = setting(0.5, low=0, unit="m/s", doc="Speed when driving straight.")
+    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
+    reach: float = setting(1.0, low=0, unit="m", doc="Distance up to which neighbours are visible.")
+    separation_distance: float = setting(0.3, low=0, unit="m", doc="Distance below which neighbours repel.")
+    separation: float = setting(1.0, low=0, doc="Weight of separation from close neighbours.")
+    alignment: float = setting(1.0, low=0, doc="Weight of alignment with the velocity of neighbours.")
+    cohesion: float = setting(1.0, low=0, doc="Weight of cohesion with the positions of neighbours.")
+    wall_distance: float = setting(0.5, low=0, unit="m", doc="Distance below which walls repel.")
+    walls: float = setting(2.0, low=0, doc="Weight of the repulsion of walls.")
+    min_speed: float = setting(0.5, low=0, high=1, doc="Smallest fraction of the speed while turning.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Angular velocity per rad of bearing.")
+    target_team: int | str | None = team_setting("Consider only this team")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""

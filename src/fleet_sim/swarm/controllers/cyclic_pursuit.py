@@ -20,17 +20,17 @@ ORDERS = ("around", "spawned")
 class CyclicPursuitController(Configured, Controller):
     """Drives at a constant speed and turns towards the next agent of the group.
 
-    Who is next is settled at the start, and again when somebody leaves or joins: with `order` "around"
+    The order is computed at the start, and again when agents are added or removed: with `order` "around"
     counter-clockwise about the middle of the group, with "spawned" in order of spawning, and after the last one the
     first.
 
-    The turning speed is `gain` times the bearing. N agents end up evenly spaced on a circle of radius
+    The angular velocity is `gain` times the bearing. N agents end up evenly spaced on a circle of radius
     `speed` / (`gain` pi / N), or on a smaller one that they go round more than once per chase (Marshall, Broucke and
     Francis, "Formations of Vehicles in Cyclic Pursuit", 2004); the first where they begin about a circle.
     """
 
-    speed: float = setting(0.3, low=0, unit="m/s", doc="Constant.")
-    gain: float = setting(1.0, low=0, unit="1/s", doc="Turning speed per bearing.")
+    speed: float = setting(0.3, low=0, unit="m/s", doc="Constant linear velocity.")
+    gain: float = setting(1.0, low=0, unit="1/s", doc="Angular velocity per rad of bearing.")
     max_turn: float = unbounded_setting(np.inf, "Limit of the turning speed.", unit="rad/s")
     order: str = choice_setting("around", ORDERS, "Who follows whom.")
 

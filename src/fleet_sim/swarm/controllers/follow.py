@@ -16,20 +16,20 @@ from fleet_sim.swarm.parameters import Configured, Vector, documented
 @documented
 @dataclass(eq=False, repr=False)
 class FollowController(Configured, Controller):
-    """Keeps each agent of a group at a distance behind the one before it, in order of spawning.
+    """Keeps each agent of a group at a distance behind the one in front, in order of spawning.
 
     The first one follows the agent or object called `leader`; without one it leads and drives `lead`. It turns
     towards the one ahead; its speed is that at which the one ahead draws away, plus `gain` times what is missing to the
     `gap`.
     """
 
-    gap: float = setting(0.4, low=0, unit="m", doc="Distance kept to the one ahead.")
-    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per distance that is missing to the gap.")
+    gap: float = setting(0.4, low=0, unit="m", doc="Distance to keep to the agent in front.")
+    gain: float = setting(1.5, low=0, unit="1/s", doc="Speed per metre of deviation from the gap.")
     max_speed: float = setting(1.0, low=0, unit="m/s", doc="Limit of the speed.")
-    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
-    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Turning speed per bearing.")
-    leader: str | None = setting(None, doc="Name of whom the first one follows; null: it leads.")
-    lead: Vector = setting((0.3, 0.3), doc="Action of the first one where there is no `leader`.")
+    max_turn: float = setting(4.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
+    turn_gain: float = setting(4.0, low=0, unit="1/s", doc="Angular velocity per rad of bearing.")
+    leader: str | None = setting(None, doc="Name of the agent that the first one follows; null: the first one leads.")
+    lead: Vector = setting((0.3, 0.3), doc="Action of the first agent if there is no `leader`.")
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
@@ -45,7 +45,7 @@ class FollowController(Configured, Controller):
         course_x, course_y = way[:, 0] * scale, way[:, 1] * scale
         velocities = columns.velocity[ahead, :2]
         leaving = velocities[:, 0] * course_x + velocities[:, 1] * course_y
-        # Never quite 0: who waits goes on looking at the one ahead.
+        # Never exactly 0, so that a waiting agent keeps turning towards the one in front.
         wanted = np.maximum(leaving + self.gain * (distances - self.gap), 1e-9)
         actions = steered(
             group.headings,

@@ -1,4 +1,4 @@
-"""From where an agent wants to go to what a unicycle can do."""
+"""Conversion of desired velocities to unicycle actions."""
 
 from __future__ import annotations
 

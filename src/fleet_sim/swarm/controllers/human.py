@@ -29,10 +29,10 @@ class HumanController(Configured, Controller):
     """
 
     keys: str = choice_setting("wasd", tuple(KEYS), "The set of keys.")
-    speed_range: Vector = setting((-0.3, 0.3), unit="m/s", doc="Slowest and fastest.")
-    turn_range: Vector = setting((-1.5, 1.5), unit="rad/s", doc="Turning speeds to the right and to the left.")
-    key_speed_mult: float = setting(0.01, low=0, unit="m/s", doc="Change of the speed per step.")
-    key_turn_mult: float = setting(0.1, low=0, unit="rad/s", doc="Change of the turning speed per step.")
+    speed_range: Vector = setting((-0.3, 0.3), unit="m/s", doc="Smallest and largest linear velocity.")
+    turn_range: Vector = setting((-1.5, 1.5), unit="rad/s", doc="Angular velocities to the right and to the left.")
+    key_speed_mult: float = setting(0.01, low=0, unit="m/s", doc="Change of the linear velocity per step.")
+    key_turn_mult: float = setting(0.1, low=0, unit="rad/s", doc="Change of the angular velocity per step.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

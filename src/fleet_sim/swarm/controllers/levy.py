@@ -26,13 +26,13 @@ class LevyController(Configured, Controller):
     evenly. An agent that touches something turns at once.
     """
 
-    velocity: float = setting(above=0, unit="m/s", doc="Speed on the straight.")
-    angular_velocity: float = setting(above=0, unit="rad/s", doc="Turning speed.")
+    velocity: float = setting(above=0, unit="m/s", doc="Speed when driving straight.")
+    angular_velocity: float = setting(above=0, unit="rad/s", doc="Angular velocity while turning.")
     levy_constant: float | None = setting(
         None, low=1e-3, high=2.0, doc="b, smaller is wilder; null: each agent draws its own from 1 to 2."
     )
     curving: bool = setting(False, doc="Drive on while turning.")
-    timeout: float = setting(5.0, low=0, unit="s", doc="The longest straight way.")
+    timeout: float = setting(5.0, low=0, unit="s", doc="Longest straight segment.")
     timeout_steps: int | None = setting(None, low=1, doc="The same in steps; null: as `timeout` says.")
     step_scale: float = setting(1.0, low=0, doc="Factor of all lengths.")
     seed: int | None = seed_setting("lengths and headings")

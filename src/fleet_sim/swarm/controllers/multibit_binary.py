@@ -42,9 +42,9 @@ def _state(key: Any) -> int:
 @documented
 @dataclass(eq=False, repr=False)
 class MultibitBinaryController(Configured, Controller):
-    """Takes the action that `outputs` has for what its sensors detect.
+    """Takes the action in `outputs` for the state of its sensors.
 
-    The sensors' bits make one number: the first sensor is its last binary digit, so sensors (1, 0, 1) are 0b101 = 5 and
+    The sensors' bits form one number: the first sensor is the lowest bit, so sensors (1, 0, 1) are 0b101 = 5 and
     sensors (1, 0, 0) are 0b001 = 1.
     """
 
@@ -54,10 +54,10 @@ class MultibitBinaryController(Configured, Controller):
         doc='Actions by number, as a list or a mapping; keys may be binary digits in quotes, such as "101".',
     )
     default_output: Vector | None = setting(
-        None, doc="The action where `outputs` has none; null: meeting such a state is an error."
+        None, doc="The action for states not in `outputs`; null: such a state is an error."
     )
     sensor_ids: list[int] | None = setting(
-        None, low=0, doc="Which sensors, first the one for the last digit; null: all of the agent's, in order."
+        None, low=0, doc="Indices of the sensors, lowest bit first; null: all sensors of the agent, in order."
     )
 
     def __post_init__(self) -> None:

@@ -20,23 +20,24 @@ _WHAT = "OrcaController"
 @documented
 @dataclass(eq=False, repr=False)
 class OrcaController(Configured, Controller):
-    """Drives to a goal at up to `speed` and lets nobody come to a touch (see `fleet_sim.motion.avoidance`).
+    """Drives to a goal at up to `speed` without collisions (see `fleet_sim.motion.avoidance`).
 
-    Agents whose controllers have a `reciprocal_lead` yield half each; around others they go all the way. What steers is
-    a point `lead` m ahead of the agent's middle, where a unicycle can go any way; discs are larger by as much.
+    Two agents whose controllers have a `reciprocal_lead` take half of the evasion each; others are avoided fully. The
+    controlled point is `lead` m ahead of the agent's centre, because a unicycle can move that point in any direction;
+    discs are enlarged by as much.
     """
 
-    speed: float = setting(0.5, low=0, unit="m/s", doc="Where nobody is in the way.")
-    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the turning speed.")
+    speed: float = setting(0.5, low=0, unit="m/s", doc="Speed with a free path.")
+    max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
     static_waypoint: Vector | None = setting(None, unit="m", doc="The goal, the same for all.")
     waypoints: list[Vector] | None = setting(None, unit="m", doc="Goals, one for each agent in order of spawning.")
-    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions: the goal is there.")
-    horizon: float = setting(2.0, low=1e-6, unit="s", doc="How far ahead touches of others are avoided.")
-    wall_horizon: float = setting(0.5, low=1e-6, unit="s", doc="How far ahead touches of walls are avoided.")
-    reach: float = setting(2.0, low=0, unit="m", doc="Others farther away are not seen.")
-    max_neighbours: int = setting(10, low=0, doc="Heed so many of the nearest.")
-    lead: float = setting(0.05, low=1e-6, unit="m", doc="How far ahead of its middle the point is that it steers.")
-    slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal from which its speed falls.")
+    sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, which are the goals.")
+    horizon: float = setting(2.0, low=1e-6, unit="s", doc="Look-ahead time for collisions with other agents.")
+    wall_horizon: float = setting(0.5, low=1e-6, unit="s", doc="Look-ahead time for collisions with walls.")
+    reach: float = setting(2.0, low=0, unit="m", doc="Distance up to which other agents are considered.")
+    max_neighbours: int = setting(10, low=0, doc="Number of nearest agents to consider.")
+    lead: float = setting(0.05, low=1e-6, unit="m", doc="Distance of the controlled point ahead of the centre.")
+    slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal at which it begins to slow down.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""
@@ -68,7 +69,7 @@ class OrcaController(Configured, Controller):
         )
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
         pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
-        # Others keep their course; the group's own agents want to go to their goals.
+        # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
         wanted_x, wanted_y = discs.vx.copy(), discs.vy.copy()
         wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])
         only = np.zeros(len(everyone), bool)
@@ -88,7 +89,7 @@ class OrcaController(Configured, Controller):
         )
         vx, vy, own_x, own_y = vx[mine], vy[mine], own_x[mine], own_y[mine]
         speeds, turns = vx * own_x + vy * own_y, (vy * own_x - vx * own_y) / self.lead
-        # Slower where it cannot turn as fast: the steered point keeps its course.
+        # Slow down if the required turn is too fast, so that the controlled point keeps its direction.
         slower = np.minimum(1.0, self.max_turn / np.maximum(np.abs(turns), 1e-12))
         return np.stack((speeds * slower, turns * slower), axis=1)
 

@@ -14,10 +14,10 @@ from fleet_sim.settings import Checked, setting
 class PID(Checked):
     """Gains and limits of a PID controller."""
 
-    p: float = setting(0.0, doc="Gain of the error.")
-    i: float = setting(0.0, doc="Gain of its integral.")
-    d: float = setting(0.0, doc="Gain of its change.")
-    imax: float | None = setting(None, doc="Limit of the size of the i term; null: none.")
+    p: float = setting(0.0, doc="Proportional gain.")
+    i: float = setting(0.0, doc="Integral gain.")
+    d: float = setting(0.0, doc="Derivative gain.")
+    imax: float | None = setting(None, doc="Limit of the magnitude of the integral term; null: none.")
     min: float | None = setting(None, doc="Lower limit of the output; null: none.")
     max: float | None = setting(None, doc="Upper limit of the output; null: none.")
 

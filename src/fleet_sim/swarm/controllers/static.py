@@ -17,7 +17,9 @@ from fleet_sim.swarm.parameters import Configured, Vector, documented
 class StaticController(Configured, Controller):
     """Gives every agent the action `output`, for ever."""
 
-    output: Vector = setting((0.0, 0.0), doc="The action, for a unicycle (speed in m/s, turning speed in rad/s).")
+    output: Vector = setting(
+        (0.0, 0.0), doc="The action; for a unicycle linear velocity in m/s and angular velocity in rad/s."
+    )
 
     def act(self, group: Group) -> Floats:
         """Return the action (N, 2)."""

@@ -27,9 +27,9 @@ class WaypointPIDController(Configured, Controller):
     """
 
     sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, such as a Targeter.")
-    speed_pid: PID | None = setting(None, doc="From the distance in m to the speed.")
-    steer_pid: PID | None = setting(None, doc="From the bearing in rad to the turning speed.")
-    static_waypoint: Vector | None = setting(None, unit="m", doc="Where to go without `sensor_id`.")
+    speed_pid: PID | None = setting(None, doc="PID from the distance in m to the speed.")
+    steer_pid: PID | None = setting(None, doc="PID from the bearing in rad to the angular velocity.")
+    static_waypoint: Vector | None = setting(None, unit="m", doc="The waypoint if there is no `sensor_id`.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -45,7 +45,7 @@ class Aggregation(CrowdMetric):
     """The share of agents in the largest cluster; see `aggregation`."""
 
     distance: float | None = setting(
-        None, low=0, unit="m", doc="Between neighbours in a cluster; null: four times the largest radius."
+        None, low=0, unit="m", doc="Largest distance of neighbours in a cluster; null: four times the largest radius."
     )
 
     def measure(self, crowd: Crowd) -> float:

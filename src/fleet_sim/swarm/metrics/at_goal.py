@@ -28,7 +28,7 @@ def at_goal(positions: Floats, goals: Iterable[Region]) -> Bools:
 class AgentsAtGoal(CrowdMetric):
     """The number of agents whose middle is inside a goal, or their share; 0 in a world without goals."""
 
-    as_percent: bool = setting(False, doc="The share, 0 to 1, instead of the number.")
+    as_percent: bool = setting(False, doc="Return the share, 0 to 1, instead of the number.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
@@ -49,7 +49,7 @@ class AtGoalShare(CrowdMetric):
 class PercentageAtGoal(CrowdMetric):
     """The step in which a share of the agents was first at a goal; the number of steps made, until then."""
 
-    percentage: float = setting(low=0, high=1, doc="The share that counts.")
+    percentage: float = setting(low=0, high=1, doc="The share of agents that must be at a goal.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -60,7 +60,7 @@ class Circliness(CrowdMetric):
     (2021).
     """
 
-    avg_history_max: int = setting(100, low=1, unit="steps", doc="What the two means go over.")
+    avg_history_max: int = setting(100, low=1, unit="steps", doc="Number of steps of the two means.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -28,14 +28,17 @@ def read_name(value: object) -> str | None:
 class CrowdMetric(Configured, Metric):
     """Base of metrics of the population, or of one team of it. Override `measure`.
 
-    Without agents to look at the value is NaN.
+    Without agents the value is NaN.
     """
 
     name: str = setting(
-        None, reader=read_name, schema={"type": ["string", "null"]}, doc="Unique in the world; null: that of the class."
+        None,
+        reader=read_name,
+        schema={"type": ["string", "null"]},
+        doc="Name, unique in the world; null: that of the class.",
     )
-    history_size: int = setting(HISTORY_SIZE, low=1, doc="How many values are kept.")
-    team: int | str | None = setting(None, doc="Look at this team only; null: everybody.")
+    history_size: int = setting(HISTORY_SIZE, low=1, doc="Number of values to keep.")
+    team: int | str | None = setting(None, doc="Measure this team only; null: all agents.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -27,7 +27,7 @@ class DistanceTravelled(CrowdMetric):
     N are the agents there are now; with `total` the sum over all agents there ever were, instead.
     """
 
-    total: bool = setting(False, doc="The sum instead of the mean.")
+    total: bool = setting(False, doc="Return the sum instead of the mean.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

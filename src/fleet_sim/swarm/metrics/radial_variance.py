@@ -26,7 +26,7 @@ def radial_variance(positions: Floats, radius: float = 1.0) -> float:
 class RadialVariance(CrowdMetric):
     """The variance of the distances to the centroid; see `radial_variance`."""
 
-    regularize: bool = setting(True, doc="Over the world's radius; false: in m^2.")
+    regularize: bool = setting(True, doc="Divide by the square of the world's radius; false: in m^2.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

@@ -30,7 +30,9 @@ def mean_distance(positions: Floats) -> float:
 class Scatter(CrowdMetric):
     """The mean square distance to the centroid over that of the world's radius; see `scatter`."""
 
-    regularize: bool = setting(True, doc="Over the world's radius; false: the mean distance in m, see `mean_distance`.")
+    regularize: bool = setting(
+        True, doc="Relative to the world's radius; false: the mean distance in m, see `mean_distance`."
+    )
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

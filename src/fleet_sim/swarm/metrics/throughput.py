@@ -26,7 +26,7 @@ class Throughput(CrowdMetric):
     An arrival is an agent that comes from outside all goals to inside one.
     """
 
-    window: float = setting(60.0, low=1e-6, unit="s", doc="Time over which arrivals are counted.")
+    window: float = setting(60.0, low=1e-6, unit="s", doc="Time window in which arrivals are counted.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -24,7 +24,7 @@ class TotalCollisions(CrowdMetric):
     Two agents that meet are two times. With `each_step` every step of a touch counts, as in RobotSwarmSimulator.
     """
 
-    each_step: bool = setting(False, doc="Count agents that touch something in each step.")
+    each_step: bool = setting(False, doc="Count every step of a contact, not only its first.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -39,10 +39,10 @@ class BinaryFOVSensor(BinarySensor):
     """
 
     theta: float = setting(
-        10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, sees all round."
+        10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, covers all directions."
     )
     distance: float = unbounded_setting(100.0, "How deep the sector is.", unit="m")
-    bias: float = setting(0.0, unit="rad", doc="How far it looks to the left of the heading.")
+    bias: float = setting(0.0, unit="rad", doc="Angle of the sector's axis to the left of the heading.")
     walls: Floats | bool | None = setting(
         None,
         reader=read_walls,
@@ -53,7 +53,7 @@ class BinaryFOVSensor(BinarySensor):
     wall_sensing_range: float = unbounded_setting(10.0, "How far walls are seen, and not beyond `distance`.", unit="m")
     detect_goal_with_added_state: bool = setting(False, doc="Read 2 while a goal in range is in the sector.")
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
-    show: bool = setting(True, doc="Draw it.")
+    show: bool = setting(True, doc="Draw the sensor.")
     occlusion: bool = setting(False, doc="Walls, and with a `target_team` other agents, hide what is behind them.")
 
     def detect(self, group: Group) -> Bools:

@@ -21,14 +21,16 @@ from fleet_sim.swarm.vision import in_frame, ray_meets_discs, ray_segment_distan
 class BinaryLOSSensor(BinarySensor):
     """Reads 1 while the line ahead meets the disc of another agent; 0 otherwise.
 
-    Agents whose middle is behind are not seen. The last `history_length` readings are in `history`.
+    Agents whose centre is behind are not detected. The last `history_length` readings are in `history`.
     """
 
-    angle: float | None = setting(None, unit="rad", doc="To the left of the heading; null: straight ahead.")
-    draw: bool = setting(True, doc="Draw it.")
-    history_length: int = setting(50, low=1, doc="How many readings to keep.")
-    width: int = setting(1, low=1, unit="pixels", doc="Of the line that is drawn.")
-    distance: float = unbounded_setting(float("inf"), "How far it reaches, to the middle of who is seen.", unit="m")
+    angle: float | None = setting(
+        None, unit="rad", doc="Angle of the line to the left of the heading; null: straight ahead."
+    )
+    draw: bool = setting(True, doc="Draw the sensor.")
+    history_length: int = setting(50, low=1, doc="Number of readings to keep.")
+    width: int = setting(1, low=1, unit="pixels", doc="Width of the drawn line.")
+    distance: float = unbounded_setting(float("inf"), "Range, measured to the centre of the detected agent.", unit="m")
     occlusion: bool = setting(False, doc="Walls end the line.")
 
     def __post_init__(self) -> None:

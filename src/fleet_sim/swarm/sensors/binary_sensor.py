@@ -32,9 +32,9 @@ class BinarySensor(Configured, Sensor):
     show = True
     """Whether readings are kept, and whether the sensor is drawn; parameters where a subclass makes them so."""
 
-    false_positive: float = setting(0.0, low=0, high=1, doc="Share of readings of 1 where nothing is.")
-    false_negative: float = setting(0.0, low=0, high=1, doc="Share of what is there that is missed.")
-    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="How often it looks.")
+    false_positive: float = setting(0.0, low=0, high=1, doc="Probability of reading 1 when there is nothing.")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Probability of reading 0 when there is something.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="Time between two updates.")
     invert: bool = setting(False, doc="Swap 0 and 1.")
     seed: int | None = seed_setting("the wrong readings")
     target_team: int | str | None = team_setting("Detect agents of this team only")

@@ -19,10 +19,10 @@ from fleet_sim.swarm.sensors.search import Candidates, any_hit
 class PointCollisionSensor(BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
-    distance: float = setting(100.0, low=0, unit="m", doc="Of the point from the agent's middle.")
-    bias: float = setting(0.0, unit="rad", doc="How far the point is to the left of the heading.")
+    distance: float = setting(100.0, low=0, unit="m", doc="Distance of the point from the agent's centre.")
+    bias: float = setting(0.0, unit="rad", doc="Angle of the point to the left of the heading.")
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
-    show: bool = setting(True, doc="Draw it.")
+    show: bool = setting(True, doc="Draw the sensor.")
 
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""

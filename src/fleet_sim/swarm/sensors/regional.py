@@ -22,9 +22,9 @@ _WHAT = "RegionalSensor"
 class RegionalSensor(Configured, Sensor):
     """Reads 1 while the agent's middle is inside an object of the world, such as a DetectionRegion; 0 otherwise."""
 
-    world_object_index: int = setting(low=0, doc="Which of the world's objects, from 0.")
-    draw: bool = setting(True, doc="Draw it.")
-    history_length: int = setting(50, low=1, doc="How many readings to keep in `history`.")
+    world_object_index: int = setting(low=0, doc="Index of the world's object, from 0.")
+    draw: bool = setting(True, doc="Draw the sensor.")
+    history_length: int = setting(50, low=1, doc="Number of readings to keep in `history`.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

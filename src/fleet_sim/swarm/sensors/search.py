@@ -14,6 +14,9 @@ from fleet_sim.swarm.vision import discs_hide, segments_hide
 Test = Callable[[Rows, Rows], Bools]
 """From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
 
+_FEW_PAIRS = 1024
+"""Up to so many pairs all are tested: that is faster than finding out which are near."""
+
 _BLOCK = 1 << 15
 """Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
 _GROWTH = 3.0
@@ -52,6 +55,9 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
     if not len(candidates) or not len(origins):
         return hit_mask
     left = np.arange(len(origins))
+    if len(origins) * len(candidates) <= _FEW_PAIRS:
+        _look_everywhere(left, candidates, test, hit_mask)
+        return hit_mask
     radius = _first_radius(candidates.positions)
     while len(left) and radius < reach and is_limited(radius, candidates.positions):
         left = _look_near(left, origins, radius, candidates, test, hit_mask)

@@ -35,8 +35,8 @@ class Targeter(Configured, Sensor):
     """
 
     distance: float = unbounded_setting(float("inf"), "How far it sees.", unit="m")
-    false_negative: float = setting(0.0, low=0, high=1, doc="Share of looks in which the target is not seen.")
-    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="How often it looks.")
+    false_negative: float = setting(0.0, low=0, high=1, doc="Probability that the target is missed.")
+    time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="Time between two updates.")
     target_mode: str | None = choice_setting(
         None, (*MODES, None), "Which target; null: the first in the world's order."
     )
@@ -50,7 +50,7 @@ class Targeter(Configured, Sensor):
     attribute: str = choice_setting("position", ATTRIBUTES, "What is read; position and velocity are two numbers.")
     seed: int | None = seed_setting("the misses")
     target_team: int | str | None = team_setting("Look for this team only")
-    target_name: str | None = setting(None, doc="Look for this one only; null: all.")
+    target_name: str | None = setting(None, doc="Detect this one only; null: all.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""

@@ -45,7 +45,7 @@ class PointAgentSpawner(AgentSpawner):
         reader=read_point,
         schema={"type": ["array", "null"]},
         unit="m",
-        doc="Where; null: the agent's own position, or the middle of the world.",
+        doc="Position; null: the agent's own position, or the centre of the world.",
     )
 
     def __post_init__(self) -> None:
@@ -94,11 +94,13 @@ class ListedAgentSpawner(AgentSpawner):
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class FixedAgentSpawner(ListedAgentSpawner):
-    """Puts one agent at each of `positions`, with its heading of `angles` where these are given."""
+    """Spawns one agent at each of `positions`, with the heading from `angles` if given."""
 
-    positions: list[Vector] = setting(unit="m", doc="Where, one for each agent.")
-    angles: list[float] | None = setting(None, unit="rad", doc="Headings, one for each; null: as `facing` says.")
-    n: int = setting(None, reader=read_count, schema=COUNT, doc="As many as there are positions, as by default.")
+    positions: list[Vector] = setting(unit="m", doc="Positions, one per agent.")
+    angles: list[float] | None = setting(None, unit="rad", doc="Headings, one per agent; null: from `facing`.")
+    n: int = setting(
+        None, reader=read_count, schema=COUNT, doc="Number of agents; must be the number of positions, the default."
+    )
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""
@@ -119,19 +121,19 @@ class FixedAgentSpawner(ListedAgentSpawner):
 class GridAgentSpawner(ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
-    n: int = setting(low=1, doc="How many.")
-    columns: int | None = setting(None, low=1, doc="How many in a row; null: as square as possible.")
-    spacing: float = setting(1.0, unit="m", doc="Between neighbours.")
-    center: Vector | None = setting(None, unit="m", doc="Of the grid; null: the middle of the world.")
+    n: int = setting(low=0, doc="Number of agents.")
+    columns: int | None = setting(None, low=1, doc="Number of agents per row; null: as square as possible.")
+    spacing: float = setting(1.0, unit="m", doc="Distance between neighbours.")
+    center: Vector | None = setting(None, unit="m", doc="Centre of the grid; null: the centre of the world.")
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""
         super().__post_init__()
-        wide = self.columns or int(np.ceil(np.sqrt(self.n)))
+        wide = self.columns or max(1, int(np.ceil(np.sqrt(self.n))))
         index = np.arange(self.n)
         cells = np.stack((index % wide, index // wide), axis=1) * self.spacing
         center = 0.5 * self.world.size if self.center is None else np.array(self.center)
-        self.listed = center + cells - 0.5 * cells.max(axis=0)
+        self.listed = center + cells - 0.5 * cells.max(axis=0, initial=0.0)
 
 
 class CsvAgentSpawner(Spawner):

@@ -44,7 +44,9 @@ class UniformAgentSpawner(AgentSpawner):
     Without a `region` it is the whole world, as far from the walls as the agent's disc needs.
     """
 
-    region: Any = setting(None, schema=POLYGON, reader=read_polygon, unit="m", doc="Corners; null: the whole world.")
+    region: Any = setting(
+        None, schema=POLYGON, reader=read_polygon, unit="m", doc="Corners of the region; null: the whole world."
+    )
     holes: Any = setting(None, schema=POLYGON, reader=read_polygons, unit="m", doc="Corners of each hole.")
 
     def __post_init__(self) -> None:
@@ -83,7 +85,7 @@ class UniformAgentSpawner(AgentSpawner):
 class DonutAgentSpawner(AgentSpawner):
     """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`."""
 
-    center: Vector = setting((5.0, 5.0), unit="m", doc="Of the ring.")
+    center: Vector = setting((5.0, 5.0), unit="m", doc="Centre of the ring.")
     inner: float = setting(4.0, low=0, unit="m", doc="Radius of the hole.")
     outer: float = setting(6.0, low=0, unit="m", doc="Radius of the ring, not below `inner`.")
 
@@ -108,8 +110,8 @@ class DonutAgentSpawner(AgentSpawner):
 class UniformCircleAgentSpawner(AgentSpawner):
     """Draws positions evenly from a disc."""
 
-    center: Vector | None = setting(None, unit="m", doc="Of the disc; null: the middle of the world.")
-    radius: float = setting(1.0, low=0, unit="m", doc="Of the disc.")
+    center: Vector | None = setting(None, unit="m", doc="Centre of the disc; null: the centre of the world.")
+    radius: float = setting(1.0, low=0, unit="m", doc="Radius of the disc.")
 
     @property
     def middle(self) -> Floats:

@@ -1,0 +1,481 @@
+"""No setting is accepted and then ignored: each one, changed, changes something that a user can see.
+
+A setting that is added needs a line here: another value, and what to look at.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    Drop,
+    FleetSimError,
+    MoveAction,
+    MoveTo,
+    MultiRobotSimulationCore,
+    Pick,
+    Pose,
+    ShapeParams,
+    SimObjectSpawnParams,
+    SimPlugin,
+    SimulationParams,
+    Wait,
+)
+from fleet_sim import (
+    Path as Way,
+)
+from fleet_sim.config.params import CameraParams
+from fleet_sim.entities.spawn_params import ControllerParams
+
+BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
+FLAT = {"gui": False, "target_rtf": 0, "timestep": 0.05, "monitor": False}
+
+
+class Case(NamedTuple):
+    """Another value of a setting, what to look at, and what else has to be set for it to count."""
+
+    value: Any
+    look: Callable[..., Any]
+    others: dict[str, Any] = {}  # noqa: RUF012  never written
+
+
+def build(settings: dict[str, Any]) -> MultiRobotSimulationCore:
+    return MultiRobotSimulationCore(SimulationParams(**{**FLAT, **settings}))
+
+
+def run(sim: MultiRobotSimulationCore, steps: int = 20) -> MultiRobotSimulationCore:
+    for _ in range(steps):
+        sim.step_once()
+    return sim
+
+
+# ---- SimulationParams ------------------------------------------------------------------------------------------------
+
+
+def time_of_a_step(settings: dict[str, Any]) -> float:
+    return run(build(settings), 1).sim_time
+
+
+def wanders(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, controller="random_walk"))
+    run(sim, 40)
+    return robot.get_pose().as_position()
+
+
+def falls(settings: dict[str, Any]) -> Any:
+    """Return where a cube is that falls on another one, and bounces."""
+    sim = build({"physics": True, **settings})
+    cubes = [sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0.05 * z, 0, z)), mass=1.0)) for z in (0.1, 0.5, 0.9)]
+    cubes[0].apply_force([0, 0, -500]) if sim.params.physics else None
+    run(sim, 12)
+    return [cube.get_pose().as_position() for cube in cubes]
+
+
+def two_boxes(settings: dict[str, Any]) -> Any:
+    """Return what a robot that drives at a static box and another robot collides with, and where it ends."""
+    sim = build(settings)
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1.0, 0, 0)), collision_mode="static", name="wall"))
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0.0, 0.95, 0)), name="other"))
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, motion_mode="omnidirectional"))
+    robot.set_goal_pose(Pose((0.0, 0.6, 0)))
+    seen = []
+    for _ in range(30):
+        sim.step_once()
+        seen.append((len(sim.get_active_collision_pairs()), sim.collision_count))
+    robot.set_goal_pose(Pose((1.0, 0.6, 0)))
+    run(sim)
+    return seen, robot.get_pose().as_position()
+
+
+def body_of_model(settings: dict[str, Any]) -> Any:
+    sim = build({"physics": True, **settings})
+    arm = Agent.from_urdf("arm6", sim_core=sim)
+    return sim.bullet.getDynamicsInfo(arm.body_id, 2)[2], len(sim.bullet.getVisualShapeData(arm.body_id))
+
+
+def cells(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    for x in range(4):
+        sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, 0, 0))))
+    big = ShapeParams("box", half_extents=(1.0, 1.0, 0.1))
+    sim.spawn(SimObjectSpawnParams(big, big))
+    sim.check_collisions()
+    return sim.collisions.broad.cell_size
+
+
+def put_far_away(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    try:
+        sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((50.0, 0, 0))))
+    except FleetSimError as error:
+        return type(error)
+    return None
+
+
+def engine_is_eager(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    sim.spawn(SimObjectSpawnParams(BOX, BOX))
+    return run(sim, 1)._mirror.client.connected
+
+
+def goes_back(settings: dict[str, Any]) -> Any:
+    sim = run(build(settings), 1)
+    return sim.state.has_initial
+
+
+def faults(settings: dict[str, Any]) -> Any:
+    class Faulty(SimPlugin):
+        def on_step(self, dt: float) -> None:
+            raise ZeroDivisionError
+
+    sim = build(settings)
+    sim.register_plugin(Faulty)
+    try:
+        sim.step_once()
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def colours(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    one, _ = (sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in range(2))
+    body = one.body_id
+    run(sim, 2)
+    return sim.bullet.getVisualShapeData(body)[0][7]
+
+
+def window_view(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((3, 0, 0))))
+    return sim.setup_camera()
+
+
+def logged(settings: dict[str, Any]) -> Any:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("fleet_sim")
+    sim = build({"log_level": "info", **settings})
+    logger.addHandler(handler)
+    try:
+        run(sim, 3)
+    finally:
+        logger.removeHandler(handler)
+    return len(lines), any("MB" in line for line in lines), logger.level
+
+
+def runs_for(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    sim.register_callback(lambda sim, dt: sim.stop() if sim.step_count >= 9 else None)
+    sim.run_simulation()
+    return sim.step_count
+
+
+CONSTANT = {"spatial_hash_cell_size_mode": "constant", "spatial_hash_cell_size": 7.0}
+SIMULATION: dict[str, Case] = {
+    "timestep": Case(0.1, time_of_a_step),
+    "duration": Case(0.2, runs_for),
+    "seed": Case(7, wanders),
+    "physics": Case(True, falls, {"physics": False}),
+    "gravity": Case((0.0, 0.0, -1.0), falls),
+    "physics_substep": Case(1 / 60, falls),
+    "solver_iterations": Case(1, falls),
+    "contact_erp": Case(0.9, falls),
+    "inertia_from_file": Case(True, body_of_model),
+    "engine_visuals": Case(False, body_of_model),
+    "enable_floor": Case(False, falls),
+    "world_extent": Case(10.0, put_far_away),
+    "pose_flush": Case("step", engine_is_eager),
+    "keep_initial_state": Case(False, goes_back),
+    "raise_on_fault": Case(True, faults),
+    "collision_check_frequency": Case(1.0, two_boxes),
+    "collision_margin": Case(0.2, two_boxes),
+    "ignore_static_collision": Case(False, two_boxes, {"collision_margin": 0.7}),
+    "block_on_collision": Case(True, two_boxes),
+    "spatial_hash_cell_size_mode": Case("constant", cells, {"spatial_hash_cell_size": 7.0}),
+    "spatial_hash_cell_size": Case(
+        3.0, cells, {"spatial_hash_cell_size_mode": "constant", "spatial_hash_cell_size": 7.0}
+    ),
+    "camera_config": Case({"camera_mode": "manual"}, window_view),
+    "enable_collision_color_change": Case(True, colours),
+    "log_level": Case("error", logged, {"enable_time_profiling": True, "profiling_interval": 1}),
+    "enable_time_profiling": Case(True, logged, {"profiling_interval": 1}),
+    "profiling_interval": Case(1, logged, {"enable_time_profiling": True}),
+    "enable_memory_profiling": Case(True, logged, {"profiling_interval": 1}),
+}
+ELSEWHERE = {
+    "target_rtf": "test_runner.py",
+    "collision_detection_method": "collision/test_system.py",
+    "model_paths": "models/test_search_paths.py",
+    "camera_budget": "sensors/test_turns.py",
+    "window_width": "simulation_window_program.py",
+    "window_height": "simulation_window_program.py",
+    "enable_shadows": "bullet/test_gui.py",
+    "enable_collision_shapes": "bullet/test_gui.py",
+    "gui": "test_simulation_window.py",
+}
+"""Settings that have a test of their own, and where."""
+
+UNSEEN = {
+    "multi_cell_threshold": "changes the cost of a check, never its result",
+    **dict.fromkeys(("max_steps_per_frame", "max_sleep_frames", "gui_min_fps"), "the pace of a window in real time"),
+    **dict.fromkeys(("enable_structure_transparency", "enable_gui_panel"), "needs eyes on a window"),
+    **dict.fromkeys(("monitor", "enable_monitor_gui"), "needs a window of another process"),
+    **dict.fromkeys(("monitor_width", "monitor_height", "monitor_x", "monitor_y"), "needs a window of another process"),
+}
+"""Settings whose effect no test sees, and why."""
+
+
+@pytest.mark.parametrize("name", SIMULATION)
+def test_a_setting_of_the_simulation_counts(name: str) -> None:
+    value, look, others = SIMULATION[name]
+    others = dict(others)
+    before = look(others)
+    assert look({**others, name: value}) != before
+
+
+def test_every_setting_of_the_simulation_is_looked_at() -> None:
+    known = [*SIMULATION, *ELSEWHERE, *UNSEEN]
+    assert sorted(known) == sorted(field.name for field in fields(SimulationParams))
+    tests = {name: Path(__file__).parent / file for name, file in ELSEWHERE.items()}
+    assert not [name for name, file in tests.items() if name not in file.read_text(encoding="utf-8")]
+
+
+CAMERA: dict[str, Any] = {
+    "camera_mode": "manual",
+    "camera_view_type": "top_down",
+    "camera_auto_scale": 0.3,
+    "camera_distance": 3.0,
+    "camera_yaw": 10.0,
+    "camera_pitch": -20.0,
+    "camera_target": (1.0, 2.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(CameraParams)])
+def test_a_setting_of_the_camera_counts(name: str) -> None:
+    manual = name in ("camera_distance", "camera_pitch", "camera_target")
+    others = {"camera_mode": "manual"} if manual else {}
+    assert window_view({"camera_config": {**others, name: CAMERA[name]}}) != window_view({"camera_config": others})
+
+
+# ---- spawn params ----------------------------------------------------------------------------------------------------
+
+
+def spawned(cls: Any, settings: dict[str, Any]) -> Any:
+    """Return what is known of an entity after it has moved a little, among others, with physics."""
+    physics = settings.pop("physics", False)
+    sim = build({"physics": physics})
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1.2, 0, 0.1)), collision_mode="static", name="wall"))
+    shape = {} if "urdf_path" in settings else {"visual_shape": BOX, "collision_shape": BOX}
+    entity = sim.spawn(cls(**{**shape, **settings}))
+    if physics:
+        entity.apply_force([30, 0, 0], [0, 0.1, 0.15])
+        return [pose(run(sim, 10) and entity), sim.bullet.getDynamicsInfo(entity.body_id, -1)[:10]]
+    world, row = sim.world, entity.row
+    known = [
+        entity.name,
+        entity.mass,
+        entity.pickable,
+        str(entity.collision_mode),
+        repr(entity.user_data),
+        world.shapes[world.shape_id[row]],
+        len(entity.sensors),
+    ]
+    if isinstance(entity, Agent):
+        known += [entity.motion_mode, repr(entity.joint_tolerance), repr(entity.ik_params), len(entity.plugins)]
+        known += [entity.get_all_joints_state() if entity.get_num_joints() else None]
+        known += [world.robots.wheel_radius[row] if hasattr(world.robots, "wheel_radius") else None]
+        if entity.can_move:
+            entity.set_goal_pose(Pose.from_yaw(3.0, 0.0, 0.4, 2.0))
+            for _ in range(12):
+                sim.step_once()
+                known.append(pose(entity))
+            entity.set_velocity(0.5, 0, 0)
+            run(sim, 30)
+    return [*known, pose(entity)]
+
+
+def pose(entity: Any) -> Any:
+    return entity.get_pose().as_position_orientation()
+
+
+@dataclass
+class Two:
+    """Two values of a setting of an entity and what else it needs."""
+
+    value: Any
+    others: Any = None
+
+
+BALL = ShapeParams("sphere", radius=0.3)
+MASSIVE = {"mass": 1.0, "physics": True, "initial_pose": Pose((0, 0, 0.1))}
+OBJECT: dict[str, Two] = {
+    "visual_shape": Two(BALL),
+    "collision_shape": Two(BALL),
+    "initial_pose": Two(Pose((1, 2, 3))),
+    "mass": Two(2.0),
+    "pickable": Two(False),
+    "name": Two("other"),
+    "visual_frame_pose": Two(Pose((0, 0, 1))),
+    "collision_frame_pose": Two(Pose((0, 0, 1))),
+    "collision_mode": Two("disabled"),
+    "friction": Two(0.0, MASSIVE),
+    "rolling_friction": Two(0.3, MASSIVE),
+    "restitution": Two(1.0, MASSIVE),
+    "linear_damping": Two(0.9, MASSIVE),
+    "angular_damping": Two(0.9, MASSIVE),
+    "user_data": Two({"a": 1}),
+}
+ARM = {"urdf_path": "arm6"}
+AGENT: dict[str, Two] = {
+    "urdf_path": Two("mobile_robot"),
+    "motion_mode": Two("omnidirectional"),
+    "block_on_collision": Two(True),
+    "use_fixed_base": Two(True),
+    "max_linear_vel": Two(0.3),
+    "max_linear_accel": Two(0.3),
+    "max_angular_vel": Two(0.3, {"motion_mode": "omnidirectional"}),
+    "max_angular_accel": Two(0.3, {"motion_mode": "omnidirectional"}),
+    "joint_positions": Two([0.02] * 8, ARM),
+    "joint_tolerance": Two(0.5, ARM),
+    "ik_params": Two({"max_outer_iterations": 9}, ARM),
+    "controller": Two({"max_linear_vel": 0.3}),
+    "sensors": Two([{"type": "imu"}]),
+}
+AGENT_ELSEWHERE = {
+    "wheel_radius": "bullet/test_physics_wheels.py",
+    "wheel_separation": "bullet/test_physics_wheels.py",
+    "plugins": "entities/test_sim_object.py",
+    "features": "test_features.py",
+}
+CONTROLLER: dict[str, Any] = {
+    "max_linear_vel": 0.3,
+    "max_linear_accel": 0.3,
+    "max_angular_vel": 0.3,
+    "max_angular_accel": 0.3,
+    "cmd_vel_timeout": 0.2,
+    "navigation_2d": True,
+    "default_direction": "backward",
+}
+
+
+@pytest.mark.parametrize("name", OBJECT)
+def test_a_setting_of_an_object_counts(name: str) -> None:
+    others = dict(OBJECT[name].others or {})
+    changed = spawned(SimObjectSpawnParams, {**others, name: OBJECT[name].value})
+    assert changed != spawned(SimObjectSpawnParams, others)
+
+
+@pytest.mark.parametrize("name", AGENT)
+def test_a_setting_of_an_agent_counts(name: str) -> None:
+    others = dict(AGENT[name].others or {})
+    changed = spawned(AgentSpawnParams, {**others, name: AGENT[name].value})
+    assert changed != spawned(AgentSpawnParams, others)
+
+
+@pytest.mark.parametrize("name", CONTROLLER)
+def test_a_setting_of_a_controller_counts(name: str) -> None:
+    mode = "differential" if name == "default_direction" else "omnidirectional"
+    others: dict[str, Any] = {"motion_mode": mode}
+    if name == "default_direction":
+        others["initial_pose"] = Pose.from_yaw(0, 0, 0, 1.0)
+    changed = spawned(AgentSpawnParams, {**others, "controller": {name: CONTROLLER[name]}})
+    assert changed != spawned(AgentSpawnParams, others)
+
+
+def test_every_setting_of_entities_is_looked_at() -> None:
+    known = OBJECT.keys() | AGENT.keys() | AGENT_ELSEWHERE.keys()
+    assert {field.name for field in fields(AgentSpawnParams)} == known
+    # Avoidance needs others that come the other way: motion/test_avoidance.py.
+    assert {field.name for field in fields(ControllerParams)} - {"avoidance"} == CONTROLLER.keys()
+
+
+# ---- parameters of actions -------------------------------------------------------------------------------------------
+
+
+def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """Return how an action goes: where the robot and two crates are after each step, and how it ends."""
+    sim = build({})
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot"))
+    for name, x, y in (("near", 2.0, 0.0), ("far", 2.0, 1.0)):
+        sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, y, 0.3)), name=name))
+    if make is Drop:
+        robot.attach_object(sim.get_object("near"))
+        robot.attach_object(sim.get_object("far"))
+    action = make(**settings)
+    robot.execute_action(action)
+    seen = []
+    for _ in range(160):
+        sim.step_once()
+        seen.append([pose(entity) for entity in sim.sim_objects])
+    return seen, str(action.status), repr(getattr(action, "action_type", None))
+
+
+WAY = [Pose((1, 0, 0)), Pose.from_yaw(1, 1, 0, 2.0)]
+PICK = {"search_radius": 5.0}
+DROP = {"drop_pose": Pose((3, 0, 0))}
+ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
+    (MoveTo, "target_pose", Pose((2, 1, 0)), {"target_pose": Pose((1, 1, 0))}),
+    (MoveAction, "path", Way([Pose((0, 2, 0))]), {"path": Way(WAY)}),
+    *((cls, name, value, others)
+      for cls, others in ((MoveTo, {"target_pose": WAY[1]}), (MoveAction, {"path": Way(WAY)}))
+      for name, value in (("final_orientation_align", False), ("direction", "backward"), ("tolerance", 0.3),
+                          ("timeout", 0.2))),
+    (Wait, "duration", 20.0, {"duration": 1.0}),
+    (Wait, "action_type", "charging", {"duration": 1.0}),
+    (Wait, "timeout", 0.2, {"duration": 1.0}),
+    (Pick, "target_object_id", "far", PICK),
+    (Pick, "target_position", [2.0, 1.0, 0.0], PICK),
+    (Pick, "search_radius", 0.1, PICK),
+    (Pick, "use_2d_search", False, {"search_radius": 2.01}),
+    (Pick, "pick_offset", 0.4, PICK),
+    (Pick, "attach_relative_pose", Pose((0, 0, 1)), PICK),
+    (Pick, "keep_world_pose", True, PICK),
+    (Pick, "use_approach", False, PICK),
+    (Pick, "approach_pose", Pose((1, 1, 0)), PICK),
+    (Pick, "approach_offset", 0.5, PICK),
+    (Pick, "move_skip_threshold", 1.5, PICK),
+    (Pick, "timeout", 0.2, PICK),
+    (Drop, "drop_pose", Pose((3, 1, 0)), DROP),
+    (Drop, "drop_offset", 0.4, DROP),
+    (Drop, "place_gently", False, DROP),
+    (Drop, "drop_height", 0.5, {**DROP, "place_gently": False}),
+    (Drop, "target_object_id", "far", DROP),
+    (Drop, "drop_relative_pose", Pose((0, 0, 1)), DROP),
+    (Drop, "use_approach", False, DROP),
+    (Drop, "approach_pose", Pose((1, 1, 0)), DROP),
+    (Drop, "approach_offset", 0.5, DROP),
+    (Drop, "move_skip_threshold", 2.5, DROP),
+    (Drop, "timeout", 0.2, DROP),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cls", "name", "value", "others"), ACTIONS, ids=lambda part: getattr(part, "__name__", None))
+def test_a_parameter_of_an_action_counts(cls: Any, name: str, value: Any, others: dict[str, Any]) -> None:
+    assert carried_out(cls, {**others, name: value}) != carried_out(cls, others)
+
+
+ARM_PARAMETERS = (
+    "joint_targets joint_tolerance joint_max_force ee_target_position ee_target_orientation ee_end_effector_link "
+    "ee_tolerance continue_on_ik_failure use_arm attach_link"
+)
+"""Those that need an arm: actions/test_arm_pick.py."""
+
+
+@pytest.mark.parametrize("cls", [MoveTo, MoveAction, Wait, Pick, Drop])
+def test_every_parameter_of_an_action_is_looked_at(cls: Any) -> None:
+    swept = {name for swept, name, _, _ in ACTIONS if swept is cls}
+    # Anything but true is refused.
+    refused = {"auto_approach"}
+    assert {field.name for field in fields(cls) if field.init} <= swept | refused | set(ARM_PARAMETERS.split())
