@@ -40,6 +40,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "exports",
             "errors",
             "arrays",
+            "output",
             "gate",
             "registry",
             "images",

@@ -10,13 +10,18 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import replacing
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def write_png(path: str | Path, rgb: Bytes) -> None:
-    """Write `rgb` (H, W, 3) uint8 as a PNG file; raises InvalidValueError for another shape or type."""
-    Path(path).write_bytes(png_bytes(rgb))
+    """Write `rgb` (H, W, 3) uint8 as a PNG file; raises InvalidValueError for another shape or type, and
+    where it cannot be written; then the file stays as it was.
+    """
+    content = png_bytes(rgb)
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 def png_bytes(rgb: Bytes) -> bytes:

@@ -15,6 +15,7 @@ from fleet_sim.errors import ConfigError, UnknownNameError
 DEFAULTS: dict[str, Any] = {
     "target_rtf": 1.0,
     "timestep": 1 / 240,
+    "world_extent": 1e6,
     "duration": 0,
     "gui": True,
     "physics": False,

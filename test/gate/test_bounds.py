@@ -156,9 +156,11 @@ def test_bodies_in_the_engine_stay_numbers() -> None:
     pytest.importorskip("pybullet")
     sim = make(physics=True)
     box = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
-    sim.spawn(fs.SimObjectSpawnParams(name="b", mass=1.0, collision_shape=box, initial_pose=fs.Pose((0.0, 0.0, 1.0))))
+    body = sim.spawn(
+        fs.SimObjectSpawnParams(name="b", mass=1.0, collision_shape=box, initial_pose=fs.Pose((0.0, 0.0, 1.0)))
+    )
     sim.step_once()
-    row = sim.world.row_named("b")
+    row = body.row
     sim.world.velocity[row] = 1e300
     sim.world.touch(np.array([row]))
     for _ in range(5):

@@ -30,6 +30,10 @@ def test_arithmetic_inclusion_and_paths(tmp_path: Path) -> None:
     }
 
 
+def test_comments_about_templates_are_comments(tmp_path: Path) -> None:
+    assert load_mapping(write(tmp_path, "a.yaml", "# not <{ this }>\na: 1  # nor <{ that }>\n")) == {"a": 1}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -38,6 +42,12 @@ def test_arithmetic_inclusion_and_paths(tmp_path: Path) -> None:
         ("a: !np [1, 2]", "line 1: !np takes one text"),
         ("a: !include b.yaml", "b.yaml: there is no such file"),
         ("a: !include a.yaml", "include each other more than 20 deep"),
+        ("a: 1\n#%> set h = 3\n", r"a.yaml: line 2: .*#%> set h = 3.* is a statement of a Jinja template"),
+        (
+            "size: [<{ width }>, 3]",
+            r"line 1: .* is an expression of a Jinja template, .* write the value, `!np pi / 4`",
+        ),
+        ("a: <% if b %>1<% endif %>", r"line 1: .* Jinja"),
         ("a: !includes a.yaml", "could not determine a constructor for the tag '!includes'"),
     ],
 )
@@ -55,6 +65,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
         ("1 < x <= 3 and not x == 2", True),
         ("m['a b'] > 1 or y", True),
         ("round(degrees(pi))", 180),
+        ("deg2rad(180) == pi and rad2deg(pi) == 180", True),
     ],
 )
 def test_expressions(text: str, value: Any) -> None:

@@ -43,7 +43,7 @@ def test_shipped_worlds_are_allowed(path: Path) -> None:
         ({"spawners": [{"type": "fixed", "positions": [[1, 1], [2, 2]], "agent": AGENT}]}, True),
         ({"spawners": [{"type": "fixed", "agent": AGENT}]}, False),
         ({"spawners": [{"type": "grid", "n": 4, "agent": "MazeAgent"}]}, True),
-        ({"spawners": [{"type": "grid", "n": 0, "agent": AGENT}]}, False),
+        ({"spawners": [{"type": "grid", "n": -1, "agent": AGENT}]}, False),
         ({"spawners": [{"type": "donut", "facing": "away", "agent": AGENT}]}, True),
         ({"spawners": [{"type": "donut", "facing": "outwards", "agent": AGENT}]}, False),
         ({"metrics": ["circliness", {"type": "circliness", "name": "c"}]}, True),

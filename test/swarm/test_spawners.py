@@ -95,6 +95,19 @@ def test_facing(facing: Any, expected: float) -> None:
     assert headings.min() < -2.5 and headings.max() > 2.5
 
 
+@pytest.mark.parametrize("kind", ["uniform", "circle", "donut", "point", "grid"])
+def test_none_at_all_can_be_asked_for(kind: str) -> None:
+    assert not spawned(type=kind, n=0).population and not spawned(type=kind, n=0, avoid_overlap=True).population
+
+
+def test_one_shot_can_be_said_as_a_flag() -> None:
+    world = spawned(type="uniform", n=2, oneshot=True)
+    world.evaluate(2)
+    assert len(world.population) == 2 and not world.spawners
+    with pytest.raises(ConfigError, match="oneshot: true does not go with mode 'repeat'"):
+        spawned(type="uniform", n=2, oneshot=True, mode="repeat")
+
+
 def test_one_shot_delayed_and_repeated() -> None:
     world = RectangularWorld(
         {
@@ -145,7 +158,7 @@ def test_csv(tmp_path: Path) -> None:
     [
         ({"type": "uniforn"}, "unknown spawner 'uniforn'. Did you mean 'uniform'"),
         ({"type": "uniform", "regions": []}, "unknown parameter 'regions'. Did you mean 'region'"),
-        ({"type": "donut", "n": 0}, "n: must be a whole number at least 1, got 0"),
+        ({"type": "donut", "n": -1}, "n: must be a whole number at least 0, got -1"),
         ({"type": "donut", "mode": "always"}, "mode: unknown name 'always'. Known: oneshot, repeat"),
         ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),
         ({"type": "donut", "inner": 7}, r"outer: must be at least inner \(7 m\), got 6"),

@@ -197,13 +197,27 @@ def test_a_simulation_holds_one_world() -> None:
 
 @pytest.mark.parametrize(
     ("stop_at", "steps"),
-    [(7, 7), ("steps >= 5 and steps_seen > 0", 5), ("time > 0.35", 4), (lambda world: world.steps == 3, 3)],
+    [
+        (7, 7),
+        ("world.total_steps >= 3", 3),
+        ("steps >= 5 and steps_seen > 0", 5),
+        ("time > 0.35", 4),
+        (lambda world: world.steps == 3, 3),
+    ],
 )
 def test_stop_at(stop_at: Any, steps: int) -> None:
     world = logged_world(stop_at=stop_at, metrics=[{"type": LoggedMetric, "name": "steps_seen"}])
     averages = world.evaluate(100)
     assert world.stopped and world.steps == steps
     assert averages == {"steps_seen": (steps - 1) / 2}
+
+
+def test_lists_left_empty_hold_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("agents:\nspawners:\nobjects:\ngoals:\nmetrics:\nsubscribers:\n", encoding="utf-8")
+    world = World_from_config(path)
+    world.evaluate(2)
+    assert not world.population and world.total_steps == 2
 
 
 def test_a_running_simulation_ends_where_its_world_stops() -> None:

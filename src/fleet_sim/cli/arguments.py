@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import check_target
 
 
 def positive(text: str) -> int:
@@ -23,8 +24,7 @@ def check_png(path: str) -> None:
     file = Path(path)
     if file.suffix.lower() != ".png":
         raise InvalidValueError(f"the picture must be a .png file, got {path!r}")
-    if not file.parent.is_dir():
-        raise InvalidValueError(f"the picture {path!r}: there is no folder {str(file.parent)!r}")
+    check_target(file)
 
 
 def _whole(text: str, least: int) -> int:

@@ -7,7 +7,6 @@ run. Calls of handles and managers in Python are not commands and are not logged
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.commands import Command, CommandAck
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.output import replacing
 
 FORMAT = "fleet_sim commands 1"
 
@@ -105,12 +105,8 @@ class CommandLog:
             except FleetSimError as error:
                 raise InvalidValueError(f"command {number}, applied at tick {entry.tick}: {error}") from error
             lines.append(json.dumps({"tick": entry.tick, "in_step": entry.in_step, "command": command}))
-        beside = Path(f"{path}.{os.getpid()}.part")
-        try:
-            beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(path) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> CommandLog:

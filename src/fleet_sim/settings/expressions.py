@@ -31,6 +31,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "radians": math.radians,
     "degrees": math.degrees,
+    # As NumPy calls them: arithmetic in files is marked by `!np`.
+    "deg2rad": math.radians,
+    "rad2deg": math.degrees,
+    "arctan2": math.atan2,
 }
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

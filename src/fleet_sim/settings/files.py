@@ -49,6 +49,20 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _refuse_templates(text: str, source: str) -> None:
+    """Refuse lines of Jinja templates, which YAML takes for comments and texts; raises ConfigError with the line."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        code = line.split("#", 1)[0]
+        statement = line.lstrip().startswith("#%")
+        if statement or any(end in code.partition(begin)[2] for begin, end in (("<{", "}>"), ("<%", "%>"))):
+            what = "a statement" if statement else "an expression"
+            raise ConfigError(
+                f"line {number}: {shown(line.strip())} is {what} of a Jinja template, and files here are plain YAML;"
+                " write the value, `!np pi / 4` for arithmetic, or set it in Python in the mapping of the world",
+                source=source,
+            )
+
+
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
@@ -64,7 +78,8 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     """Return the mapping in the YAML file `path`; see `tags` for the supported extensions of YAML.
 
     `values` are names that arithmetic in it may use. Raises ConfigError naming the file if it is missing (with the
-    closest name in its folder), not readable, not YAML (with line and column), has a key twice, or is not a mapping.
+    closest name in its folder), not readable, not YAML (with line and column), a template (`#%>`, `<{ }>`), has a key
+    twice, or is not a mapping.
     """
     data = _load(Path(path), values, 0, [])
     if data is None:
@@ -97,6 +112,7 @@ def _load(file: Path, values: Mapping[str, Any] | None, depth: int, read: list[P
         raise
     except ValueError as error:
         raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
+    _refuse_templates(text, str(file))
     loader = with_tags(
         _Loader, file, lambda other, level: _load(other, values, level, read), depth=depth, values=values
     )

@@ -25,6 +25,7 @@ import yaml
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, missing_extra, unknown_name
+from fleet_sim.output import refusals, replacing
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
 from fleet_sim.swarm.world import World_from_config, world_in
@@ -307,7 +308,7 @@ def _log_for(search: Search, log: str | Path | None, *, new: bool) -> Iterator[T
     if log is None:
         yield None
         return
-    with Path(log).open("w" if new else "a", encoding="utf-8") as stream:
+    with refusals(log), Path(log).open("w" if new else "a", encoding="utf-8") as stream:
         if new:
             stream.write(json.dumps(_fingerprint(search)) + "\n")
         yield stream
@@ -334,4 +335,6 @@ def write_best(search: Search, outcome: SearchOutcome, path: str | Path) -> None
     found = {"metric": search.config.metric, "value": outcome.best_value, "parameters": outcome.best}
     world["metadata"] = {**world.get("metadata", {}), "evolved": found}
     world.setdefault("type", "RectangularWorld")
-    Path(path).write_text(yaml.safe_dump(world, sort_keys=False), encoding="utf-8")
+    text = yaml.safe_dump(world, sort_keys=False)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import check_target, replacing
 from fleet_sim.swarm.canvas import Canvas, Color
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
@@ -132,7 +133,9 @@ def picture(world: SwarmWorld, width: int = 500, height: int | None = None) -> P
 def save_picture(world: SwarmWorld, path: str | Path, width: int = 500) -> None:
     """Write a picture of `world` as it is now; the ending of `path` says the format, see `check_picture_path`."""
     check_picture_path(path)
-    picture(world, width).image.save(path)
+    image = picture(world, width).image
+    with replacing(path) as part:
+        image.save(part)
 
 
 def check_picture_path(path: str | Path) -> None:
@@ -155,7 +158,6 @@ def require_pillow() -> None:
 def check_path(path: str | Path, endings: Sequence[str]) -> None:
     """Raise InvalidValueError unless the folder of `path` is there and its ending is one of `endings`."""
     file = Path(path)
-    if not file.parent.is_dir():
-        raise InvalidValueError(f"path: there is no folder {str(file.parent)!r}")
     if file.suffix.lower() not in endings:
         raise InvalidValueError(f"cannot write to {str(path)!r}: the ending must be one of {', '.join(endings)}")
+    check_target(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import replacing
 from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.pictures import check_path
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -88,4 +89,5 @@ class MetricPlot(Subscriber):
             self._written = len(self.times)
             figure = self._new_figure(figsize=(7.0, 1.2 + 1.8 * max(1, len(self.values))), layout="constrained")
             self._draw(figure)
-            figure.savefig(self.path, dpi=120)
+            with replacing(self.path) as part:
+                figure.savefig(part, dpi=120)

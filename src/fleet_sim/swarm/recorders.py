@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import check_target, part_of, refusals, replacing
 from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -31,8 +33,7 @@ class Recorder(Subscriber):
         self.every = positive(every_ith_frame, "every_ith_frame")
         self.width = positive(width, "width")
         self.closed = False
-        if not self.path.parent.is_dir():
-            raise InvalidValueError(f"path: there is no folder {str(self.path.parent)!r}")
+        check_target(self.path)
 
     def step(self, world: SwarmWorld) -> None:
         """Draw the world where that is due."""
@@ -93,7 +94,8 @@ class GifRecorder(Recorder):
         self._frames = []
         if images:
             first, *others = images
-            first.save(self.path, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
+            with replacing(self.path) as part:
+                first.save(part, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
 
 
 class VideoRecorder(Recorder):
@@ -123,15 +125,21 @@ class VideoRecorder(Recorder):
         rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
         if self._writer is None:
             size = (rgb.shape[1], rgb.shape[0])
-            self._writer = self._ffmpeg.write_frames(str(self.path), size, fps=self.fps, macro_block_size=2)
+            self._writer = self._ffmpeg.write_frames(str(part_of(self.path)), size, fps=self.fps, macro_block_size=2)
             self._writer.send(None)
         self._writer.send(rgb)
 
     def finish(self) -> None:
         """End the film."""
         if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+            part = part_of(self.path)
+            try:
+                with refusals(self.path):
+                    self._writer.close()
+                    os.replace(part, self.path)
+            finally:
+                self._writer = None
+                part.unlink(missing_ok=True)
 
 
 def recorder_for(path: str | Path, every_ith_frame: int) -> Recorder:

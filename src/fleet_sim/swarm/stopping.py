@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fleet_sim.settings.expressions import Expression
 from fleet_sim.swarm.swarm_world import SwarmWorld
 from fleet_sim.swarm.world_config import StopCondition
 
+_STEPS = re.compile(r"\bworld\.(total_)?steps\b")
+"""As a function of the world would say it."""
+
 
 class Condition:
     """A condition of one world.
 
-    Expressions know `steps`, `time` in s, `population` (its size), every metric by name, and `metrics["name"]` for
-    metrics whose names are not one word.
+    Expressions know `steps` (also as `world.total_steps`), `time` in s, `population` (its size), every metric by name,
+    and `metrics["name"]` for metrics whose names are not one word.
     """
 
     def __init__(self, condition: StopCondition | None, world: SwarmWorld) -> None:
         """Raises InvalidValueError for a text that is not an expression."""
         self.given = condition
         """The condition as it was given."""
-        self._condition = Expression(condition) if isinstance(condition, str) else condition
+        text = _STEPS.sub("steps", condition) if isinstance(condition, str) else ""
+        self._condition = Expression(text) if text else condition
         self._world = world
 
     def check(self) -> None:

@@ -69,6 +69,11 @@ class SwarmState:
         return self.sim.clock.seconds(self.steps)
 
     @property
+    def total_steps(self) -> int:
+        """Another name of `steps`."""
+        return self.steps
+
+    @property
     def seed(self) -> int:
         """What the random streams come from."""
         return self.columns.random.seed

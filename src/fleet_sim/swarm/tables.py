@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import check_target, part_of, refusals
 from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
@@ -17,7 +19,8 @@ BATCH = 1000
 class MetricTable(Subscriber):
     """Writes one line per step, or per `every` steps: step, time, population, and every metric by name.
 
-    `path` ends in .csv or .parquet. What is in memory never grows beyond a batch of lines.
+    `path` ends in .csv or .parquet. What is in memory never grows beyond a batch of lines. The file is written beside
+    its place and gets there when it is closed.
     """
 
     def __init__(self, path: str | Path, every: int = 1) -> None:
@@ -42,24 +45,30 @@ class MetricTable(Subscriber):
             self._flush()
 
     def _flush(self) -> None:
-        if self._lines:
-            self._sink.write(self._names, self._lines)
-            self._lines = []
+        lines, self._lines = self._lines, []
+        if lines:
+            with refusals(self.path):
+                self._sink.write(self._names, lines)
 
     def close(self) -> None:
         """Write the last lines; may be called again."""
         if not self.closed:
             self.closed = True
-            self._flush()
-            self._sink.close()
+            part = part_of(self.path)
+            try:
+                with refusals(self.path):
+                    self._flush()
+                    self._sink.close()
+                    if part.exists():
+                        os.replace(part, self.path)
+            finally:
+                part.unlink(missing_ok=True)
 
 
 class _CsvSink:
     def __init__(self, path: Path) -> None:
-        try:
-            self._stream = path.open("w", newline="", encoding="utf-8")
-        except OSError as error:
-            raise InvalidValueError(f"{path}: cannot be written: {error.strerror}") from error
+        with refusals(path):
+            self._stream = part_of(path).open("w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._stream)
         self._begun = False
 
@@ -83,13 +92,11 @@ class _ParquetSink:
         self._arrow: Any = pyarrow
         self._path = path
         self._writer: Any = None
-        if not path.parent.is_dir():
-            raise InvalidValueError(f"path: there is no folder {str(path.parent)!r}")
 
     def write(self, names: list[str], lines: list[list[Any]]) -> None:
         table = self._arrow.table(dict(zip(names, map(list, zip(*lines, strict=True)), strict=True)))
         if self._writer is None:
-            self._writer = self._arrow.parquet.ParquetWriter(self._path, table.schema)
+            self._writer = self._arrow.parquet.ParquetWriter(part_of(self._path), table.schema)
         self._writer.write_table(table)
 
     def close(self) -> None:
@@ -99,6 +106,8 @@ class _ParquetSink:
 
 def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
     ending = path.suffix.lower()
+    if ending in (".csv", ".parquet", ".pq"):
+        check_target(path)
     if ending == ".csv":
         return _CsvSink(path)
     if ending in (".parquet", ".pq"):

@@ -36,6 +36,10 @@ COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
 
 
+SECTIONS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
+"""Keys of a world that hold lists; left empty, they hold nothing."""
+
+
 class RectangularWorld(SwarmWorld):
     """A rectangle with a population, objects, spawners, goals, metrics and subscribers.
 
@@ -52,6 +56,9 @@ class RectangularWorld(SwarmWorld):
 
         Raises ConfigError for a wrong configuration, and DuplicateNameError where `sim` has a world already.
         """
+        if isinstance(config, Mapping):
+            # `agents:` with nothing after it is null in YAML.
+            config = {key: value for key, value in config.items() if value is not None or key not in SECTIONS}
         settings = read(self.config_class, config or {})
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False

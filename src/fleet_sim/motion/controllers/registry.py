@@ -114,7 +114,7 @@ def _plan_mapping(spec: dict[str, Any]) -> tuple[str | None, Mapping[str, Any], 
     if not isinstance(name, (str, NoneType)):
         raise unknown_name("controller", name, list_controllers())
     if name in _LAWS or (name is None and path is None):
-        return _LAWS.get(name or ""), spec, None
+        return (None if name is None else _LAWS[name]), spec, None
     cls = _class_named(name) if path is None else CONTROLLERS.at(str(path))
     limits = {key: spec.pop(key) for key in list(spec) if key in ControllerParams.__dataclass_fields__}
     return None, limits, _maker(cls, spec, f"controller {name or path!r}")

@@ -49,7 +49,7 @@ class AgentSpawner(Configured, Spawner):
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
     agent: Any = setting(doc="Configuration of the agents.")
-    n: int = setting(1, low=1, doc="Number of agents.")
+    n: int = setting(1, low=0, doc="Number of agents.")
     facing: Facing = setting(
         None,
         reader=read_facing,
@@ -63,6 +63,7 @@ class AgentSpawner(Configured, Spawner):
     delay: float = setting(0.0, low=0, unit="s", doc="Time before the first agents.")
     interval: float = setting(1.0, low=0, unit="s", doc="Time between two repetitions, with mode repeat.")
     times: int | None = setting(None, low=1, doc="Number of repetitions, with mode repeat; null: unlimited.")
+    oneshot: bool = setting(False, doc="Same as mode oneshot, the default.")
 
     # Whether positions are drawn at random, so that others can be drawn where there is no room. No parameter.
     chosen_freely = True
@@ -71,6 +72,8 @@ class AgentSpawner(Configured, Spawner):
         """Check what was given; raises InvalidValueError, and what the world says about the agent."""
         super().__post_init__()
         self.recipe = self.world.recipe(self.agent)
+        if self.oneshot and self.mode != "oneshot":
+            raise self.refuse(f"oneshot: true does not go with mode {self.mode!r}; leave one of them out")
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
@@ -103,6 +106,8 @@ class AgentSpawner(Configured, Spawner):
 
     def spawn(self) -> None:
         """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them."""
+        if not self.n:
+            return
         positions = self._free_positions() if self.avoid_overlap else self.choose_positions(self.n)
         self.world.spawn_many(self.recipe, positions, self._headings(positions))
 

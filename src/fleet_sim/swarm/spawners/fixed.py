@@ -121,7 +121,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
 class GridAgentSpawner(ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
-    n: int = setting(low=1, doc="Number of agents.")
+    n: int = setting(low=0, doc="Number of agents.")
     columns: int | None = setting(None, low=1, doc="Number of agents per row; null: as square as possible.")
     spacing: float = setting(1.0, unit="m", doc="Distance between neighbours.")
     center: Vector | None = setting(None, unit="m", doc="Centre of the grid; null: the centre of the world.")
@@ -129,11 +129,11 @@ class GridAgentSpawner(ListedAgentSpawner):
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError."""
         super().__post_init__()
-        wide = self.columns or int(np.ceil(np.sqrt(self.n)))
+        wide = self.columns or max(1, int(np.ceil(np.sqrt(self.n))))
         index = np.arange(self.n)
         cells = np.stack((index % wide, index // wide), axis=1) * self.spacing
         center = 0.5 * self.world.size if self.center is None else np.array(self.center)
-        self.listed = center + cells - 0.5 * cells.max(axis=0)
+        self.listed = center + cells - 0.5 * cells.max(axis=0, initial=0.0)
 
 
 class CsvAgentSpawner(Spawner):

@@ -1,0 +1,55 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fleet_sim.errors import InvalidValueError
+
+
+def part_of(path: str | Path) -> Path:
+    """Return the file beside `path` that is written first: hidden, with the same ending, of this process only."""
+    file = Path(path)
+    return file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Yield a file beside `path` to write; at the end it takes the place of `path`.
+
+    Where writing fails, for example on a full disk, `path` stays as it was and nothing is left beside it. Raises
+    InvalidValueError for what the system refuses.
+    """
+    part = part_of(path)
+    try:
+        with refusals(path):
+            yield part
+            if part.exists():
+                os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def refusals(path: str | Path) -> Iterator[None]:
+    """Raise InvalidValueError naming `path` where the system refuses to write."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidValueError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def check_target(path: str | Path) -> None:
+    """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
+    if not Path(path).parent.is_dir():
+        raise InvalidValueError(f"path: there is no folder {str(Path(path).parent)!r}")
+    if Path(path).is_dir():
+        raise InvalidValueError(f"{path}: cannot be written: it is a folder")
+    part = part_of(path)
+    with refusals(path):
+        # Rights alone do not tell: the whole file system may be read-only.
+        part.touch()
+        part.unlink()

@@ -1,0 +1,109 @@
+"""Files are written whole or not at all, with one error, before the run where that can be known."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+from fleet_sim.cli.main import interrupted_by_sigterm, main
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.images import write_png
+from fleet_sim.output import check_target, part_of, replacing
+
+
+def full(*args: object, **kwargs: object) -> Any:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def write() -> None:
+        with replacing(path) as part:
+            part.write_text("half of the n")
+            full()
+
+    with pytest.raises(InvalidValueError, match=r"a\.txt: cannot be written: No space"):
+        write()
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
+    with replacing(path) as part:
+        part.write_text("new")
+    assert path.read_text() == "new"
+
+
+def test_a_target_is_known_to_be_wrong_before(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "a.png", "/proc/a.png"):
+        with pytest.raises(InvalidValueError):
+            check_target(path)
+    check_target(tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_on_a_full_disk_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InvalidValueError, match="No space"):
+        write_png(tmp_path / "a.png", np.zeros((2, 2, 3), np.uint8))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--record=a.gif", "--metrics=a.csv", "--plot=a.svg", "--picture=a.png"])
+def test_a_swarm_writes_whole_files(tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    if "plot" in option:
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert main(["swarm", "milling.yaml", "--steps", "3", option]) == 0
+    (file,) = tmp_path.iterdir()
+    assert file.name == option.split("=")[1]
+    assert file.stat().st_size > 0
+
+
+@pytest.mark.parametrize("option", ["--record=a.gif", "--metrics=a.csv", "--plot=a.svg", "--picture=a.png"])
+def test_on_a_full_disk_there_is_one_error_and_no_file(
+    tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("PIL")
+    if "plot" in option:
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "replace", full)
+    assert main(["swarm", "milling.yaml", "--steps", "3", option]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("fleet-sim: error: a.")
+    assert "No space" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_sigterm_is_an_interrupt_and_only_inside() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def work() -> None:
+        with interrupted_by_sigterm():
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert signal.getsignal(signal.SIGTERM) == before
+    thread = threading.Thread(target=interrupted_by_sigterm().__enter__)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_log_of_commands_is_replaced_whole(tmp_path: Path) -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, monitor=False))
+    log = fs.record_commands(sim)
+    log.save(tmp_path / "log.jsonl")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["log.jsonl"]
+    assert part_of("a/b.gif").suffix == ".gif"
