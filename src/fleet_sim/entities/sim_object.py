@@ -15,11 +15,10 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
 from fleet_sim.entities.handle import Handle
-from fleet_sim.entities.materials import Contact, contacts_of, push, set_material, twist
+from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.gate.bounds import LARGEST_MASS
 from fleet_sim.geometry import Pose
 from fleet_sim.spatial import quaternions
 
@@ -196,13 +195,7 @@ class SimObject(Handle):
 
         Raises StateError if the joints of a robot would have to change between motors and kinematic motion.
         """
-        row, world = self.row, self._world
-        kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
-        if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
-            raise StateError(f"{self!r} was spawned {'with' if world.robots.motors[row] else 'without'} motors")
-        world.mass[row] = kilograms
-        world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
-        world.bullet_behind[row] = True
+        set_mass(self._world, self.row, mass)
 
     def set_material(self, **values: float) -> None:
         """Change `friction`, `rolling_friction`, `restitution`, `linear_damping` or `angular_damping`.
@@ -271,27 +264,17 @@ class SimObject(Handle):
         with `keep_world_pose`. Attachments are rigid (JOINT_FIXED). Raises UnknownNameError for a link that this body
         does not have.
         """
-        row = self.row
+        row, child, world = self.row, obj.row, self._world
         if joint_type != JOINT_FIXED:
-            raise InvalidValueError(
-                f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
-            )
-        link = attachments.link_index(self._world, row, parent_link_index)
-        child, world = obj.row, self._world
+            raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED, {JOINT_FIXED}), got {joint_type}")
+        link = attachments.link_index(world, row, parent_link_index)
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
-        holder = int(world.parent[child])
-        if holder == row and world.parent_link[child] == link:
+        offset = None if keep_world_pose else (relative_pose or Pose((0.0, 0.0, 0.0))).as_position_orientation()
+        if int(world.parent[child]) == row and world.parent_link[child] == link:
             return True
-        if holder not in (NO_ROW, row) or not (holder == row or world.pickable[child]):
+        if not attachments.take(world, child, row, link, offset):
             return False
-        world.parent[child] = NO_ROW
-        if keep_world_pose:
-            attachments.attach(world, child, row, None, None, link)
-        else:
-            pose = relative_pose or Pose((0.0, 0.0, 0.0))
-            attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation), link)
-            attachments.follow_rows(world, np.array([child]))
         obj.carried()
         return True
 
