@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import InvalidValueError
@@ -45,7 +46,7 @@ class Component:
         return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
 
 
-_ON_ARRAYS: dict[type[Component], bool] = {}
+_ON_ARRAYS: WeakKeyDictionary[type[Component], bool] = WeakKeyDictionary()
 """What was found, as it is asked in every step."""
 
 
