@@ -66,6 +66,7 @@ class CameraSensorParams(SensorParams):
         check_channels(self.channels)
         if self.far <= self.near:
             raise InvalidValueError(f"far: must be beyond near, {self.near} m, got {self.far} m")
+        # Made only to check it: the intrinsics of a picture have limits of their own.
         self.lens()
 
     def lens(self) -> Intrinsics:

@@ -24,6 +24,7 @@ def noisy_depth(depth: Float32s, deviation: float, near: float, far: float, key:
     drawn = _normals(key, tick, _DEPTH, depth.shape)
     drawn *= np.float32(deviation)
     drawn += depth
+    # Nothing stays nothing: a pixel without depth gets no noise.
     seen_mask = np.isfinite(depth)
     depth[seen_mask] = np.clip(drawn[seen_mask], near, far)
 

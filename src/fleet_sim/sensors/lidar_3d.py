@@ -109,6 +109,7 @@ class Lidar3d(SensorKind):
             np.repeat(batch.rows, each),
         )
         ranges = measured(batch, hits.ranges.reshape(count, each), params)
+        # Made from the measured ranges, so that points and ranges carry the same noise.
         points = np.where(np.isfinite(ranges), ranges, np.nan)[..., None] * rays
         shape = (count, params.layers, params.rays)
         return {"ranges": ranges.reshape(shape), "points": points.reshape(*shape, 3)}

@@ -95,12 +95,14 @@ class Odometry(SensorKind):
     def _advance(self, batch: Batch, later: Ints) -> None:
         state = batch.state
         elapsed = (batch.time - state["time"][later])[:, None]
+        # Motion in the frame of the last reading: this is what wheels measure, and it is added in the believed frame.
         back = quaternions.conjugate(state["true_orientation"][later])
         way = quaternions.rotate(back, batch.positions[later] - state["true_position"][later])
         turn = quaternions.to_rotation_vectors(quaternions.multiply(back, batch.orientations[later]))
         way, turn = _as_measured(batch, later, way, turn)
         believed = state["orientation"][later]
         state["position"][later] += quaternions.rotate(believed, way)
+        # Normalized below: over many thousands of products rounding would otherwise change the length.
         turned = quaternions.multiply(believed, quaternions.from_rotation_vectors(turn))
         state["orientation"][later] = quaternions.normalized(turned)
         state["linear_velocity"][later] = way / elapsed
@@ -117,6 +119,8 @@ def _as_measured(batch: Batch, later: Ints, way: Floats, turn: Floats) -> tuple[
     distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2 + way[:, 2] ** 2)
     angles = np.sqrt(turn[:, 0] ** 2 + turn[:, 1] ** 2 + turn[:, 2] ** 2)
     roots = np.sqrt(distances)
+    # As a factor on the distance d, noise / sqrt(d) gives a deviation of noise * sqrt(d). So variances add up, and the
+    # drift does not depend on the rate.
     stretch = params.linear_scale + params.linear_noise * drawn[:, 0] / np.where(distances > 0.0, roots, 1.0)
     measured_way = way * np.where(distances > 0.0, stretch, 1.0)[:, None]
     measured_turn = turn * params.angular_scale

@@ -61,11 +61,13 @@ def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
     """Return what the sensors of `batch` report of true `distances` (N, M), infinite for nothing."""
     ranges = distances
     if params.noise or params.relative_noise:
+        # Drawn for every ray, hit or not: the noise of a ray then depends on sensor, time and ray only.
         drawn = normal_rows(batch.keys, batch.tick, distances.shape[1])
         hit_mask = np.isfinite(distances)
         true = np.where(hit_mask, distances, 0.0)
         spread = np.hypot(params.noise, params.relative_noise * true)
         ranges = np.where(hit_mask, true + spread * drawn, np.inf)
+    # The limits apply to the noisy range, since that is what a device compares.
     near_mask = ranges < params.range_min
     far_mask = ranges > params.range_max
     return np.where(near_mask, -np.inf, np.where(far_mask, np.inf, ranges))

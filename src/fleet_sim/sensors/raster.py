@@ -95,6 +95,7 @@ class Drawing:
 
     def draw(self, places: Ints, ranges: Floats, rows: Rows | None = None, cosines: Floats | None = None) -> None:
         """Draw `ranges` (K,) at `places` (K,)."""
+        # A place may come several times in one call; plain indexing would keep the last range, not the smallest.
         np.minimum.at(self.ranges, places, ranges)
         if rows is not None and cosines is not None:
             self._kept.append((places, ranges, rows, cosines))
@@ -108,6 +109,7 @@ class Drawing:
         rows = np.full(len(self.ranges), NOTHING, np.int64)
         cosines = np.zeros(len(self.ranges))
         for places, ranges, owners, slants in self._kept:
+            # Equality is exact here: what is in front is a copy of one of the ranges drawn.
             front = np.flatnonzero(ranges == self.ranges[places])
             rows[places[front]] = owners[front]
             cosines[places[front]] = slants[front]
@@ -121,12 +123,14 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     the rays hit, and at which angle.
     """
     drawing = Drawing(stations, fan, details=details)
+    # Walls come first: the horizon of the second shell then knows what they hide.
     _draw_walls(drawing, outlines.walls)
     discs, polygons = _near(drawing, outlines.discs), _near(drawing, outlines.polygons)
     if len(discs.sensors) + len(polygons.sensors) <= _CROWD * len(stations.x):
         _draw_discs(drawing, outlines.discs, discs)
         _draw_polygons(drawing, outlines.polygons, polygons)
         return drawing.hits()
+    # The nearest shell has no horizon yet. What it draws is the horizon that hides outlines of the next one.
     for low, high in pairwise(_SHELLS):
         near, far = low * fan.reach, high * fan.reach
         horizon = None if low < 0.0 else Horizon(drawing.ranges.reshape(-1, fan.rays), fan.angles)
@@ -191,6 +195,7 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
     fan = drawing.fan
     begins = begins - fan.first
+    # Counted from the first ray, in [0, 2 pi): dividing by the step then gives ray numbers.
     begins -= _TURN * np.floor(begins / _TURN)
     low = begins / fan.step
     high = (begins + widths) / fan.step
@@ -198,6 +203,8 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     # What goes on beyond a full turn is drawn again one turn earlier.
     again = np.flatnonzero(high >= turn - _SLACK)
     pairs = np.concatenate((np.arange(len(sensors)), again))
+    # The slack lets both edges at a corner draw the ray through it, so that no ray slips between them. The minimum of
+    # ranges makes drawing twice harmless.
     starts = np.concatenate((np.ceil(low - _SLACK), np.ceil(low[again] - turn - _SLACK)))
     ends = np.concatenate((np.floor(high + _SLACK), np.floor(high[again] - turn + _SLACK)))
     starts = np.maximum(starts, 0.0).astype(np.int64)
@@ -210,6 +217,7 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     first = 0
     while first < len(pairs):
         done = int(totals[first - 1]) if first else 0
+        # At least one pair per piece, even one with more than _LANES rays.
         last = max(first + 1, int(np.searchsorted(totals, done + _LANES, "right")))
         part = slice(first, last)
         rays = ragged_range(starts[part], counts[part])
@@ -230,6 +238,8 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     along = discs.y.take(shapes) - stations.y.take(sensors)
     squares = discs.squares_at(shapes, stations.z.take(sensors))
     distances = across * across + along * along
+    # From inside a disc nothing of it is seen, and the arcsine below would have no value. A ball that the plane misses
+    # has a square of 0.
     outside = np.flatnonzero((distances > squares) & (squares > 0.0))
     sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
@@ -237,16 +247,20 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     owners = discs.rows.take(shapes)
     for lanes in _lanes(drawing, sensors, np.arctan2(y, x) - halves, 2.0 * halves):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
+        # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
+        # so working in place is safe and saves temporary arrays.
         offset = dx * lanes.sines
         offset -= dy * lanes.cosines
         offset *= offset
         square -= offset
+        # Within the slack a ray may pass just beside the disc: then it touches.
         depth = np.sqrt(np.maximum(square, 0.0, out=square), out=square)
         dx *= lanes.cosines
         dy *= lanes.sines
         dx += dy
         dx -= depth
         if drawing.details:
+            # Half the chord over the radius is the cosine of the angle to the normal.
             slants = depth / np.sqrt(squares.take(lanes.pairs))
             drawing.draw(lanes.places, dx, owners.take(lanes.pairs), slants)
         else:
@@ -273,8 +287,11 @@ class Edges(NamedTuple):
 
 def _edges_of(polygons: Polygons) -> Edges:
     following = np.arange(1, polygons.corners.shape[1] + 1)
+    # The last corner of each polygon is followed by its first.
     following[polygons.first + polygons.sizes - 1] = polygons.first
     starts, ends = polygons.corners, np.ascontiguousarray(polygons.corners[:, following])
+    # Normals point outwards, as corners are counter-clockwise, and are as long as their edges: `sides` below is then
+    # twice the area of the triangle of sensor and edge.
     normals = np.stack((ends[1] - starts[1], starts[0] - ends[0]))
     return Edges(starts, ends, normals, normals[0] * starts[0] + normals[1] * starts[1])
 
@@ -288,6 +305,7 @@ def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sens
     sides = x.take(pairs) * edges.normals[0].take(corners)
     sides += y.take(pairs) * edges.normals[1].take(corners)
     sides -= edges.offsets.take(corners)
+    # Of a convex polygon only the edges that face the sensor can be hit first. From inside none does.
     seen = np.flatnonzero(sides > _EDGE_ON)
     pairs, corners = pairs.take(seen), corners.take(seen)
     sensors = sensors.take(pairs)
@@ -306,11 +324,14 @@ def _draw_edges(
     crossed = ax * ey - ay * ex
     from_a, from_b = np.arctan2(ay, ax), np.arctan2(by, bx)
     sweeps = from_b - from_a
+    # An edge covers less than half a turn, so the shorter way round is the right one.
     sweeps -= _TURN * np.round(sweeps / _TURN)
+    # Facing edges run clockwise as seen from upright sensors, but counter-clockwise from those upside down.
     begins = np.where(sweeps < 0.0, from_b, from_a)
     lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
     for lanes in _lanes(drawing, sensors, begins, np.abs(sweeps)):
         pairs = lanes.pairs
+        # The range along direction d to the line through a with direction e is (a x e) / (d x e).
         slants = lanes.cosines * ey.take(pairs)
         slants -= lanes.sines * ex.take(pairs)
         ranges = crossed.take(pairs) / slants
@@ -332,6 +353,7 @@ def _draw_walls(drawing: Drawing, walls: Walls) -> None:
             + normal[1] * (stations.y[sensors] - point[1])
             + normal[2] * (stations.z[sensors] - point[2])
         )
+        # `off` is signed: a plane is met from both sides, by rays that come nearer to it.
         closing = -(x[:, None] * cosines + y[:, None] * sines)
         meets = np.flatnonzero((closing * np.sign(off)[:, None]).reshape(-1) > 1e-12)
         places = (sensors[:, None] * fan.rays + np.arange(fan.rays)).reshape(-1)[meets]

@@ -124,6 +124,7 @@ class Scene:
     def table(self) -> InstanceTable:
         """Return the instances there are now."""
         world = self.world
+        # The version counts spawns and removals. What moves changes poses only, which are read for each picture.
         if self._version != world.version:
             self._table = _make_table(world, _visible(world), self.meshes)
             self._version = world.version
@@ -132,6 +133,8 @@ class Scene:
     def poses(self, table: InstanceTable) -> tuple[Floats, Floats]:
         """Return the world poses (M, 3), (M, 4) of all instances as they are now."""
         world = self.world
+        # Indexing copies, so the parts below may write. Most instances sit on their base frame and need neither of
+        # them.
         positions, orientations = world.position[table.rows], world.orientation[table.rows]
         chosen = table.on_links
         if len(chosen):
@@ -160,8 +163,10 @@ def _visible(world: World) -> _Groups:
     groups: _Groups = defaultdict(list)
     rows = world.rows
     shapes, models = world.shape_id[rows], world.robots.model[rows]
+    # What a robot with a model shows is on its links, whatever its shape column says.
     plain_mask = (models < 0) & (shapes >= 0)
     for shape_id in np.unique(shapes[plain_mask]).tolist():
+        # Grouped by mesh first: instances of one mesh are consecutive in the table and drawn by one call.
         _enter(groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
     for model in np.unique(models[models >= 0]).tolist():
         for visual in world.models[model].visuals:
@@ -203,12 +208,14 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
     counts = [len(entry.rows) for entry in entries]
     geometries = [entry.geometry for entry in entries]
     scales = np.array([scale_of(geometry) for geometry in geometries], np.float64).reshape(-1, 3)
+    # The finest level: its vertices reach furthest, so its bound holds all coarser ones too.
     meshes = [store.mesh(key, key.levels - 1) for key, group in groups.items() for _ in group]
     radii = [mesh.bound(scale) for mesh, scale in zip(meshes, scales, strict=True)]
     rows = np.concatenate([NO_ROWS, *(entry.rows for entry in entries)])
     links = np.repeat(np.array([entry.link for entry in entries], np.int64), counts)
     positions = np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3)
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
+    # Composing poses is the costly part of a frame, and most geometries are centred on their link.
     placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
     colours = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
     return InstanceTable(

@@ -34,6 +34,8 @@ class Target:
     def clear(self, background: Colour) -> None:
         """Forget what was drawn, and draw here from now on."""
         framebuffer = self.framebuffer
+        # One clear writes all attachments alike, but colours begin with the background and all others with 0. Masks
+        # make it two clears.
         if self._colours_only is not None:
             framebuffer.color_mask = self._colours_only
             framebuffer.clear(*background)
@@ -56,13 +58,16 @@ class Target:
         values = np.empty((height, width), np.float32)
         self.framebuffer.read_into(values, components=1, attachment=attachment, alignment=1, dtype="f4")
         if name == "depth":
+            # One over 0, where nothing was drawn, is the infinite depth that is wanted there.
             with np.errstate(divide="ignore"):
                 return np.reciprocal(values, out=values)
+        # Ids were stored plus one, so that the cleared 0 becomes -1.
         values -= 1.0
         return values.astype(np.int32)
 
 
 def _mask(written: list[bool]) -> Any:
     """Return which attachments are written, as a framebuffer takes it."""
+    # With one attachment moderngl takes its mask alone, not in a tuple.
     masks = tuple((each,) * 4 for each in written)
     return masks if len(masks) > 1 else masks[0]
