@@ -204,6 +204,7 @@ def evolve(
     strategy = _Strategy(search)
     outcome = SearchOutcome()
     known = _read_log(search, Path(log)) if log is not None else []
+    # The candidates are not in the log: CMA-ES asks for the same ones again, as its draws are seeded.
     for costs_known in known:
         strategy.ask()
         strategy.tell(costs_known, outcome)
@@ -212,10 +213,12 @@ def evolve(
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             trials = [(world, search.config, seed) for world in worlds for seed in search.config.seeds]
             values = np.array(run_all(trials), np.float64).reshape(len(worlds), len(search.config.seeds))
+            # The raw means are logged, not costs: a log stays readable, and costs follow from the goal.
             means = [float(np.mean(row)) for row in values]
             strategy.tell(means, outcome)
             if stream is not None:
                 stream.write(json.dumps({"generation": outcome.generation, "values": means}) + "\n")
+                # An interrupted search loses at most the generation under way.
                 stream.flush()
             report(outcome)
     return outcome
@@ -235,6 +238,7 @@ class _Strategy:
             "bounds": [0.0, 1.0],
             # Its own generator instead of NumPy's global one, which other code may use and change.
             "randn": lambda *shape: rng.standard_normal(shape),
+            # NaN is how cma is told not to seed NumPy's global generator.
             "seed": float("nan"),
             "verbose": -9,
             "verb_log": 0,
@@ -298,6 +302,7 @@ def _begin_worker(path: list[str]) -> None:
 
 def _fingerprint(search: Search) -> dict[str, Any]:
     """Return what a log belongs to: everything that decides what is found, but not how long to search."""
+    # A search may be continued for more generations, so their number is left out.
     settings = {name: value for name, value in vars(search.config).items() if name not in ("generations", "world")}
     plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))
     return plain

@@ -80,6 +80,7 @@ class GifRecorder(Recorder):
         from PIL import Image
 
         image = Image.fromarray(rgb)
+        # The first picture gives the palette of all.
         if self._palette is None:
             self._palette = image.quantize(COLORS)
         stream = io.BytesIO()
@@ -125,6 +126,7 @@ class VideoRecorder(Recorder):
         rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
         if self._writer is None:
             size = (rgb.shape[1], rgb.shape[0])
+            # Opened with the first picture: the encoder needs its size.
             self._writer = self._ffmpeg.write_frames(str(part_of(self.path)), size, fps=self.fps, macro_block_size=2)
             self._writer.send(None)
         self._writer.send(rgb)

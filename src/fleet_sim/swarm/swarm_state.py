@@ -194,6 +194,7 @@ class SwarmState:
         self._cached.clear()
 
     def _cache(self, name: str, find: Callable[[], Found]) -> Found:
+        # Cleared by `forget_cached` whenever somebody comes, goes or is put elsewhere.
         if name not in self._cached:
             self._cached[name] = find()
         found: Found = self._cached[name]  # type: ignore[assignment]  # each name is always found by one function

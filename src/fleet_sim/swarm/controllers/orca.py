@@ -75,6 +75,7 @@ class OrcaController(Configured, Controller):
         only = np.zeros(len(everyone), bool)
         only[mine] = True
         first, second = pairs
+        # Pairs of two other agents change nothing for this group.
         heeded = np.flatnonzero(only.take(first) | only.take(second))
         vx, vy = avoiding_velocities(
             discs,
@@ -111,9 +112,11 @@ class OrcaController(Configured, Controller):
         else:
             goals = self.goals[group.numbers % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
+        # A sensor without a target reads NaN: the agent stays, but still gives way.
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)
         distances = np.sqrt(way_x * way_x + way_y * way_y)
+        # Full speed outside of `slow_down`, in proportion to the distance within it.
         scale = self.speed / np.maximum(distances, self.slow_down)
         return way_x * scale, way_y * scale
 

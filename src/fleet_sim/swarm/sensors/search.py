@@ -59,6 +59,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
         _look_everywhere(left, candidates, test, hit_mask)
         return hit_mask
     radius = _first_radius(candidates.positions)
+    # Most agents see somebody near, so a small circle answers for most of them. It grows for those who are left.
     while len(left) and radius < reach and is_limited(radius, candidates.positions):
         left = _look_near(left, origins, radius, candidates, test, hit_mask)
         radius *= _GROWTH
@@ -84,6 +85,7 @@ def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: B
     for begin in range(0, len(left), rows):
         agent = left[begin : begin + rows, None]
         hits = test(agent, everybody)
+        # Nobody detects itself.
         hits &= candidates.own_rows.take(agent) != candidates.rows
         hit_mask[agent[:, 0]] = hits.any(axis=1)
 
@@ -108,6 +110,7 @@ def visible(
     begin, end = origins[left], targets[left]
     middles = 0.5 * (begin + end)
     way = end - begin
+    # A circle about the middle of the longest line, widened by the largest disc, holds all that may hide a target.
     reach = 0.5 * float(np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2).max()) + float(blockers.radii.max())
     line, disc = targets_within(middles, blockers.positions, reach)
     row = blockers.rows.take(disc)

@@ -134,6 +134,7 @@ class AgentSpawner(Configured, Spawner):
         radii = world.swarm.agent_radius[rows]
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
+            # What fits is kept; only the rest is drawn again.
             drawn = np.concatenate((chosen, self.choose_positions(self.n - len(chosen))))
             if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
                 # Comparing all with all would take minutes, and for larger numbers all memory.

@@ -66,6 +66,7 @@ class PointAgentSpawner(AgentSpawner):
             return np.tile(self.position, (count, 1))
         draws = self.rng.random((count, 2))
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
+        # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
         return self.position + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
 
@@ -162,6 +163,7 @@ class CsvAgentSpawner(Spawner):
             try:
                 position = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")
                 angle = settings.pop("angle", None)
+                # Lines alike are spawned in one call; the order of the file is kept, so agents keep its numbering.
                 if settings != last:
                     self._batches.append((world.recipe({**plain, **settings}), [], []))
                     last = settings
