@@ -77,6 +77,7 @@ class InverseKinematics:
             if orientations is None
             else np.ascontiguousarray(np.moveaxis(quaternions.to_matrices(orientations), 0, -1))
         )
+        # Component layout, as in `forward`: each joint is one contiguous row over all robots.
         present = np.ascontiguousarray(values.T[self._slots])
         best = present.copy()
         errors = np.full((2, len(values)), np.inf)

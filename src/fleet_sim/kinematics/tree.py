@@ -87,6 +87,7 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     slots = np.array([slot_of[joint] for joint in order], np.int64)
     turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
     sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
+    # Joints of other kinds get a zero axis: they stay at 0.
     axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
     matrices, along = quaternions.to_matrices(turn), axes[:, :, None] * axes[:, None, :]
     spun = turning[:, None, None]
