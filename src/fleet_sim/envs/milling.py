@@ -101,6 +101,7 @@ class MillingWorld:
 
     def begin(self, rng: np.random.Generator) -> None:
         """Begin an episode: agents at random around the centre, facing away from it."""
+        # Back to the first state; the poses then come from the generator of the environment.
         self.world.reset()
         size = self.params.world_size
         reach = min(2.0, 0.4 * size)
