@@ -48,7 +48,7 @@ class TinyRenderer:
             lit_from=self.lighting.sun,
         )
         depth = metres_of(image.depth, image.segments, shot.near, shot.far)
-        # TinyRenderer does not clip at the far plane, nor mark what is empty, so both are done here.
+        # What TinyRenderer draws beyond the far plane counts as nothing, as with the other renderer.
         beyond_mask = depth > shot.far
         segments = np.where(beyond_mask, np.int32(NOTHING), image.segments)
         depth[beyond_mask] = np.inf
