@@ -97,6 +97,7 @@ def move(agent: SwarmAgent, group: Group) -> None:
     """Let `agent` leave its group and join `group`, with what it remembers."""
     old = agent.group
     number = old.number_of(agent.row)
+    # Copied first: leaving the group drops the agent's part of these arrays.
     state = {name: values[number].copy() for name, values in old.state.items()}
     readings = {index: values[number].copy() for index, values in old.readings.items() if index < len(group.sensors)}
     mask = np.ones(len(old), np.bool_)
@@ -105,6 +106,7 @@ def move(agent: SwarmAgent, group: Group) -> None:
     agent.swarm.group[agent.row] = group.index
     group.join([agent])
     for name, value in state.items():
+        # Who joins a group comes last in its arrays.
         group.column(name, value.shape, dtype=value.dtype, default=old.default_of(name))[-1] = value
     for index, reading in readings.items():
         group.only(len(group) - 1).note(index, reading[None])

@@ -94,4 +94,5 @@ class MultibitBinaryController(Configured, Controller):
             raise InvalidValueError(
                 f"{_WHAT}: outputs has no action for {missing[0]} ({missing[0]:0{count}b}); add it, or a default_output"
             )
+        # A dense table: all agents look up their actions in one indexing.
         return np.array([self.outputs.get(state, self.default_output) for state in range(1 << count)], np.float64)
