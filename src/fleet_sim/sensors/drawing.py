@@ -68,10 +68,13 @@ class _Canvas:
         across, along = self.x - x, self.y - y
         distances = np.hypot(across, along)
         bearings = (np.arctan2(along, across) - yaw - params.angle_min) % (2.0 * math.pi)
+        # Each pixel belongs to the ray nearest to its bearing.
         rays = np.round(bearings / (params.angle_increment or 1.0)).astype(np.int64)
         if params.angle_max - params.angle_min > 2.0 * math.pi - 1e-6:
+            # In a full turn what is beyond the last ray is nearest to the first one.
             rays %= params.rays
         inside_mask = rays < params.rays
+        # inf has seen over the whole range, -inf over nothing.
         reach = np.where(np.isfinite(ranges), ranges, np.where(ranges > 0.0, params.range_max, 0.0))
         seen_mask: Bools = inside_mask & (distances <= reach[np.where(inside_mask, rays, 0)])
         return seen_mask

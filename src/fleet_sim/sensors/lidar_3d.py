@@ -69,6 +69,7 @@ class Lidar3dParams(SensorParams):
         angles = self.angle_min + ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
         elevations = np.linspace(self.elevation_min, self.elevation_max, self.layers)
         out = np.empty((self.layers, self.rays, 3))
+        # Spherical coordinates, with the elevation counted from the xy plane.
         out[..., 0] = np.cos(elevations)[:, None] * np.cos(angles)
         out[..., 1] = np.cos(elevations)[:, None] * np.sin(angles)
         out[..., 2] = np.sin(elevations)[:, None]
