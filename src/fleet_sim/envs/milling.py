@@ -95,6 +95,7 @@ class MillingWorld:
         )
         self.world.setup()
         self.params = params
+        # It works on arrays, so one controller serves all agents.
         controller = self.world.population[0].controller
         assert isinstance(controller, MillingController)
         self.controller = controller
