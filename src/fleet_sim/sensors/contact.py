@@ -59,7 +59,7 @@ class ContactReading(Reading):
 
 
 class ContactSensor(SensorKind):
-    """Looks bumpers up in the pairs that collide."""
+    """Reads bumpers from the colliding pairs."""
 
     params_class = ContactParams
     reading_class = ContactReading

@@ -17,7 +17,7 @@ _FREE, _WALL, _BODY = (247.0, 247.0, 244.0), (70.0, 74.0, 82.0), (30.0, 32.0, 36
 _COLOURS = ((31, 119, 220), (240, 130, 20), (30, 160, 80), (200, 50, 90), (130, 90, 200), (20, 160, 170))
 _TINT = 0.22
 _SAMPLES = 2
-"""Pixels are drawn so many times larger and averaged, so that edges are smooth."""
+"""Supersampling factor: the picture is drawn larger by this factor and averaged, for smooth edges."""
 
 
 def draw_scans(grid: OccupancyGrid, lidars: Sequence[Sensor], *, width: int = 800) -> Bytes:

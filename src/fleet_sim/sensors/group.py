@@ -81,7 +81,7 @@ class SensorGroup:
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Return whether its sensors are due in this step; to be called once per step."""
+        """Return whether its sensors are due in this step. Call it once per step."""
         return self._schedule.poll() is not None
 
     def compute_wanted(self, time: float, tick: int) -> Readings:

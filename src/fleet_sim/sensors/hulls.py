@@ -12,9 +12,9 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.loading import load_mesh
 
 DIRECTIONS = 500
-"""A hull has the corners of its mesh that are furthest out in so many directions, evenly spread."""
+"""Number of directions, evenly spread. In each, the outermost vertex of the mesh becomes a corner of the hull."""
 THINNEST = 1e-4
-"""In m: a flat mesh counts as a plate twice as thick."""
+"""Half the thickness in m of the plate that stands for a flat mesh."""
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 
 
@@ -27,7 +27,7 @@ class Hull:
     __slots__ = ("centre", "edges", "half_extents", "radius", "vertices")
 
     def __init__(self, points: Floats) -> None:
-        """Make the hull of `points` (N, 3), of which there is at least one."""
+        """Make the hull of `points` (N, 3), at least one."""
         corners = _solid(_outermost(points))
         faces = hull_faces(corners)
         used, faces = np.unique(faces, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Which circles are in reach of which points: the pairs that are looked at more closely."""
+"""Finds the circles in reach of points: candidate pairs for the exact tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 
 BRUTE_FORCE = 2_000_000
-"""Up to so many combinations, comparing all of them is faster than a grid."""
+"""Number of combinations up to which comparing all of them is faster than a grid."""
 _BLOCK = 1 << 16
-"""Combinations compared at once: what is worked on stays in the processor's cache."""
+"""Combinations compared at once, few enough to stay in the processor's cache."""
 
 Pairs = tuple[Ints, Ints, Floats]
 _NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -18,7 +18,7 @@ _NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 def pairs_in_reach(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats) -> Pairs:
     """Return the pairs (K,), (K,) of a point and a circle of which some part is within `reach`, and their distances.
 
-    Distances (K,) are to the circles' centres. Circles far larger than the others are no burden.
+    Distances (K,) are to the circles' centres. A few circles that are far larger than the others do not slow it down.
     """
     if len(points_x) * len(x) <= BRUTE_FORCE:
         return _compared(points_x, points_y, reach, x, y, radii, np.arange(len(x)))
@@ -37,7 +37,7 @@ def pairs_in_reach(points_x: Floats, points_y: Floats, reach: float, x: Floats, 
 def _compared(
     points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints
 ) -> Pairs:
-    """Compare every point with every circle; `numbers` are what the circles are called in the result."""
+    """Compare every point with every circle; `numbers` are the indices of the circles in the result."""
     limits = (radii + reach) ** 2
     rows = max(1, _BLOCK // max(1, len(x)))
     found = [_NO_PAIRS]

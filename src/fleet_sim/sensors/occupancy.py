@@ -22,7 +22,7 @@ from fleet_sim.sensors.solids import solids_of
 FREE, OCCUPIED = 0, 100
 MOST_CELLS = 100_000_000
 COARSE_CELLS = 25_000_000
-"""Of a grid that was made coarser: whoever takes such a map has to hold it, too."""
+"""Largest number of cells of a coarsened grid; lower, since receivers of the map have to store it too."""
 _STATIC = CollisionMode.STATIC.code
 _EMPTY_SIZE = 10.0
 _CORE = 0.499
@@ -53,7 +53,7 @@ class OccupancyGrid:
 
 
 def immovable_rows(world: World) -> Rows:
-    """Return the rows of what never moves: STATIC entities, and objects without mass that cannot be picked up."""
+    """Return the rows of entities that never move: STATIC ones, and objects without mass that are not pickable."""
     rows = world.rows
     fixture_mask = ~world.pickable[rows] & (world.mass[rows] == 0.0) & (world.kind[rows] != KIND_AGENT)
     still_mask = (world.collision_mode[rows] == _STATIC) | fixture_mask
@@ -179,7 +179,7 @@ def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
 
 
 def _fill_polygon(grid: OccupancyGrid, corners: Floats) -> None:
-    """Mark the cells that no line along a side, of the polygon or of the cell, separates from the polygon."""
+    """Mark the cells that overlap a convex polygon: no side of either separates the two."""
     window = _window(grid, corners.min(axis=1), corners.max(axis=1))
     if window is None:
         return

@@ -19,18 +19,18 @@ from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls
 
 NOTHING = -1
 _LANES = 1 << 14
-"""Rays computed at once: what is worked on stays in the processor's cache."""
+"""Rays computed at once, few enough to stay in the processor's cache."""
 _PAIRS = 1 << 13
-"""Pairs of a sensor and an outline looked at at once, for the same reason."""
+"""Pairs of a sensor and an outline computed at once, for the same reason."""
 _CROWD = 150
-"""Up to so many outlines near each sensor, drawing all is faster than finding out which are hidden."""
+"""Number of outlines per sensor up to which drawing all is faster than finding the hidden ones."""
 _SHELLS = (-np.inf, 0.4, np.inf)
-"""Shares of the reach between which outlines of a crowd are drawn together, from the nearest on."""
+"""Bounds of the distance shells in which a crowd is drawn, nearest first, as fractions of the reach."""
 _TURN = 2.0 * np.pi
 _SLACK = 1e-9
-"""In steps between rays: how far outside the angles it covers an outline is still drawn."""
+"""Tolerance, in steps between rays, by which an outline is drawn beyond the angles it covers."""
 _EDGE_ON = 1e-9
-"""Twice the area, in m2, of a sensor and an edge that lie on one line as far as can be told."""
+"""Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
 
 
 class Stations(NamedTuple):
@@ -83,7 +83,7 @@ class Hits(NamedTuple):
 
 
 class Drawing:
-    """The ranges drawn so far, (N * M,), and what is needed to tell afterwards who is in front."""
+    """The ranges drawn so far, (N * M,), and with `details` the data to tell afterwards which outline is in front."""
 
     def __init__(self, stations: Stations, fan: Fan, *, details: bool) -> None:
         self.stations = stations
@@ -101,7 +101,7 @@ class Drawing:
             self._kept.append((places, ranges, rows, cosines))
 
     def hits(self) -> Hits:
-        """Return what is in front everywhere."""
+        """Return the nearest hit of each ray."""
         shape = (len(self.stations.x), self.fan.rays)
         self.ranges[self.ranges > self.fan.reach] = np.inf
         if not self.details:
@@ -117,10 +117,10 @@ class Drawing:
 
 
 def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False) -> Hits:
-    """Return what the rays of `fan` meet from each of `stations`.
+    """Return the hits of the rays of `fan` from each of `stations`.
 
-    A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` it is also told whom
-    the rays hit, and at which angle.
+    A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
+    also has the entities hit and the angles of incidence.
     """
     drawing = Drawing(stations, fan, details=details)
     # Walls come first: the horizon of the second shell then knows what they hide.
@@ -167,7 +167,7 @@ def _near(drawing: Drawing, outlines: Discs | Polygons) -> Sights:
 def _in_shell(
     stations: Stations, outlines: Discs | Polygons, sights: Sights, near: float, far: float, horizon: Horizon | None
 ) -> Sights:
-    """Return the pairs whose nearest points are between `near` and `far` away, but for those behind the horizon."""
+    """Return the pairs whose gap is between `near` and `far`, without those behind the horizon."""
     gaps = sights.distances - outlines.radii.take(sights.shapes)
     sights = sights.take(np.flatnonzero((gaps >= near) & (gaps < far)))
     if horizon is None:
@@ -342,7 +342,7 @@ def _draw_edges(
 
 
 def _draw_walls(drawing: Drawing, walls: Walls) -> None:
-    """Draw planes, which may be in the way of any ray."""
+    """Draw planes: they have no end, so each ray may hit them."""
     stations, fan = drawing.stations, drawing.fan
     cosines, sines = drawing.directions
     for row, normal, point in zip(walls.rows.tolist(), walls.normals, walls.points, strict=True):

@@ -13,13 +13,13 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 BATCH = 16383
-"""One more, and PyBullet loses a ray."""
+"""Largest batch: with one ray more, PyBullet loses a ray."""
 _STEP_ON = 1e-3
-"""In m: how far behind a hit on its own entity a ray goes on."""
+"""Distance in m behind a hit on its own entity at which a ray continues."""
 _HALVINGS = 40
 _ROUND = (np.uint8(ShapeKind.SPHERE), np.uint8(ShapeKind.CAPSULE))
 _MOST_OWN = 16
-"""How many surfaces of its own entity a ray passes through before it counts as free."""
+"""Number of surfaces of its own entity a ray passes through before it counts as free."""
 
 
 class RayHits(NamedTuple):
@@ -35,10 +35,10 @@ class RayHits(NamedTuple):
 def cast_rays(
     mirror: BulletMirror, solids: Solids, origins: Floats, directions: Floats, reach: float, own: Rows
 ) -> RayHits:
-    """Return what rays meet from `origins` (R, 3) along unit `directions` (R, 3), within `reach`.
+    """Return the hits of rays from `origins` (R, 3) along unit `directions` (R, 3), within `reach`.
 
-    Surfaces of the entities `own` (R,) are passed through. Of what a ray begins inside of, it meets nothing or, of
-    spheres and capsules, the inside at once.
+    Surfaces of the entities `own` (R,) are passed through. A ray that begins inside a shape does not hit it; only
+    spheres and capsules are hit from inside, at once.
     """
     mirror.ensure()
     count = len(origins)

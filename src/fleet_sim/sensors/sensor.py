@@ -195,7 +195,7 @@ class Sensor:
 
     @property
     def handlers(self) -> tuple[Callable[[Sensor, Any], object], ...]:
-        """What is called with its readings."""
+        """The functions called with its readings."""
         return self._handlers
 
     # ---- the end -----------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Sensor:
             raise StateError(f"sensor {self.name!r} was removed; this handle can no longer be used")
 
     def took(self, readings: Readings | None, index: int) -> None:
-        """Note what was read last."""
+        """Store its last reading."""
         self._latest = None if readings is None else (readings, index)
 
     @property

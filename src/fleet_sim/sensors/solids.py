@@ -1,4 +1,4 @@
-"""What sensors see of a world: the collision shapes of its entities, piece by piece."""
+"""The collision shapes of a world as sensors see them, piece by piece."""
 
 from __future__ import annotations
 

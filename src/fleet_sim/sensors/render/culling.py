@@ -9,7 +9,7 @@ from fleet_sim.sensors.render.shot import Shot
 
 
 class Frustum:
-    """The space a camera sees: what is inside all of its six planes."""
+    """The space visible to a camera, bounded by six planes."""
 
     def __init__(self, shot: Shot, axes: Floats) -> None:
         """Take the space of `shot`; `axes` (3, 3) has the axes of its optical frame as columns, in world axes."""

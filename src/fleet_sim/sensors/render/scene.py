@@ -1,4 +1,4 @@
-"""What is to be drawn: one instance per visible geometry of every entity, and where each of them is now."""
+"""The content of a picture: one instance per visible geometry of every entity, and where each of them is now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 log = logging.getLogger("fleet_sim.sensors")
 
 PLANE_HALF_SIZE = 100.0
-"""Half the size in m of what is drawn of a plane, which has no end."""
+"""Half the side in m of the drawn part of a plane, which is infinite."""
 _PLANE_HALF_HEIGHT = 1e-3
 
 NOTHING = Mesh((Part(np.zeros((1, 3)), np.zeros((1, 3), np.int64)),))
@@ -37,7 +37,7 @@ Scale = tuple[float, float, float]
 class MeshKey(NamedTuple):
     """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
 
-    What is `mirrored` has a factor below zero in its scale, or three.
+    A `mirrored` mesh has one or three negative scale factors.
     """
 
     kind: ShapeKind
@@ -159,7 +159,7 @@ _Groups = dict[MeshKey, list[_Entry]]
 
 
 def _visible(world: World) -> _Groups:
-    """Return what is to be seen, by mesh."""
+    """Return the visible geometries, by mesh."""
     groups: _Groups = defaultdict(list)
     rows = world.rows
     shapes, models = world.shape_id[rows], world.robots.model[rows]
@@ -190,7 +190,7 @@ def key_of(geometry: Geometry) -> MeshKey:
 
 
 def scale_of(geometry: Geometry) -> Scale:
-    """Return the factors that make the mesh of a geometry as large as it is."""
+    """Return the factors that scale the unit mesh of a geometry to its size."""
     kind = geometry.kind
     if kind == ShapeKind.BOX:
         return geometry.half_extents

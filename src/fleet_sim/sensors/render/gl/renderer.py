@@ -70,7 +70,7 @@ class GlRenderer:
             return target.read()
 
     def close(self) -> None:
-        """Free what the pictures needed; may be called again."""
+        """Free the resources; may be called again."""
         self._targets.clear()
         self._meshes.clear()
         self._release()
@@ -124,7 +124,7 @@ class GlRenderer:
         return seen_mask
 
     def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
-        """Return all instances of a table as they are uploaded, but for their poses."""
+        """Return all instances of a table as uploaded, without their poses."""
         # The table is made anew when something is spawned or removed; until then only poses change.
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)

@@ -1,4 +1,4 @@
-"""What is drawn into, and read from."""
+"""Framebuffers to draw into and read from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Target:
         self.framebuffer = context.framebuffer(textures, context.depth_renderbuffer(size))
 
     def clear(self, background: Colour) -> None:
-        """Forget what was drawn, and draw here from now on."""
+        """Clear the target and make it the current one."""
         framebuffer = self.framebuffer
         # One clear writes all attachments alike, but colours begin with the background and all others with 0. Masks
         # make it two clears.
@@ -45,7 +45,7 @@ class Target:
         framebuffer.use()
 
     def read(self) -> Frame:
-        """Return what was drawn, as arrays of its own."""
+        """Return the picture as new arrays."""
         arrays = {name: self._read_channel(attachment, name) for attachment, name in enumerate(self.channels)}
         return Frame(**arrays)
 
