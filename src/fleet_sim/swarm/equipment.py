@@ -88,7 +88,7 @@ def group_key(origin: Group, controller: Controller | None, sensors: Sequence[Se
 
 
 def _identities(controller: Controller | None, sensors: Sequence[Sensor]) -> list[int]:
-    """Return what tells apart the parts of groups: 0 for what is not there, 1 for parts of each agent's own."""
+    """Return the identities of the parts of a group: 0 for a missing part, 1 for parts that each agent has its own."""
     parts = (controller, *sensors)
     return [0 if part is None else id(part) if part.works_on_arrays() else 1 for part in parts]
 

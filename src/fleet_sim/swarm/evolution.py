@@ -1,8 +1,8 @@
 """Searching the parameters of a world for the best value of a metric, by CMA-ES, in parallel processes.
 
 The search is a function of its settings: the same seed gives the same result whatever the number of processes, and one
-that was interrupted goes on to the same result. All it has learnt is in a log, one line of JSON per generation, from
-which it takes up again by replaying it.
+that was interrupted goes on to the same result. A log holds one line of JSON per
+generation, and replaying it restores the state of the search.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Search:
         return world
 
     def cost(self, value: float) -> float:
-        """Return what is to be small."""
+        """Return the cost, which CMA-ES minimises."""
         if not np.isfinite(value):
             return WORST
         return -value if self.config.goal == "maximize" else value
@@ -301,7 +301,7 @@ def _begin_worker(path: list[str]) -> None:
 
 
 def _fingerprint(search: Search) -> dict[str, Any]:
-    """Return what a log belongs to: everything that decides what is found, but not how long to search."""
+    """Return the settings that determine the result of a search, without its length; a log is tied to them."""
     # A search may be continued for more generations, so their number is left out.
     settings = {name: value for name, value in vars(search.config).items() if name not in ("generations", "world")}
     plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))

@@ -1,4 +1,4 @@
-"""Which points are near each other: sorted by a grid, with answers that do not depend on it."""
+"""Finds points near each other with a grid; results do not depend on the grid."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def is_limited(reach: float, positions: Floats) -> bool:
 
 
 def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Rows]:
-    """Return (agent, other): who of everybody is at most `reach` from which agent of `group`, itself left out.
+    """Return (agent, other): the agents at most `reach` from each agent of `group`, without itself.
 
     `agent` counts in the group, `other` in the world's `everyone`. Only others of `team` are returned, unless it is -1.
     """

@@ -17,7 +17,7 @@ from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 COLORS = 64
-"""Of a GIF. One palette for all frames keeps what stands still from flickering."""
+"""Colours of a GIF. One palette for all frames avoids flicker."""
 
 
 class Recorder(Subscriber):
@@ -49,7 +49,7 @@ class Recorder(Subscriber):
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the rest of the file."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -13,10 +13,10 @@ from fleet_sim.swarm.regions import edges, inside_polygon
 from fleet_sim.swarm.swarm_state import SwarmState
 
 ROUNDS = 4
-"""Pushing two apart may push one into a third: so often they are looked at again in one step."""
+"""Rounds of pushing per step: pushing two bodies apart may push one into a third."""
 
 PUSHED = 0.5
-"""How far apart, in the largest radius, two may be of which one may be pushed into the other."""
+"""Margin of the candidate pairs, in largest radii: bodies that near may be pushed into each other."""
 
 FEW = 64
 """Number of bodies up to which all pairs are tested."""

@@ -159,7 +159,7 @@ class SwarmWorld(SwarmState):
         return agents
 
     def _change_members(self, name: str, wanted: list[SwarmAgent]) -> None:
-        """Make the population or the objects what is `wanted`: fewer, or in another order; raises InvalidValueError."""
+        """Set the population or the objects to `wanted`: fewer, or in another order; raises InvalidValueError."""
         members: WatchedList[SwarmAgent] = getattr(self, name)
         for member in wanted:
             if member not in members:
@@ -257,7 +257,7 @@ class SwarmWorld(SwarmState):
             self.refresh()
 
     def refresh(self) -> None:
-        """Let go of agents that were removed: at once outside a step, and at the beginning of each part of one."""
+        """Drop removed agents: at once outside a step, within a step at the beginning of each part."""
         for agent in [agent for agent in self._regrouping if agent.is_alive]:
             self._regroup(agent)
         self._regrouping.clear()

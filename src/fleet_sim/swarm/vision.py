@@ -84,7 +84,7 @@ class Sector:
         return np.asarray(np.where(distances <= self.reach, distances, np.inf))
 
     def _inside(self, side: Floats, along: Floats) -> Bools:
-        """Return what lies between the straight edges, from the distances to one of them and along it."""
+        """Return which points lie between the straight edges, from their distances to one edge and along it."""
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
 
 

@@ -38,7 +38,7 @@ class LevyController(Configured, Controller):
     seed: int | None = seed_setting("lengths and headings")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._draws = AgentDraws(self.seed)
 

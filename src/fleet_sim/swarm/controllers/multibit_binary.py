@@ -61,7 +61,7 @@ class MultibitBinaryController(Configured, Controller):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))

@@ -40,7 +40,7 @@ class OrcaController(Configured, Controller):
     slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal at which it begins to slow down.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if [self.static_waypoint, self.waypoints, self.sensor_id].count(None) != 2:
             raise self.refuse("give one of static_waypoint, waypoints and sensor_id")

@@ -40,7 +40,7 @@ class BinarySensor(Configured, Sensor):
     target_team: int | str | None = team_setting("Detect agents of this team only")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""

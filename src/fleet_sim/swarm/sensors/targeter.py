@@ -53,7 +53,7 @@ class Targeter(Configured, Sensor):
     target_name: str | None = setting(None, doc="Detect this one only; null: all.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._draws = AgentDraws(self.seed)
 

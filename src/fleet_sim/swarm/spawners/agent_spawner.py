@@ -19,9 +19,9 @@ Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | No
 MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
-"""How often positions are drawn again where they overlap."""
+"""Largest number of times that overlapping positions are drawn again."""
 MANY = 1000
-"""So many positions drawn at random reach to the ends of what they are drawn from."""
+"""Number of random positions from which on their box shows the size of the region."""
 
 
 def read_facing(value: object) -> Facing:

@@ -49,7 +49,7 @@ class PointAgentSpawner(AgentSpawner):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.position is None:
             self.position = np.array(self.recipe.config.position or 0.5 * self.world.size)
@@ -104,7 +104,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         count = len(self.positions)
         if self.n not in (None, count):
@@ -128,7 +128,7 @@ class GridAgentSpawner(ListedAgentSpawner):
     center: Vector | None = setting(None, unit="m", doc="Centre of the grid; null: the centre of the world.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         wide = self.columns or max(1, int(np.ceil(np.sqrt(self.n))))
         index = np.arange(self.n)
