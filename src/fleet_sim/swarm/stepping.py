@@ -39,6 +39,8 @@ class Stepper:
         """Add the systems to the pipeline, in the order of the step."""
         pipeline = self._world.sim.pipeline
         together = self._world.config.update == "together"
+        # Together, the simulation's own motion system moves everybody between the two lists. In turn, agents move
+        # within their turn, and it finds them idle.
         before_motion = [("swarm_spawners", self._run_spawners)]
         before_motion += [("swarm_controllers", self._command_all)] if together else [("swarm_agents", self._in_turn)]
         after_motion = [("swarm_collisions", self._keep_apart), ("swarm_sensors", self._sense_all)] if together else []
@@ -186,12 +188,14 @@ class Stepper:
         world.refresh()
         follow_traces(world.groups, world.steps)
         for metric in world.metrics:
+            # A metric that was appended to the list by hand.
             if metric.world is None:
                 metric.attach_world(world)
             self.call("metric", metric.calculate)
 
     def _run_subscribers(self, dt: float) -> None:
         world = self._world
+        # First, so that subscribers see this step as completed.
         world.steps += 1
         for subscriber in list(world.subscribers):
             if isinstance(subscriber, Subscriber):

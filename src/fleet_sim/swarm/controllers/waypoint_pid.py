@@ -55,6 +55,7 @@ class WaypointPIDController(Configured, Controller):
         speeds, turns = (self.column(group, name, (2,), default=_EMPTY) for name in ("speed", "steer"))
         dt = group.world.dt
         actions = np.stack((self._speed.output(distances, speeds, dt), self._steer.output(bearings, turns, dt)), axis=1)
+        # The next waypoint begins without the integral and the error of the lost one.
         for memory in (speeds, turns):
             memory[lost_mask] = _EMPTY
         return np.where(lost_mask[:, None], 0.0, actions)

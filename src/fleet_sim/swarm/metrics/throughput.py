@@ -40,6 +40,7 @@ class Throughput(CrowdMetric):
         ids = crowd.columns.object_id[crowd.rows]
         known_mask, before = self._inside.exchange(ids, inside[:, None].astype(float))
         self._steps += 1
+        # Who is spawned inside a goal did not come from outside.
         count = arrivals(inside[known_mask], before[known_mask, 0] > 0.0)
         if count:
             self._arrived.append((self._steps, count))
