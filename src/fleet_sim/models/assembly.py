@@ -143,6 +143,7 @@ def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[Joint
 
 def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
     above = {joint.child: joint for joint in joints if joint.name not in reached}
+    # These links have parents but no root above them, so the way up must meet itself.
     link, seen = next(iter(above)), []
     while link not in seen:
         seen.append(link)
