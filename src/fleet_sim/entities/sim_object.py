@@ -217,7 +217,10 @@ class SimObject:
         """Set the pose of the entity; return whether it changed.
 
         Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
+        Raises InvalidValueError for anything but a Pose.
         """
+        if not isinstance(pose, Pose):
+            raise InvalidValueError(f"pose: expected a Pose, got {pose!r}; see also set_pose_raw()")
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
     def set_pose_raw(
@@ -332,6 +335,7 @@ class SimObject:
         does not have.
         """
         row = self.row
+        _check_object(obj)
         if joint_type != JOINT_FIXED:
             raise InvalidValueError(
                 f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
@@ -365,6 +369,7 @@ class SimObject:
 
         It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if world.parent[child] != row:
             return False
@@ -415,3 +420,9 @@ class SimObject:
     def unregister_callback(self, callback: Callable[..., object]) -> bool:
         """Stop calling `callback`; returns whether it was registered."""
         return self._world.hooks.remove_callback(self.row, callback)
+
+
+def _check_object(obj: object) -> None:
+    """Raise InvalidValueError unless `obj` is an object or a robot."""
+    if not isinstance(obj, SimObject):
+        raise InvalidValueError(f"expected an object or a robot of the simulation, got {obj!r}")
