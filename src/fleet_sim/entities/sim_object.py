@@ -216,7 +216,10 @@ class SimObject:
         """Set the pose of the entity; return whether it changed.
 
         Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
+        Raises InvalidValueError for anything but a Pose.
         """
+        if not isinstance(pose, Pose):
+            raise InvalidValueError(f"pose: expected a Pose, got {pose!r}; see also set_pose_raw()")
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
     def set_pose_raw(
@@ -324,6 +327,7 @@ class SimObject:
         with `keep_world_pose`. Attachments are rigid (JOINT_FIXED). Raises UnknownNameError for a link that this body
         does not have.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if joint_type != JOINT_FIXED:
             raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED, {JOINT_FIXED}), got {joint_type}")
@@ -348,6 +352,7 @@ class SimObject:
 
         It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if world.parent[child] != row:
             return False
@@ -398,3 +403,9 @@ class SimObject:
     def unregister_callback(self, callback: Callable[..., object]) -> bool:
         """Stop calling `callback`; returns whether it was registered."""
         return self._world.hooks.remove_callback(self.row, callback)
+
+
+def _check_object(obj: object) -> None:
+    """Raise InvalidValueError unless `obj` is an object or a robot."""
+    if not isinstance(obj, SimObject):
+        raise InvalidValueError(f"expected an object or a robot of the simulation, got {obj!r}")
