@@ -1,6 +1,6 @@
 """No parameter of an action is accepted and then ignored: each one, changed, changes how the action goes.
 
-A parameter that is added needs a line here. Settings are looked at in test_settings_count.py.
+A parameter that is added needs a line here: another value, and what else has to be set for it to count.
 """
 
 from __future__ import annotations
@@ -10,29 +10,14 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from small_world import BOX, build, pose
 
-from fleet_sim import (
-    AgentSpawnParams,
-    Drop,
-    MoveAction,
-    MoveTo,
-    MultiRobotSimulationCore,
-    Pick,
-    Pose,
-    ShapeParams,
-    SimObjectSpawnParams,
-    SimulationParams,
-    Wait,
-)
-from fleet_sim import Path as Way
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-FLAT = {"gui": False, "target_rtf": 0, "timestep": 0.05, "monitor": False}
+from fleet_sim import AgentSpawnParams, Drop, MoveAction, MoveTo, Path, Pick, Pose, SimObjectSpawnParams, Wait
 
 
 def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
     """Return how an action goes: where the robot and two crates are after each step, and how it ends."""
-    sim = MultiRobotSimulationCore(SimulationParams(**FLAT))
+    sim = build({})
     robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot"))
     for name, x, y in (("near", 2.0, 0.0), ("far", 2.0, 1.0)):
         sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, y, 0.3)), name=name))
@@ -44,7 +29,7 @@ def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
     seen = []
     for _ in range(160):
         sim.step_once()
-        seen.append([entity.get_pose().as_position_orientation() for entity in sim.sim_objects])
+        seen.append([pose(entity) for entity in sim.sim_objects])
     return seen, str(action.status), repr(getattr(action, "action_type", None))
 
 
@@ -53,9 +38,9 @@ PICK = {"search_radius": 5.0}
 DROP = {"drop_pose": Pose((3, 0, 0))}
 ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (MoveTo, "target_pose", Pose((2, 1, 0)), {"target_pose": Pose((1, 1, 0))}),
-    (MoveAction, "path", Way([Pose((0, 2, 0))]), {"path": Way(WAY)}),
+    (MoveAction, "path", Path([Pose((0, 2, 0))]), {"path": Path(WAY)}),
     *((cls, name, value, others)
-      for cls, others in ((MoveTo, {"target_pose": WAY[1]}), (MoveAction, {"path": Way(WAY)}))
+      for cls, others in ((MoveTo, {"target_pose": WAY[1]}), (MoveAction, {"path": Path(WAY)}))
       for name, value in (("final_orientation_align", False), ("direction", "backward"), ("tolerance", 0.3),
                           ("timeout", 0.2))),
     (Wait, "duration", 20.0, {"duration": 1.0}),

@@ -13,13 +13,12 @@ from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
-from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.attributes import unsettable
+from fleet_sim.entities.handle import Handle
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
-from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.spatial import quaternions
 
@@ -29,23 +28,16 @@ JOINT_FIXED = 4
 Self = TypeVar("Self", bound="SimObject")
 
 
-class SimObject:
+class SimObject(Handle):
     """A rigid body of a simulation.
 
-    A handle only refers to a world and a row: all state is in the world's columns. After its entity was removed, using
-    a handle raises StaleHandleError. Handles of the same entity are equal.
+    Its state is in the world's columns; a SimObject only refers to its row there, see Handle.
     """
 
-    __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
+    __slots__ = ()
 
     params_class: ClassVar[type[SimObjectSpawnParams]] = SimObjectSpawnParams
     kind: ClassVar[int] = KIND_OBJECT
-
-    _world: World
-    _row: int
-    _generation: int
-    last_label: str
-    """What the entity was called when it was removed; there is none before."""
 
     def __init__(
         self,
@@ -61,8 +53,7 @@ class SimObject:
 
         `mass` None is the one it has in PyBullet, of its base.
         """
-        world, row = sim_core.adopt_body(self, body_id, mass, name)
-        self._world, self._row, self._generation = world, row, int(world.generation[row])
+        self._refer(*sim_core.adopt_body(self, body_id, mass, name))
         self.pickable = pickable
         self.set_collision_mode(collision_mode)
         self.user_data.update(user_data or {})
@@ -95,33 +86,7 @@ class SimObject:
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
 
-    @classmethod
-    def bind(cls, world: World, row: int) -> Any:
-        """Return a new handle for the living entity in `row`; use the spawning functions instead."""
-        handle = cls.__new__(cls)
-        handle._world, handle._row, handle._generation = world, row, int(world.generation[row])
-        return handle
-
     # ---- identity ----------------------------------------------------------------------------------------------------
-
-    @property
-    def world(self) -> World:
-        """The world this entity lives in."""
-        return self._world
-
-    @property
-    def row(self) -> int:
-        """The entity's row in the world's columns; raises StaleHandleError once it is removed."""
-        world, row = self._world, self._row
-        if world.generation[row] != self._generation or not world.alive[row]:
-            label = getattr(self, "last_label", "of this handle")
-            raise StaleHandleError(f"{type(self).__name__} {label} was removed; this handle can no longer be used")
-        return row
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the entity still exists."""
-        return self._world.is_live(self._row, self._generation)
 
     @property
     def object_id(self) -> int:
@@ -161,31 +126,6 @@ class SimObject:
     def events(self) -> EventBus:
         """Events of this entity alone."""
         return self._world.entity_events.bus(self.row)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
-        try:
-            super().__setattr__(name, value)
-        except AttributeError:
-            message = unsettable(self, name)
-            if message is None:
-                raise
-            raise AttributeError(message) from None
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, SimObject)
-            and self._world is other._world
-            and self._row == other._row
-            and self._generation == other._generation
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self._world), self._row, self._generation))
-
-    def __repr__(self) -> str:
-        label = self._world.label(self._row) if self.is_alive else f"{getattr(self, 'last_label', '')} (removed)"
-        return f"<{type(self).__name__} {label}>"
 
     # ---- pose --------------------------------------------------------------------------------------------------------
 

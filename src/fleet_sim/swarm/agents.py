@@ -19,6 +19,7 @@ from fleet_sim.swarm.agent_config import AgentConfig, Team
 from fleet_sim.swarm.canvas import Canvas, contrast
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
+from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
@@ -42,7 +43,7 @@ class SwarmAgent(SwarmBody):
         self.world = world
         self.group = group
         self._controller: Controller | None = None
-        self._sensors: WatchedList[Sensor | SensorView] = WatchedList(self._change_sensors)
+        self._sensors: WatchedList[Sensor | SensorView[Sensor]] = WatchedList(self._change_sensors)
 
     # ---- what it has -------------------------------------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ class SwarmAgent(SwarmBody):
         self.world.give_controller(self._changeable(), spec)
 
     @property
-    def sensors(self) -> WatchedList[Sensor | SensorView]:
+    def sensors(self) -> WatchedList[Sensor | SensorView[Sensor]]:
         """Its sensors, in their order. The list may be changed between steps; new ones read from the next step on."""
         return self._sensors
 
@@ -372,36 +373,6 @@ class Sensor(Component):
     def outlines(self, group: Group) -> AnyArray | None:
         """Return what is drawn of the sensor: closed outlines (N, K, 2) in world coordinates, or None for nothing."""
         return None
-
-
-class SensorView:
-    """A sensor of a whole group as one agent sees it: `current_state` is its own reading, all else is the sensor's."""
-
-    sensor: Sensor
-    agent: SwarmAgent
-    _index: int
-
-    def __init__(self, sensor: Sensor, agent: SwarmAgent, index: int) -> None:
-        vars(self).update(sensor=sensor, agent=agent, _index=index)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        kind = type(self.sensor).__name__
-        raise InvalidValueError(
-            f"{kind}.{name}: this sensor serves all agents of a group; give the agent one of its own,"
-            f" agent.sensors[{self._index}] = {kind}(...), or set `agent.sensors[{self._index}].sensor.{name}` for all"
-        )
-
-    @property
-    def current_state(self) -> Any:
-        """The last reading of this agent."""
-        group = self.agent.group
-        return group.readings[self._index][group.number_of(self.agent.row)]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.sensor, name)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SensorView:
-        return self
 
 
 def _one_each(group: Group, index: int, values: Any) -> AnyArray:

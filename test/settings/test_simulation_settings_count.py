@@ -1,4 +1,4 @@
-"""No setting is accepted and then ignored: each one, changed, changes something that a user can see.
+"""No setting of a simulation is accepted and then ignored: each one, changed, changes something that a user can see.
 
 A setting that is added needs a line here: another value, and what to look at.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from small_world import BOX, build, run
 
 from fleet_sim import (
     Agent,
     AgentSpawnParams,
     FleetSimError,
-    MultiRobotSimulationCore,
     Pose,
     ShapeParams,
     SimObjectSpawnParams,
@@ -25,10 +25,6 @@ from fleet_sim import (
     SimulationParams,
 )
 from fleet_sim.config.params import CameraParams
-from fleet_sim.entities.spawn_params import ControllerParams
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-FLAT = {"gui": False, "target_rtf": 0, "timestep": 0.05, "monitor": False}
 
 
 class Case(NamedTuple):
@@ -37,19 +33,6 @@ class Case(NamedTuple):
     value: Any
     look: Callable[..., Any]
     others: dict[str, Any] = {}  # noqa: RUF012  never written
-
-
-def build(settings: dict[str, Any]) -> MultiRobotSimulationCore:
-    return MultiRobotSimulationCore(SimulationParams(**{**FLAT, **settings}))
-
-
-def run(sim: MultiRobotSimulationCore, steps: int = 20) -> MultiRobotSimulationCore:
-    for _ in range(steps):
-        sim.step_once()
-    return sim
-
-
-# ---- SimulationParams ------------------------------------------------------------------------------------------------
 
 
 def time_of_a_step(settings: dict[str, Any]) -> float:
@@ -195,9 +178,7 @@ SIMULATION: dict[str, Case] = {
     "ignore_static_collision": Case(False, two_boxes, {"collision_margin": 0.7}),
     "block_on_collision": Case(True, two_boxes),
     "spatial_hash_cell_size_mode": Case("constant", cells, {"spatial_hash_cell_size": 7.0}),
-    "spatial_hash_cell_size": Case(
-        3.0, cells, {"spatial_hash_cell_size_mode": "constant", "spatial_hash_cell_size": 7.0}
-    ),
+    "spatial_hash_cell_size": Case(3.0, cells, CONSTANT),
     "camera_config": Case({"camera_mode": "manual"}, window_view),
     "enable_collision_color_change": Case(True, colours),
     "log_level": Case("error", logged, {"enable_time_profiling": True, "profiling_interval": 1}),
@@ -239,7 +220,7 @@ def test_a_setting_of_the_simulation_counts(name: str) -> None:
 def test_every_setting_of_the_simulation_is_looked_at() -> None:
     known = [*SIMULATION, *ELSEWHERE, *UNSEEN]
     assert sorted(known) == sorted(field.name for field in fields(SimulationParams))
-    tests = {name: Path(__file__).parent / file for name, file in ELSEWHERE.items()}
+    tests = {name: Path(__file__).parents[1] / file for name, file in ELSEWHERE.items()}
     assert not [name for name, file in tests.items() if name not in file.read_text(encoding="utf-8")]
 
 
@@ -259,135 +240,3 @@ def test_a_setting_of_the_camera_counts(name: str) -> None:
     manual = name in ("camera_distance", "camera_pitch", "camera_target")
     others = {"camera_mode": "manual"} if manual else {}
     assert window_view({"camera_config": {**others, name: CAMERA[name]}}) != window_view({"camera_config": others})
-
-
-# ---- spawn params ----------------------------------------------------------------------------------------------------
-
-
-def spawned(cls: Any, settings: dict[str, Any]) -> Any:
-    """Return what is known of an entity after it has moved a little, among others, with physics."""
-    physics = settings.pop("physics", False)
-    sim = build({"physics": physics})
-    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1.2, 0, 0.1)), collision_mode="static", name="wall"))
-    shape = {} if "urdf_path" in settings else {"visual_shape": BOX, "collision_shape": BOX}
-    entity = sim.spawn(cls(**{**shape, **settings}))
-    if physics:
-        entity.apply_force([30, 0, 0], [0, 0.1, 0.15])
-        return [pose(run(sim, 10) and entity), sim.bullet.getDynamicsInfo(entity.body_id, -1)[:10]]
-    world, row = sim.world, entity.row
-    known = [
-        entity.name,
-        entity.mass,
-        entity.pickable,
-        str(entity.collision_mode),
-        repr(entity.user_data),
-        world.shapes[world.shape_id[row]],
-        len(entity.sensors),
-    ]
-    if isinstance(entity, Agent):
-        known += [entity.motion_mode, repr(entity.joint_tolerance), repr(entity.ik_params), len(entity.plugins)]
-        known += [entity.get_all_joints_state() if entity.get_num_joints() else None]
-        known += [world.robots.wheel_radius[row] if hasattr(world.robots, "wheel_radius") else None]
-        if entity.can_move:
-            entity.set_goal_pose(Pose.from_yaw(3.0, 0.0, 0.4, 2.0))
-            for _ in range(12):
-                sim.step_once()
-                known.append(pose(entity))
-            entity.set_velocity(0.5, 0, 0)
-            run(sim, 30)
-    return [*known, pose(entity)]
-
-
-def pose(entity: Any) -> Any:
-    return entity.get_pose().as_position_orientation()
-
-
-@dataclass
-class Two:
-    """Two values of a setting of an entity and what else it needs."""
-
-    value: Any
-    others: Any = None
-
-
-BALL = ShapeParams("sphere", radius=0.3)
-MASSIVE = {"mass": 1.0, "physics": True, "initial_pose": Pose((0, 0, 0.1))}
-OBJECT: dict[str, Two] = {
-    "visual_shape": Two(BALL),
-    "collision_shape": Two(BALL),
-    "initial_pose": Two(Pose((1, 2, 3))),
-    "mass": Two(2.0),
-    "pickable": Two(False),
-    "name": Two("other"),
-    "visual_frame_pose": Two(Pose((0, 0, 1))),
-    "collision_frame_pose": Two(Pose((0, 0, 1))),
-    "collision_mode": Two("disabled"),
-    "friction": Two(0.0, MASSIVE),
-    "rolling_friction": Two(0.3, MASSIVE),
-    "restitution": Two(1.0, MASSIVE),
-    "linear_damping": Two(0.9, MASSIVE),
-    "angular_damping": Two(0.9, MASSIVE),
-    "user_data": Two({"a": 1}),
-}
-ARM = {"urdf_path": "arm6"}
-AGENT: dict[str, Two] = {
-    "urdf_path": Two("mobile_robot"),
-    "motion_mode": Two("omnidirectional"),
-    "block_on_collision": Two(True),
-    "use_fixed_base": Two(True),
-    "max_linear_vel": Two(0.3),
-    "max_linear_accel": Two(0.3),
-    "max_angular_vel": Two(0.3, {"motion_mode": "omnidirectional"}),
-    "max_angular_accel": Two(0.3, {"motion_mode": "omnidirectional"}),
-    "joint_positions": Two([0.02] * 8, ARM),
-    "joint_tolerance": Two(0.5, ARM),
-    "ik_params": Two({"max_outer_iterations": 9}, ARM),
-    "controller": Two({"max_linear_vel": 0.3}),
-    "sensors": Two([{"type": "imu"}]),
-}
-AGENT_ELSEWHERE = {
-    "wheel_radius": "bullet/test_physics_wheels.py",
-    "wheel_separation": "bullet/test_physics_wheels.py",
-    "plugins": "entities/test_sim_object.py",
-    "features": "test_features.py",
-}
-CONTROLLER: dict[str, Any] = {
-    "max_linear_vel": 0.3,
-    "max_linear_accel": 0.3,
-    "max_angular_vel": 0.3,
-    "max_angular_accel": 0.3,
-    "cmd_vel_timeout": 0.2,
-    "navigation_2d": True,
-    "default_direction": "backward",
-}
-
-
-@pytest.mark.parametrize("name", OBJECT)
-def test_a_setting_of_an_object_counts(name: str) -> None:
-    others = dict(OBJECT[name].others or {})
-    changed = spawned(SimObjectSpawnParams, {**others, name: OBJECT[name].value})
-    assert changed != spawned(SimObjectSpawnParams, others)
-
-
-@pytest.mark.parametrize("name", AGENT)
-def test_a_setting_of_an_agent_counts(name: str) -> None:
-    others = dict(AGENT[name].others or {})
-    changed = spawned(AgentSpawnParams, {**others, name: AGENT[name].value})
-    assert changed != spawned(AgentSpawnParams, others)
-
-
-@pytest.mark.parametrize("name", CONTROLLER)
-def test_a_setting_of_a_controller_counts(name: str) -> None:
-    mode = "differential" if name == "default_direction" else "omnidirectional"
-    others: dict[str, Any] = {"motion_mode": mode}
-    if name == "default_direction":
-        others["initial_pose"] = Pose.from_yaw(0, 0, 0, 1.0)
-    changed = spawned(AgentSpawnParams, {**others, "controller": {name: CONTROLLER[name]}})
-    assert changed != spawned(AgentSpawnParams, others)
-
-
-def test_every_setting_of_entities_is_looked_at() -> None:
-    known = OBJECT.keys() | AGENT.keys() | AGENT_ELSEWHERE.keys()
-    assert {field.name for field in fields(AgentSpawnParams)} == known
-    # Avoidance needs others that come the other way: motion/test_avoidance.py.
-    assert {field.name for field in fields(ControllerParams)} - {"avoidance"} == CONTROLLER.keys()
