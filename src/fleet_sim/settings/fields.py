@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, get_type_hints
+from weakref import WeakKeyDictionary
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Field:
     default: Callable[[], Any] | None
 
 
-_FIELDS: dict[type, dict[str, Field]] = {}
+# Weak: a class made inside a function, and all that its methods hold, must be able to go.
+_FIELDS: WeakKeyDictionary[type, dict[str, Field]] = WeakKeyDictionary()
 
 
 def fields_of(cls: type) -> dict[str, Field]:

@@ -13,9 +13,11 @@ from typing import TypeVar
 import numpy as np
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SensorView, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
+from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.sensors import SENSORS
 
 Made = TypeVar("Made", bound=Component)

@@ -22,7 +22,8 @@ from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
-from fleet_sim.swarm.agents import Component, Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from fleet_sim.swarm.agents import Component, Group
+from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
 

@@ -11,6 +11,7 @@ from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velociti
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import positions
+from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import pairs_within
 from fleet_sim.swarm.parameters import Configured, Vector, documented
 
@@ -57,16 +58,8 @@ class OrcaController(Configured, Controller):
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
         own_x, own_y = np.cos(headings), np.sin(headings)
-        positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
-        x, y = positions[:, 0] + lead * own_x, positions[:, 1] + lead * own_y
-        discs = MovingDiscs(
-            x,
-            y,
-            velocities[:, 0] - lead * turns * own_y,
-            velocities[:, 1] + lead * turns * own_x,
-            everyone.radii + lead,
-            yields,
-        )
+        discs = _steered(everyone, own_x, own_y, lead, yields)
+        x, y = discs.x, discs.y
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
         pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
         # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
@@ -137,3 +130,16 @@ class OrcaController(Configured, Controller):
             return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
         owner = np.concatenate(owners)
         return Obstacles(owner, np.concatenate(ways_x), np.concatenate(ways_y), np.full(len(owner), -np.inf))
+
+
+def _steered(everyone: Crowd, own_x: Floats, own_y: Floats, lead: Floats, yields: Bools) -> MovingDiscs:
+    """Return the discs about the steered points, `lead` (N,) ahead along the headings (`own_x`, `own_y`)."""
+    positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
+    return MovingDiscs(
+        positions[:, 0] + lead * own_x,
+        positions[:, 1] + lead * own_y,
+        velocities[:, 0] - lead * turns * own_y,
+        velocities[:, 1] + lead * turns * own_x,
+        everyone.radii + lead,
+        yields,
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
@@ -49,7 +50,7 @@ class AgentSpawner(Configured, Spawner):
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
     agent: Any = setting(doc="Configuration of the agents.")
-    n: int = setting(1, low=0, doc="Number of agents.")
+    n: int = setting(1, low=0, high=MOST_ALIKE, doc="Number of agents.")
     facing: Facing = setting(
         None,
         reader=read_facing,

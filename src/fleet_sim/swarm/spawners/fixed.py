@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import parse_value, setting
 from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.parameters import Vector, documented
@@ -122,7 +123,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
 class GridAgentSpawner(ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
-    n: int = setting(low=0, doc="Number of agents.")
+    n: int = setting(low=0, high=MOST_ALIKE, doc="Number of agents.")
     columns: int | None = setting(None, low=1, doc="Number of agents per row; null: as square as possible.")
     spacing: float = setting(1.0, unit="m", doc="Distance between neighbours.")
     center: Vector | None = setting(None, unit="m", doc="Centre of the grid; null: the centre of the world.")
