@@ -108,7 +108,6 @@ class BaseGymEnv(gym.Env[Any, Any]):
         The camera returns to the pose of its settings.
         """
         super().reset(seed=seed)
-        # Loaded once and reset from then on: loading meshes costs far more than an episode's reset.
         scene = self.scene or self.load_scene(self.config.scene.mode)
         scene.reset(bool((options or {}).get("keep_object_type", False)), self.np_random)
         self.robots = scene.arms
