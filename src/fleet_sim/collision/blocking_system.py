@@ -49,6 +49,7 @@ class BlockingSystem:
             return
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
+            # Of all rows: what does not move is an obstacle at the pose it has now.
             shapes = shape_arrays(world, slice(None))
             self._start = _Start(
                 rows,
