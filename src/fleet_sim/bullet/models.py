@@ -73,6 +73,7 @@ def load_model(
             f"the model file {path!r} has {len(bodies)} models; an object or agent needs exactly one, so split the file"
         )
     loaded = LoadedModel(int(bodies[0]), *inertial_frame(client, bodies[0]))
+    # loadSDF and loadMJCF take no pose, and no flag for a fixed base.
     if suffix in (".sdf", ".xml", ".mjcf"):
         _place(client, loaded, position, orientation)
         if fixed:
@@ -104,6 +105,7 @@ def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: floa
     elif not math.isclose(own, mass, rel_tol=1e-9):
         for link in range(-1, model.num_joints):
             information = client.getDynamicsInfo(body, link)
+            # For the same shape inertia grows with the mass.
             inertia = [mass / own * value for value in information[2]]
             client.changeDynamics(body, link, mass=mass / own * information[0], localInertiaDiagonal=inertia)
 
