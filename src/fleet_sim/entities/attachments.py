@@ -53,6 +53,7 @@ def attach(
     world.parent_link[child] = link
     world.attach_position[child] = position
     world.attach_orientation[child] = orientation
+    # It follows its carrier exactly, so the engine must not move it as well.
     world.dynamic[child] = False
     place(world, np.array([child]))
 
@@ -94,6 +95,7 @@ def place(world: World, children: Rows) -> None:
     world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)
     world.angular_velocity[children] = spins
     on_link = children[links != BASE]
+    # A link also moves by its joints, which the velocity of the base does not show.
     if len(on_link):
         world.velocity[on_link], world.angular_velocity[on_link] = world.links.link_velocities(
             world.parent[on_link], world.parent_link[on_link], world.position[on_link]

@@ -279,6 +279,7 @@ class JointHandle(SimObject):
     def _send(self, targets: Any, max_force: float) -> None:
         slots, values = self._numbers(targets, "joint targets")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
+        # Before the targets are given: an action that ends holds its joints where they are.
         self._pre_empt(slots, "new joint targets were set")
         joint_steering.give_joint_targets(self._world, slots, values, force)
 

@@ -231,6 +231,7 @@ class SimObject:
             holder = world.label(int(world.parent[row]))
             raise StateError(f"{world.label(row)!r} is attached to {holder!r} and follows it; detach it first")
         rows = np.array([row])
+        # An unchanged pose is not written: bounds and PyBullet would be updated for nothing.
         if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
             if not preserve_velocity:
                 world.rest(rows)
@@ -262,6 +263,7 @@ class SimObject:
             raise StateError(f"{self!r} was spawned {'with' if world.robots.motors[row] else 'without'} motors")
         world.mass[row] = kilograms
         world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
+        # The mirror looks at the masses of rows that are behind.
         world.bullet_behind[row] = True
 
     def set_material(self, **values: float) -> None:
@@ -307,6 +309,7 @@ class SimObject:
         """
         row = self.row
         self._world.collision_mode[row] = CollisionMode.parse(mode).code
+        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
         self._world.bounds_behind[row] = True
 
     @property
@@ -345,6 +348,7 @@ class SimObject:
             return True
         if holder not in (NO_ROW, row) or not (holder == row or world.pickable[child]):
             return False
+        # It may go over from another link of this body, and `attach` refuses what is carried.
         world.parent[child] = NO_ROW
         if keep_world_pose:
             attachments.attach(world, child, row, None, None, link)

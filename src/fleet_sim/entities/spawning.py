@@ -139,6 +139,7 @@ def _spawn(
 ) -> list[Any]:
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
+    # Names are checked here, all else before: from now on only sensors can fail, and then the rows are freed.
     rows = world.allocate(names)
     first = 0
     for template, _, count in runs:
@@ -150,12 +151,14 @@ def _spawn(
     handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, rows.tolist(), strict=True)]
     for row, handle in zip(rows.tolist(), handles, strict=True):
         world.handles[row] = handle
+    # With columns and handles complete, as listeners may use both.
     world.announce(rows)
     _mount_sensors(world, runs, rows)
     first = 0
     for template, _, count in runs:
         _python_parts(world, template, handles[first : first + count])
         first += count
+    # Last: handlers see entities with all their parts.
     emit_spawned(world, handles)
     return handles
 
