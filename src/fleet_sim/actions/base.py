@@ -150,6 +150,7 @@ class Action:
 
     def proceed(self, agent: Agent, dt: float) -> Until | None:
         """Update the running action, unless its time is up."""
+        # The tolerance lets it end in the step in which its time is up, in spite of rounding.
         if self.timeout is not None and self.get_duration() >= self.timeout - 1e-9:
             self.fail(f"timed out after {self.timeout:g} s", ActionCause.TIMEOUT)
             return None

@@ -50,6 +50,7 @@ class JointCurves:
     def top_speeds(self) -> Floats:
         """Return the maximum speed (K,) on the curves."""
         c1, c2, c3 = self.coefficients[:, 1], self.coefficients[:, 2], self.coefficients[:, 3]
+        # The speed is a parabola in u, so it is largest at an end or at its vertex.
         with np.errstate(divide="ignore", invalid="ignore"):
             vertex = np.where(c3 != 0.0, np.clip(-c2 / (3.0 * c3), 0.0, 1.0), 0.0)
         rates = [np.abs(c1 + u * (2.0 * c2 + u * 3.0 * c3)) for u in (0.0, 1.0, vertex)]

@@ -96,6 +96,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         if self._arm_action is not None:
             return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
+            # Its path was taken away, as by a stop.
             if agent.goal_pose is None:
                 self.fail("the robot no longer drives to the goal")
             return Until(arrival=True)
@@ -133,6 +134,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         """Wait for the arm's action; act when it has ended."""
         if not action.is_complete():
             return until
+        # It is in no queue, so nobody else cleans up after it.
         action.stop(agent)
         self._arm_action = None
         if action.status is ActionStatus.COMPLETED or self.arm.forgives(action):
