@@ -33,6 +33,7 @@ class FiniteGuard:
         world = self._world
         # Most of the price is in the number of calls, so velocities, which poses come from, are not looked at.
         total = float(world.position.sum()) + float(world.orientation.sum())
+        # Written this way round because NaN is neither above nor below anything.
         if not abs(total) <= LARGEST:
             self._mend()
         self._make_room()
@@ -43,6 +44,7 @@ class FiniteGuard:
         world = self._world
         good_mask = inside_mask(world.position, LARGEST) & inside_mask(world.orientation, 2.0)
         self._make_room()
+        # Free rows as well: a broken number left in one would spoil the sum in every later step.
         bad = np.flatnonzero(~good_mask)
         world.position[bad] = self._position[bad]
         world.orientation[bad] = self._orientation[bad]
