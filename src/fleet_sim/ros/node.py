@@ -120,6 +120,7 @@ class FleetSimNode(Node):
 
     def destroy_node(self) -> None:
         """Close the simulation and leave ROS."""
+        # First: what the simulation posts while it closes would have nobody to run it.
         self._mailbox.close()
         self.simulation.close()
         self._bridge.robots.destroy_node()

@@ -118,6 +118,7 @@ class Goals:
             row = world.index.row_named(goal.robot)
             progress = action.progress(world.handles[row])
             left = float(progress.get("distance_left", 0.0))
+            # The length of the way is not known, so progress is relative to the largest distance seen.
             goal.farthest = max(goal.farthest, left)
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
