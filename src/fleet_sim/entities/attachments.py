@@ -115,6 +115,7 @@ def follow(world: World) -> None:
     carried = np.flatnonzero(world.parent != NO_ROW)
     while len(carried):
         parents = world.parent[carried]
+        # Whose carrier is itself carried waits for a later round.
         waiting_mask = np.isin(parents, carried)
         ready = carried[~waiting_mask]
         place(world, ready[_astir_mask(world, ready)])

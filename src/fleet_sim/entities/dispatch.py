@@ -130,6 +130,7 @@ class FleetCommandDispatcher:
         timeout = (
             None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         )
+        # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
         to.keep(good_mask, "velocity is not finite")
         linear, angular = linear[good_mask], angular[good_mask]
         bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)

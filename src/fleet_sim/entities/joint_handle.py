@@ -225,6 +225,7 @@ class JointHandle(SimObject):
         row, joints, model = self.row, self._world.joints, self._model()
         tolerances = read_tolerances(model, value, np.full(len(model.movable), DEFAULT_TOLERANCE))
         joints.tolerance[joints.of(self._world.robots, row)] = tolerances
+        # The column has numbers only; what was given is kept as it was, for reading it back.
         if value is None:
             joints.given_tolerances.pop(row, None)
         else:

@@ -76,6 +76,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
         kind = class_for(params) if cls is None else cls
         check_params(kind, params)
         key = _sameness(params)
+        # Checking params costs more than writing rows, so equal ones are checked once.
         template = templates.get(key)
         if template is None:
             template = templates[key] = make_template(world, params)
@@ -219,6 +220,7 @@ def remove(world: World, rows: Rows) -> None:
 
     A row given twice counts once.
     """
+    # In the given order, in which events are emitted; np.unique would sort them.
     rows = np.array(list(dict.fromkeys(rows.tolist())), np.int64)
     events = world.events
     if events.has_handlers("object_removed") or events.has_handlers("agent_removed"):
