@@ -142,6 +142,7 @@ class Action:
         if self.status is not ActionStatus.NOT_STARTED:
             raise StateError(f"{type(self).__name__} was already started; call reset() to use it again")
         clock = agent.world.clock
+        # Kept, as durations are asked for where there is no agent at hand.
         self._now = lambda: clock.time
         self._on_cancel = on_cancel
         self.status = ActionStatus.IN_PROGRESS

@@ -179,6 +179,7 @@ class ActionScheduler:
         tick = self._world.clock.tick
         while self._timers and self._timers[0][0] <= tick:
             _, _, row, action = heapq.heappop(self._timers)
+            # The timer of an action that has ended stays in the heap until it is due.
             if self._running.get(row) is action:
                 self._woken.add(row)
         if not self._woken and not self._polled:
@@ -295,6 +296,7 @@ class ActionScheduler:
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
         actions = [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+        # The list grows while it is walked: parts may have parts of their own.
         for action in actions:
             actions += action.parts()
         return {

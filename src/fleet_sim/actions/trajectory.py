@@ -240,6 +240,7 @@ class JointTrajectoryAction(Action):
             self._fail_beyond(error, allowed, TrajectoryCause.GOAL_TOLERANCE, "at the end")
         if agent.uses_motors:
             return None
+        # Without motors joints move at full speed, so their arrival can be foreseen.
         there = now + float(np.max((error - allowed) / joints.max_velocity[slots]))
         return Until(time=there if self.goal_time_tolerance is None else min(there, end + self.goal_time_tolerance))
 

@@ -78,6 +78,7 @@ class TransferAction(ArmTarget, DeclaredAction):
     def start(self, agent: Agent) -> Until | None:
         """Check the request and start driving."""
         self.phase = self.phases[0]
+        # Before driving: what is wrong with the arm's target is said at once and not at the object.
         hindrance = self.arm.hindrance(agent) or self.prepare(agent)
         if hindrance is None and self.use_approach:
             hindrance = immovable(agent)
@@ -114,6 +115,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return hindrance is not None
 
     def _move_in(self, agent: Agent) -> Until | None:
+        # Asked again before each phase: somebody else may have taken the object meanwhile.
         if self._fails(self.hindrance(agent)):
             return None
         self.phase = self.phases[2]
