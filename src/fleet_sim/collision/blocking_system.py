@@ -86,6 +86,7 @@ class BlockingSystem:
             return arrived, NO_ROWS
         held = movers[held_mask]
         self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
+        # Who stays blocked by the same obstacle is no news.
         newly = held[before[held_mask] != blockers[held_mask]]
         return np.setdiff1d(arrived, held, assume_unique=True), newly
 

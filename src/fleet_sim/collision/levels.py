@@ -79,6 +79,7 @@ class BoxIndex:
 
     def _build(self, cell: float, threshold: float) -> None:
         boxes = self._boxes
+        # The usual case, a fleet of robots of one size: one level, and no copies of rows.
         if boxes.all_near and max(boxes.widths) <= threshold * cell:
             self._add_level(None, np.empty(0, np.int64), cell)
             return

@@ -193,6 +193,7 @@ class World(BodyColumns):
         taken = self._free[-count:][::-1] if count else []
         del self._free[len(self._free) - count :]
         rows = np.array(taken, np.int64)
+        # Cleared when taken and not when freed: who still holds a freed row in this step reads its last values.
         for table in self.tables.values():
             if table is not self:
                 table.clear_rows(rows)
