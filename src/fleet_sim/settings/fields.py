@@ -69,6 +69,7 @@ class Field:
     default: Callable[[], Any] | None
 
 
+# Resolving type hints is slow, and fields are looked up at each assignment.
 _FIELDS: dict[type, dict[str, Field]] = {}
 
 
