@@ -27,6 +27,7 @@ class JointCurves:
             self.coefficients = np.stack([begin, rise, none, none], axis=1)
         else:
             first, last = velocities[:-1] * self.spans[:, None], velocities[1:] * self.spans[:, None]
+            # Cubic Hermite: positions and velocities at both ends, the latter scaled from time to u.
             pieces = [begin, first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
             self.coefficients = np.stack(pieces, axis=1)
 

@@ -100,7 +100,7 @@ class JointPool(JointColumns):
         given = model.max_velocities[model.movable]
         limited_mask = model.limited_mask[model.movable]
         self.robot[slots] = rows[:, None]
-        # Many files give 0 where they mean no limit; times of arrival are divided by it.
+        # Many files give 0 where they mean no limit; the time to arrive is a distance divided by it.
         self.max_velocity[slots] = np.where(given > 0.0, given, fallback)
         self.lower[slots] = np.where(limited_mask, model.lower[model.movable], -np.inf)
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)

@@ -50,6 +50,7 @@ class Recipients:
         """The reasons for rejecting the others, by name, in the given order."""
         rejected: dict[str, str] = {}
         for index in sorted(self._reasons):
+            # The first reason counts, where a name was given several times.
             rejected.setdefault(self._given[index], self._reasons[index])
         return rejected
 

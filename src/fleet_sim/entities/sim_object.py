@@ -166,6 +166,7 @@ class SimObject:
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
         try:
+            # First the usual way: the search for a close name costs only where this fails.
             super().__setattr__(name, value)
         except AttributeError:
             message = unsettable(self, name)
@@ -182,6 +183,7 @@ class SimObject:
         )
 
     def __hash__(self) -> int:
+        # By the generation too: a handle of an earlier entity in this row is another key.
         return hash((id(self._world), self._row, self._generation))
 
     def __repr__(self) -> str:

@@ -140,7 +140,7 @@ def _spawn(
 ) -> list[Any]:
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
-    # Names are checked here, all else before: from now on only sensors can fail, and then the rows are freed.
+    # Names are checked here and params before. Sensors may still be rejected: then the rows are freed again.
     rows = world.allocate(names)
     first = 0
     for template, _, count in runs:
