@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
@@ -164,3 +166,17 @@ def test_reading_gives_a_valid_cart_or_a_config_error(data: dict[str, Any]) -> N
     assert 0 <= cart.size[0] <= 10
     assert cart.count >= 0
     assert cart.limit is None or cart.limit >= 0
+
+
+def test_a_class_of_settings_made_in_a_function_is_freed() -> None:
+    def use() -> weakref.ref[type]:
+        @dataclass
+        class Local(Checked):
+            size: float = setting(1.0, low=0)
+
+        assert read(Local, {"size": 2.0}).size == 2.0
+        return weakref.ref(Local)
+
+    left = use()
+    gc.collect()
+    assert left() is None

@@ -98,3 +98,31 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
                 assert process.end()[0] == 0
     finally:
         client.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path, number: int) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text(
+        "import sys\n"
+        "from fleet_sim.core.pipeline import Phase, System\n"
+        "from fleet_sim.ros import main, node\n"
+        "class Endless(node.FleetSimNode):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.simulation.pipeline.add(System('endless', Phase.UPDATE, self.never_return))\n"
+        "    def never_return(self, dt):\n"
+        "        print('in the step', file=sys.stderr, flush=True)\n"
+        "        while True:\n"
+        "            pass\n"
+        "main.FleetSimNode = Endless\n"
+        "sys.exit(main.main())\n"
+    )
+    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    deadline = time.monotonic() + 3 * PATIENCE
+    while "in the step" not in process.output() and time.monotonic() < deadline:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.process.wait(0.05)
+    code, _ = process.end(number)
+    assert code == 1
+    assert "never_return" in process.output(), "it says where the step was"

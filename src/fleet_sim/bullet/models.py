@@ -17,6 +17,9 @@ from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
 
+_UNPLACED = (".sdf", ".xml", ".mjcf")
+"""Formats that PyBullet loads only at the pose which the file gives."""
+
 
 class LoadedModel(NamedTuple):
     """A body, and the pose of its base's centre of mass in the base frame."""
@@ -52,18 +55,36 @@ def load_model(
     path = shape.model_path
     check_file(path, "model")
     fixed = shape.fixed_base or mass == 0.0
+    flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
+    if inertia_from_file:
+        flags |= client.URDF_USE_INERTIA_FROM_FILE
+    body = _only_body(client, path, position.tolist(), orientation.tolist(), useFixedBase=fixed, flags=flags)
+    loaded = LoadedModel(body, *inertial_frame(client, body))
+    # loadMJCF and loadSDF take no flag for a fixed base either.
+    if Path(path).suffix.lower() in _UNPLACED:
+        _place(client, loaded, position, orientation)
+        if fixed:
+            client.changeDynamics(body, -1, mass=0.0)
+    if model is not None:
+        _check_joints(client, body, model)
+        if mass > 0.0:
+            _scale_masses(client, body, model, mass)
+    return loaded
+
+
+def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: int) -> int:
+    """Load the one model in `path` and return its body; raises InvalidValueError where it cannot, or has several.
+
+    A URDF file is loaded at `urdf_pose` with `urdf_options`, which files of other formats do not take.
+    """
     suffix = Path(path).suffix.lower()
-    pose = (position.tolist(), orientation.tolist())
     try:
         if suffix == ".sdf":
             bodies = client.loadSDF(path)
-        elif suffix in (".xml", ".mjcf"):
+        elif suffix in _UNPLACED:
             bodies = client.loadMJCF(path)
         else:
-            flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
-            if inertia_from_file:
-                flags |= client.URDF_USE_INERTIA_FROM_FILE
-            bodies = (client.loadURDF(path, *pose, useFixedBase=fixed, flags=flags),)
+            bodies = (client.loadURDF(path, *urdf_pose, **urdf_options),)
     except client.module.error as error:
         raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
     if len(bodies) != 1:
@@ -72,17 +93,7 @@ def load_model(
         raise InvalidValueError(
             f"the model file {path!r} has {len(bodies)} models; an object or agent needs exactly one, so split the file"
         )
-    loaded = LoadedModel(int(bodies[0]), *inertial_frame(client, bodies[0]))
-    # loadSDF and loadMJCF take no pose, and no flag for a fixed base.
-    if suffix in (".sdf", ".xml", ".mjcf"):
-        _place(client, loaded, position, orientation)
-        if fixed:
-            client.changeDynamics(loaded.body, -1, mass=0.0)
-    if model is not None:
-        _check_joints(client, loaded.body, model)
-        if mass > 0.0:
-            _scale_masses(client, loaded.body, model, mass)
-    return loaded
+    return int(bodies[0])
 
 
 def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:

@@ -144,16 +144,7 @@ class BroadPhase:
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
-        rows: Rows | None = None
-        moving_lower, moving_upper = lower, upper
-        if moving_mask is not None:
-            count = int(np.count_nonzero(moving_mask))
-            # Usually the rows in use are the first ones: then row numbers equal indices, and nothing is copied.
-            if moving_mask[:count].all():
-                moving_lower, moving_upper = lower[:count], upper[:count]
-            else:
-                rows = np.flatnonzero(moving_mask)
-                moving_lower, moving_upper = lower.take(rows, axis=0), upper.take(rows, axis=0)
+        moving_lower, moving_upper, rows = _corners_of(moving_mask, lower, upper)
         if not len(moving_lower):
             return np.empty((0, 2), np.int64)
         # Of the moving boxes alone: static ones, often large walls, have an index with cells of their own size.
@@ -196,6 +187,18 @@ class BroadPhase:
             static_lower, static_upper = lower[rows], upper[rows]
             boxes = Boxes.from_corners(static_lower, static_upper, margin)
             self._static_index = BoxIndex(boxes, auto_cell_size(static_lower, static_upper), self._threshold)
+
+
+def _corners_of(mask: Bools | None, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Rows | None]:
+    """Return the corners of the boxes in `mask` (None: all), and their rows; None where these equal the indices."""
+    if mask is None:
+        return lower, upper, None
+    count = int(np.count_nonzero(mask))
+    # Usually the rows in use are the first ones: then row numbers equal indices, and nothing is copied.
+    if mask[:count].all():
+        return lower[:count], upper[:count], None
+    rows = np.flatnonzero(mask)
+    return lower.take(rows, axis=0), upper.take(rows, axis=0), rows
 
 
 def _sorted_pairs(first: Rows, second: Rows) -> Ints:

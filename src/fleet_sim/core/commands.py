@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, get_type_hints
+from weakref import WeakKeyDictionary
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core import command_values
@@ -86,7 +87,7 @@ class Command:
 
 
 # `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
-_HINTS: dict[type, dict[str, Any]] = {}
+_HINTS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
 def _hints(cls: type[Command]) -> dict[str, Any]:

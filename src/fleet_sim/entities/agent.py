@@ -380,6 +380,8 @@ class Agent(EndEffectorHandle):
 
 def checked_path(path: Path | Sequence[Pose]) -> Path:
     """Return `path` as a Path; raises InvalidValueError for one without waypoints or with anything but poses."""
+    if not isinstance(path, (Path, Iterable)):
+        raise InvalidValueError(f"path: expected a Path or a list of poses, got {path!r}")
     waypoints = path if isinstance(path, Path) else Path(list(path))
     if not len(waypoints):
         raise InvalidValueError("a path needs at least one waypoint, got none")

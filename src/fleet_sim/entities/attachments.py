@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
@@ -56,6 +58,26 @@ def attach(
     # It follows its carrier exactly, so the engine must not move it as well.
     world.dynamic[child] = False
     place(world, np.array([child]))
+
+
+def take(
+    world: World, child: int, parent: int, link: int, offset: tuple[Sequence[float], Sequence[float]] | None
+) -> bool:
+    """Attach `child` to `link` of `parent`, also from another of its links; return False where it may not be taken.
+
+    `offset` is its pose in the frame of the link; None keeps its pose in the world.
+    """
+    holder = int(world.parent[child])
+    if holder not in (NO_ROW, parent) or not (holder == parent or world.pickable[child]):
+        return False
+    # It may go over from another link of this parent, and `attach` refuses what is carried.
+    world.parent[child] = NO_ROW
+    if offset is None:
+        attach(world, child, parent, None, None, link)
+    else:
+        attach(world, child, parent, np.array(offset[0]), np.array(offset[1]), link)
+        follow_rows(world, np.array([child]))
+    return True
 
 
 def detach(world: World, child: int, *, dynamic: bool) -> None:

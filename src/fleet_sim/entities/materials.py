@@ -9,8 +9,10 @@ import numpy as np
 
 from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.core.contacts import TouchPoint, Vector
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateError, unknown_name
+from fleet_sim.gate.bounds import LARGEST_MASS
 
 MATERIAL = ("friction", "rolling_friction", "restitution", "linear_damping", "angular_damping")
 """The columns of materials."""
@@ -44,6 +46,18 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
     for name, value in checked_material(values).items():
         getattr(world.material, name)[row] = value
     world.material.behind[row] = True
+    world.bullet_behind[row] = True
+
+
+def set_mass(world: World, row: int, mass: float) -> None:
+    """Change the mass in kg; raises StateError where joints would change between motors and kinematic motion."""
+    kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
+    if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
+        motors = "with" if world.robots.motors[row] else "without"
+        raise StateError(f"{world.handles[row]!r} was spawned {motors} motors")
+    world.mass[row] = kilograms
+    world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
+    # The mirror looks at the masses of rows that are behind.
     world.bullet_behind[row] = True
 
 

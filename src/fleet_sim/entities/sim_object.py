@@ -13,14 +13,12 @@ from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
-from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
-from fleet_sim.entities.attributes import unsettable
-from fleet_sim.entities.materials import Contact, contacts_of, push, set_material, twist
+from fleet_sim.entities.handle import Handle
+from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
-from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
-from fleet_sim.gate.bounds import LARGEST_MASS
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.spatial import quaternions
 
@@ -30,23 +28,16 @@ JOINT_FIXED = 4
 Self = TypeVar("Self", bound="SimObject")
 
 
-class SimObject:
+class SimObject(Handle):
     """A rigid body of a simulation.
 
-    A handle only refers to a world and a row: all state is in the world's columns. After its entity was removed, using
-    a handle raises StaleHandleError. Handles of the same entity are equal.
+    Its state is in the world's columns; a SimObject only refers to its row there, see Handle.
     """
 
-    __slots__ = ("__weakref__", "_generation", "_row", "_world", "last_label")
+    __slots__ = ()
 
     params_class: ClassVar[type[SimObjectSpawnParams]] = SimObjectSpawnParams
     kind: ClassVar[int] = KIND_OBJECT
-
-    _world: World
-    _row: int
-    _generation: int
-    last_label: str
-    """What the entity was called when it was removed; there is none before."""
 
     def __init__(
         self,
@@ -62,8 +53,7 @@ class SimObject:
 
         `mass` None is the one it has in PyBullet, of its base.
         """
-        world, row = sim_core.adopt_body(self, body_id, mass, name)
-        self._world, self._row, self._generation = world, row, int(world.generation[row])
+        self._refer(*sim_core.adopt_body(self, body_id, mass, name))
         self.pickable = pickable
         self.set_collision_mode(collision_mode)
         self.user_data.update(user_data or {})
@@ -96,33 +86,7 @@ class SimObject:
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
 
-    @classmethod
-    def bind(cls, world: World, row: int) -> Any:
-        """Return a new handle for the living entity in `row`; use the spawning functions instead."""
-        handle = cls.__new__(cls)
-        handle._world, handle._row, handle._generation = world, row, int(world.generation[row])
-        return handle
-
     # ---- identity ----------------------------------------------------------------------------------------------------
-
-    @property
-    def world(self) -> World:
-        """The world this entity lives in."""
-        return self._world
-
-    @property
-    def row(self) -> int:
-        """The entity's row in the world's columns; raises StaleHandleError once it is removed."""
-        world, row = self._world, self._row
-        if world.generation[row] != self._generation or not world.alive[row]:
-            label = getattr(self, "last_label", "of this handle")
-            raise StaleHandleError(f"{type(self).__name__} {label} was removed; this handle can no longer be used")
-        return row
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the entity still exists."""
-        return self._world.is_live(self._row, self._generation)
 
     @property
     def object_id(self) -> int:
@@ -163,33 +127,6 @@ class SimObject:
         """Events of this entity alone."""
         return self._world.entity_events.bus(self.row)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
-        try:
-            # First the usual way: the search for a close name costs only where this fails.
-            super().__setattr__(name, value)
-        except AttributeError:
-            message = unsettable(self, name)
-            if message is None:
-                raise
-            raise AttributeError(message) from None
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, SimObject)
-            and self._world is other._world
-            and self._row == other._row
-            and self._generation == other._generation
-        )
-
-    def __hash__(self) -> int:
-        # By the generation too: a handle of an earlier entity in this row is another key.
-        return hash((id(self._world), self._row, self._generation))
-
-    def __repr__(self) -> str:
-        label = self._world.label(self._row) if self.is_alive else f"{getattr(self, 'last_label', '')} (removed)"
-        return f"<{type(self).__name__} {label}>"
-
     # ---- pose --------------------------------------------------------------------------------------------------------
 
     @property
@@ -219,7 +156,10 @@ class SimObject:
         """Set the pose of the entity; return whether it changed.
 
         Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
+        Raises InvalidValueError for anything but a Pose.
         """
+        if not isinstance(pose, Pose):
+            raise InvalidValueError(f"pose: expected a Pose, got {pose!r}; see also set_pose_raw()")
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
     def set_pose_raw(
@@ -259,14 +199,7 @@ class SimObject:
 
         Raises StateError if the joints of a robot would have to change between motors and kinematic motion.
         """
-        row, world = self.row, self._world
-        kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
-        if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
-            raise StateError(f"{self!r} was spawned {'with' if world.robots.motors[row] else 'without'} motors")
-        world.mass[row] = kilograms
-        world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
-        # The mirror looks at the masses of rows that are behind.
-        world.bullet_behind[row] = True
+        set_mass(self._world, self.row, mass)
 
     def set_material(self, **values: float) -> None:
         """Change `friction`, `rolling_friction`, `restitution`, `linear_damping` or `angular_damping`.
@@ -336,28 +269,18 @@ class SimObject:
         with `keep_world_pose`. Attachments are rigid (JOINT_FIXED). Raises UnknownNameError for a link that this body
         does not have.
         """
-        row = self.row
+        _check_object(obj)
+        row, child, world = self.row, obj.row, self._world
         if joint_type != JOINT_FIXED:
-            raise InvalidValueError(
-                f"joint_type: attachments are rigid (JOINT_FIXED = {JOINT_FIXED}), got {joint_type}"
-            )
-        link = attachments.link_index(self._world, row, parent_link_index)
-        child, world = obj.row, self._world
+            raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED, {JOINT_FIXED}), got {joint_type}")
+        link = attachments.link_index(world, row, parent_link_index)
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
-        holder = int(world.parent[child])
-        if holder == row and world.parent_link[child] == link:
+        offset = None if keep_world_pose else (relative_pose or Pose((0.0, 0.0, 0.0))).as_position_orientation()
+        if int(world.parent[child]) == row and world.parent_link[child] == link:
             return True
-        if holder not in (NO_ROW, row) or not (holder == row or world.pickable[child]):
+        if not attachments.take(world, child, row, link, offset):
             return False
-        # It may go over from another link of this body, and `attach` refuses what is carried.
-        world.parent[child] = NO_ROW
-        if keep_world_pose:
-            attachments.attach(world, child, row, None, None, link)
-        else:
-            pose = relative_pose or Pose((0.0, 0.0, 0.0))
-            attachments.attach(world, child, row, np.array(pose.position), np.array(pose.orientation), link)
-            attachments.follow_rows(world, np.array([child]))
         obj.carried()
         return True
 
@@ -371,6 +294,7 @@ class SimObject:
 
         It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if world.parent[child] != row:
             return False
@@ -421,3 +345,9 @@ class SimObject:
     def unregister_callback(self, callback: Callable[..., object]) -> bool:
         """Stop calling `callback`; returns whether it was registered."""
         return self._world.hooks.remove_callback(self.row, callback)
+
+
+def _check_object(obj: object) -> None:
+    """Raise InvalidValueError unless `obj` is an object or a robot."""
+    if not isinstance(obj, SimObject):
+        raise InvalidValueError(f"expected an object or a robot of the simulation, got {obj!r}")

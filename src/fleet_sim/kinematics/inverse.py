@@ -72,11 +72,8 @@ class InverseKinematics:
         orientation will do. `tolerance` in m replaces `reachability_tolerance`.
         """
         targets = np.ascontiguousarray(positions.T)
-        axes = (
-            None
-            if orientations is None
-            else np.ascontiguousarray(np.moveaxis(quaternions.to_matrices(orientations), 0, -1))
-        )
+        axes = None if orientations is None else _axes(orientations)
+        # Component layout, as in `forward`: each joint is one contiguous row over all robots.
         present = np.ascontiguousarray(values.T[self._slots])
         best = present.copy()
         errors = np.full((2, len(values)), np.inf)
@@ -117,6 +114,11 @@ class InverseKinematics:
         low, high = np.where(limited_mask, lower, 0.0), np.where(limited_mask, upper, 0.0)
         q[free] = np.where(limited_mask, low + fractions * (high - low), q[free])
         return q
+
+
+def _axes(orientations: Floats) -> Floats:
+    """Return the matrices (3, 3, N) of `orientations` (N, 4), laid out to broadcast over robots."""
+    return np.ascontiguousarray(np.moveaxis(quaternions.to_matrices(orientations), 0, -1))
 
 
 def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:

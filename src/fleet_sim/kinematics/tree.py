@@ -62,6 +62,52 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     """Return the tree of `joints` alone, whose values have that order; all other joints are treated as fixed at 0."""
     slot_of = {joint: slot for slot, joint in enumerate(joints)}
     order = _by_depth(model, slot_of)
+    frames = _frames(model, order)
+    bodies_joints = np.array(order, np.int64)
+    slots = np.array([slot_of[joint] for joint in order], np.int64)
+    turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
+    sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
+    axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
+    matrices, along = quaternions.to_matrices(frames.turn), axes[:, :, None] * axes[:, None, :]
+    spun = turning[:, None, None]
+    slide = np.zeros((len(order), 3, 4))
+    slide[:, :, 3] = quaternions.rotate(frames.turn, axes * sliding[:, None])
+    # Rodrigues' formula with axis a: R(q) = a a^T + sin(q) [a]x + cos(q) (I - a a^T), times the fixed frame before it.
+    still = _framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), frames.offset)
+    return Tree(
+        parents=frames.parents,
+        slots=slots,
+        bodies=np.argsort(slots),
+        levels=_levels(frames.parents),
+        still=_by_component(still),
+        sine=_by_component(_framed(_product(matrices, _cross_matrices(axes)) * spun)),
+        cosine=_by_component(_framed(_product(matrices, np.eye(3) - along) * spun)),
+        slide=_by_component(slide),
+        slides=bool(sliding.any()),
+        axis=_by_component(axes),
+        turning=turning[:, None],
+        link_body=frames.link_body,
+        link_position=frames.link_position,
+        link_orientation=frames.link_orientation,
+    )
+
+
+class _Frames(NamedTuple):
+    """Where bodies and links are at joint values 0: each body in its parent's frame, each link in its body's.
+
+    `parents` (B,), `offset` (B, 3) and `turn` (B, 4) are of bodies, the others of links and the base, as in Tree.
+    """
+
+    parents: Ints
+    offset: Floats
+    turn: Floats
+    link_body: Ints
+    link_position: Floats
+    link_orientation: Floats
+
+
+def _frames(model: RobotModel, order: list[int]) -> _Frames:
+    """Return the frames of the bodies that the joints in `order` move, and of all links."""
     body_of = {joint: body for body, joint in enumerate(order)}
     links, count = model.num_joints, len(order)
     link_body = np.full(links + 1, BASE, np.int64)
@@ -81,34 +127,10 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
             link_body[link] = link_body[above]
             link_position[[link]], link_orientation[[link]] = place
         else:
+            # A link that a joint moves is where its body is: it keeps the identity.
             link_body[link], parents[body] = body, link_body[above]
             offset[[body]], turn[[body]] = place
-    bodies_joints = np.array(order, np.int64)
-    slots = np.array([slot_of[joint] for joint in order], np.int64)
-    turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
-    sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
-    axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
-    matrices, along = quaternions.to_matrices(turn), axes[:, :, None] * axes[:, None, :]
-    spun = turning[:, None, None]
-    slide = np.zeros((count, 3, 4))
-    slide[:, :, 3] = quaternions.rotate(turn, axes * sliding[:, None])
-    # Rodrigues' formula with axis a: R(q) = a a^T + sin(q) [a]x + cos(q) (I - a a^T), times the fixed frame before it.
-    return Tree(
-        parents=parents,
-        slots=slots,
-        bodies=np.argsort(slots),
-        levels=_levels(parents),
-        still=_by_component(_framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), offset)),
-        sine=_by_component(_framed(_product(matrices, _cross_matrices(axes)) * spun)),
-        cosine=_by_component(_framed(_product(matrices, np.eye(3) - along) * spun)),
-        slide=_by_component(slide),
-        slides=bool(sliding.any()),
-        axis=_by_component(axes),
-        turning=turning[:, None],
-        link_body=link_body,
-        link_position=link_position,
-        link_orientation=link_orientation,
-    )
+    return _Frames(parents, offset, turn, link_body, link_position, link_orientation)
 
 
 def _by_component(array: Floats) -> Floats:

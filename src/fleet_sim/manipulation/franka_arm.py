@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
@@ -70,27 +71,14 @@ class FrankaArm:
         self.default_joint_positions: Floats = as_floats(default_joint_positions, (12,), "default_joint_positions")
         self.reads_forces = get_end_effector_force_sensor_readings
         self.clips_to_workspace = clip_delta_actions_to_workspace
-        params = AgentSpawnParams(
-            name=name,
-            urdf_path="panda",
-            initial_pose=Pose(arm_base_position, arm_base_orientation),
-            use_fixed_base=True,
-            mass=1.0,
-            pickable=False,
-        )
-        agent: Agent = sim.spawn(params)
-        self.agent = agent
-        model = agent.robot_model
-        assert model is not None
+        self.agent, model = _spawn_panda(sim, name, Pose(arm_base_position, arm_base_orientation))
         self._movable = model.movable
         self._lower, self._upper = model.lower[self._movable], model.upper[self._movable]
         self._velocities = model.max_velocities[self._movable]
         self.default_joint_pos = self.read_joint_positions(default_joint_positions)
-        self.workspace = (
-            None
-            if workspace_origin is None or workspace_dimensions is None
-            else self.get_workspace(workspace_origin, workspace_dimensions)
-        )
+        self.workspace = None
+        if workspace_origin is not None and workspace_dimensions is not None:
+            self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
         self.gripper_is_open = True
         self.null_space_limits()
         self.reset()
@@ -160,6 +148,7 @@ class FrankaArm:
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        # Says that the motors lag behind the columns, so that the engine gets the new gain.
         joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
@@ -280,7 +269,9 @@ class FrankaArm:
 
     def shake(self) -> None:
         """Lift the hand slightly and lower it again, to test the grip."""
+        # The last number of an action opens or closes the gripper; this one keeps it as it is.
         height = 1.0 if self.gripper_is_open else -1.0
+        # A shake goes straight up and down; clipping could move the hand sideways, with the object in it.
         clips, self.clips_to_workspace = self.clips_to_workspace, False
         self.apply_action_delta([0.0, 0.0, SHAKE, 0.0, height])
         self.apply_action_delta([0.0, 0.0, -SHAKE, 0.0, height])
@@ -337,3 +328,14 @@ class FrankaArm:
             a, b = self.get_end_effector_reaction_forces()
             forces["end_effector_a"].append(a)
             forces["end_effector_b"].append(b)
+
+
+def _spawn_panda(sim: MultiRobotSimulationCore, name: str | None, pose: Pose) -> tuple[Agent, RobotModel]:
+    """Spawn the arm with its base fixed at `pose`; return it and its model."""
+    params = AgentSpawnParams(
+        name=name, urdf_path="panda", initial_pose=pose, use_fixed_base=True, mass=1.0, pickable=False
+    )
+    agent: Agent = sim.spawn(params)
+    model = agent.robot_model
+    assert model is not None
+    return agent, model

@@ -152,6 +152,7 @@ def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
 
 
 def _model(name: str, path: str, base: LinkParts, order: list[JointParts], by_name: dict[str, LinkParts]) -> RobotModel:
+    # A joint and its child link have the same number, as in PyBullet.
     index = {base.name: BASE} | {joint.child: number for number, joint in enumerate(order)}
     links = [base] + [by_name[joint.child] for joint in order]
     count = len(order)

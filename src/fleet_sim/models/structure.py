@@ -91,6 +91,7 @@ class Structure:
         model = self.model
         mask = (model.joint_types != FIXED) & ~self.wheel_mask
         for joint in np.flatnonzero(mask).tolist():
+            # A joint above a wheel steers it, as on cars and on bases with swivelling wheels.
             steers = any(self.wheel_mask[child] for child in self._below(joint))
             finger = _FINGER.search(model.joint_names[joint]) or _FINGER.search(model.link_names[joint])
             mask[joint] = not steers and not finger

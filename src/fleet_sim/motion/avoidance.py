@@ -72,6 +72,7 @@ def avoiding_velocities(
     first, second = pairs
     # Sorted pairs list each owner's neighbours in ascending order: ties in distance do not depend on other rows.
     owner, other = np.concatenate((second, first)), np.concatenate((first, second))
+    # Rows that do not yield need no half-planes: they keep what they want.
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
@@ -160,25 +161,28 @@ def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, d
     away = np.where(owner < other, -1.0, 1.0)
     unit_x, unit_y = np.where(lost_mask, away, wx / safe), np.where(lost_mask, 0.0, wy / safe)
     push = radii * rate - size
-    # The legs are the tangents from the origin to the disc of the neighbour; `w` decides which of them is nearer.
-    leg = np.sqrt(np.maximum(square - radii * radii, 0.0))
-    left_mask = x * wy - y * wx > 0.0
-    safe_square = np.where(square > 0.0, square, 1.0)
-    turn = np.where(left_mask, 1.0, -1.0)
-    leg_x = turn * (x * leg - turn * y * radii) / safe_square
-    leg_y = turn * (turn * x * radii + y * leg) / safe_square
+    leg_x, leg_y = _leg(x, y, radii, square, x * wy - y * wx > 0.0)
     along = vx * leg_x + vy * leg_y
     along_x, along_y = np.where(blunt_mask, unit_y, leg_x), np.where(blunt_mask, -unit_x, leg_y)
     change_x = np.where(blunt_mask, push * unit_x, along * leg_x - vx)
     change_y = np.where(blunt_mask, push * unit_y, along * leg_y - vy)
     # Reciprocal: each makes half of the change, all of it if the other does not yield.
     share = np.where(discs.yields.take(other), 0.5, 1.0)
-    return (
-        discs.vx.take(owner) + share * change_x,
-        discs.vy.take(owner) + share * change_y,
-        along_x,
-        along_y,
-    )
+    vx, vy = discs.vx.take(owner) + share * change_x, discs.vy.take(owner) + share * change_y
+    return vx, vy, along_x, along_y
+
+
+def _leg(x: Floats, y: Floats, radii: Floats, square: Floats, left_mask: Bools) -> tuple[Floats, Floats]:
+    """Return the directions of the cone's left or right legs: the tangents from the origin to the neighbours' discs.
+
+    The neighbours are at (`x`, `y`), whose length squared is `square`.
+    """
+    leg = np.sqrt(np.maximum(square - radii * radii, 0.0))
+    safe_square = np.where(square > 0.0, square, 1.0)
+    turn = np.where(left_mask, 1.0, -1.0)
+    leg_x = turn * (x * leg - turn * y * radii) / safe_square
+    leg_y = turn * (turn * x * radii + y * leg) / safe_square
+    return leg_x, leg_y
 
 
 def _walls(discs: MovingDiscs, obstacles: Obstacles, horizons: Floats) -> _Edges:
@@ -196,6 +200,7 @@ def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | No
     hard = np.bincount(wall_owner, minlength=count)
     counts = hard + np.bincount(owner, minlength=count)
     depth = int(counts.max()) if count else 0
+    # One column per row, so that step k of all small programs is one array operation.
     tables = [np.zeros((depth, count)) for _ in range(4)]
     if wall is not None:
         order, wall_ranks = nearest_ranks(wall_owner, np.zeros(len(wall_owner)), count)
@@ -210,6 +215,7 @@ def _is_free(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) 
     """Return which rows (N,) may keep the wanted velocity, with `_SLACK` to spare."""
     sizes = np.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1])
     good_mask = sizes <= speeds
+    # With room to spare, so that robots begin to turn early; see `_SLACK`.
     for k in range(len(planes)):
         good_mask &= (planes.excess(k, wanted[0], wanted[1]) <= -_SLACK * sizes) | (k >= planes.counts)
     return np.asarray(good_mask)

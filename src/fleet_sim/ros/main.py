@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
+import os
 import signal
 import sys
 import time
@@ -10,6 +12,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
+from typing import NoReturn
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -21,6 +24,9 @@ from fleet_sim.ros.node import FleetSimNode
 PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
+
+LONGEST_STEP = 2.0
+"""After a signal the process ends within this time even where a step never does, in s."""
 
 FAULT_PAUSE = 0.01
 """After a fault in the executor, in s."""
@@ -63,9 +69,9 @@ def main(args: Sequence[str] | None = None) -> int:
     ended: SimpleQueue[str] = SimpleQueue()
     # rclpy's own signal handlers would end communication at once, before goals get their results.
     rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
+    on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
-        # A signal handler may run while any thread holds any lock; SimpleQueue.put is reentrant and thus safe.
-        signal.signal(number, lambda number, frame: ended.put("signal"))
+        signal.signal(number, on_signal)
     try:
         node = FleetSimNode()
     except FleetSimError as error:
@@ -88,6 +94,24 @@ def main(args: Sequence[str] | None = None) -> int:
     return code
 
 
+class EndOnSignal:
+    """Asks for the end at a signal, and at the first one has it come whatever the simulation is doing.
+
+    The watchdog is a thread of C: it needs no interpreter, which a call that never returns may keep to itself.
+    """
+
+    def __init__(self, ended: SimpleQueue[str]) -> None:
+        self._ended = ended
+        self._armed = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        """Handle a signal. Nothing in here takes a lock, for any thread may hold any of them."""
+        if not self._armed:
+            self._armed = True
+            faulthandler.dump_traceback_later(LONGEST_STEP, exit=True)
+        self._ended.put("signal")
+
+
 def spin(executor: Executor, tell: Callable[[str], object]) -> None:
     """Spin until `executor` is shut down. What a callback raises is told and survived.
 
@@ -107,10 +131,17 @@ def spin(executor: Executor, tell: Callable[[str], object]) -> None:
 
 
 def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker]) -> int:
-    """End simulation, goals, executor and communication, in this order; return the exit code."""
+    """End simulation, goals, executor and communication, in this order; return the exit code.
+
+    Does not return where the simulation is in a step that does not end, see `abandon`.
+    """
     simulation, spinning = workers
     node.simulation.stop()
     simulation.join(PATIENCE)
+    if simulation.is_alive():
+        abandon(simulation)
+    # From here on all waits are bounded.
+    faulthandler.cancel_dump_traceback_later()
     if spinning.is_alive():
         node.end_goals(PATIENCE)
     # Not later: rclpy's executor raises if it is shut down while it iterates over thousands of endpoints.
@@ -124,6 +155,15 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
         print(f"fleet_sim_node: the {worker.name} thread broke:", file=sys.stderr)
         traceback.print_exception(worker.error)
     return 1 if broken else 0
+
+
+def abandon(simulation: Worker) -> NoReturn:
+    """End the process now, although a step is still being made, and print where that step is."""
+    print(f"fleet_sim_node: a step takes longer than {PATIENCE:g} s and is broken off; it was here:", file=sys.stderr)
+    frame = sys._current_frames().get(simulation.ident or 0)
+    traceback.print_stack(frame, file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def prepare_exit(node: FleetSimNode) -> None:

@@ -43,33 +43,9 @@ class FleetSimNode(Node):
         super().__init__(NAME)
         self._settings = NodeParameters(self)
         self.simulation = sim = self._settings.build_simulation()
-        # Not spun: an executor would check every subscription of every robot at each wake-up.
-        robots = Node(
-            f"{self.get_name()}_robots",
-            namespace=self.get_namespace(),
-            # Otherwise a name given on the command line, as launch files do, would go to both nodes.
-            cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
-            start_parameter_services=False,
-            enable_rosout=False,
-        )
-        params = self._settings.ros
-        frames = Frames(params.map_frame, self.get_namespace())
         self._mailbox = Mailbox(self)
-        refusals = Throttle(self.get_logger().warning)
-        self._rates = Rates(sim.clock, params.rates)
-        self._bridge = Bridge(
-            sim=sim,
-            node=self,
-            robots=robots,
-            params=params,
-            frames=frames,
-            transforms=Transforms(sim.world, frames, self._listen_to_tf(robots, frames)),
-            time=RosTime(sim.clock),
-            group=ReentrantCallbackGroup(),
-            mailbox=self._mailbox,
-            gateway=CommandGateway(sim, self._mailbox, refusals),
-            refusals=refusals,
-        )
+        self._rates = Rates(sim.clock, self._settings.ros.rates)
+        self._bridge = self._build_bridge()
         self._actions = ActionInterface(self._bridge)
         interfaces = [*(interface(self._bridge) for interface in in_order()), self._actions]
         for interface in interfaces:
@@ -85,6 +61,34 @@ class FleetSimNode(Node):
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
+
+    def _build_bridge(self) -> Bridge:
+        """Build what all interfaces share."""
+        sim, params = self.simulation, self._settings.ros
+        # Not spun: an executor would check every subscription of every robot at each wake-up.
+        robots = Node(
+            f"{self.get_name()}_robots",
+            namespace=self.get_namespace(),
+            # Otherwise a name given on the command line, as launch files do, would go to both nodes.
+            cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
+            start_parameter_services=False,
+            enable_rosout=False,
+        )
+        frames = Frames(params.map_frame, self.get_namespace())
+        refusals = Throttle(self.get_logger().warning)
+        return Bridge(
+            sim=sim,
+            node=self,
+            robots=robots,
+            params=params,
+            frames=frames,
+            transforms=Transforms(sim.world, frames, self._listen_to_tf(robots, frames)),
+            time=RosTime(sim.clock),
+            group=ReentrantCallbackGroup(),
+            mailbox=self._mailbox,
+            gateway=CommandGateway(sim, self._mailbox, refusals),
+            refusals=refusals,
+        )
 
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:

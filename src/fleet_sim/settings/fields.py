@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, get_type_hints
+from weakref import WeakKeyDictionary
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ class Field:
     default: Callable[[], Any] | None
 
 
-# Resolving type hints is slow, and fields are looked up at each assignment.
-_FIELDS: dict[type, dict[str, Field]] = {}
+# Weak: a class made inside a function, and all that its methods hold, must be able to go.
+# Kept, as resolving type hints is slow and fields are looked up at each assignment.
+_FIELDS: WeakKeyDictionary[type, dict[str, Field]] = WeakKeyDictionary()
 
 
 def fields_of(cls: type) -> dict[str, Field]:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Checked:
         object.__setattr__(self, name, value)
 
 
-_DEFAULTS: dict[type, dict[str, tuple[object, Any]]] = {}
+_DEFAULTS: WeakKeyDictionary[type, dict[str, tuple[object, Any]]] = WeakKeyDictionary()
 
 
 def _checked_defaults(cls: type) -> dict[str, tuple[object, Any]]:

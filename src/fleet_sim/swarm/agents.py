@@ -8,7 +8,6 @@ called with a group, or with one agent after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,11 +15,11 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.attributes import check_assignment
-from fleet_sim.swarm.canvas import Canvas, Color, contrast
-from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.canvas import Canvas, contrast
+from fleet_sim.swarm.component import Component
+from fleet_sim.swarm.crowd import Crowd, joined
+from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
@@ -44,15 +43,7 @@ class SwarmAgent(SwarmBody):
         self.world = world
         self.group = group
         self._controller: Controller | None = None
-        self._sensors: WatchedList[Sensor | SensorView] = WatchedList(self._change_sensors)
-        self.is_made = False
-        """Whether it is in its group; from then on, what is assigned to it acts or is refused."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if vars(self).get("is_made"):
-            advice = "remove the agent and spawn another one, or say it in the configuration"
-            check_assignment(self, name, self.config_class, advice)
-        super().__setattr__(name, value)
+        self._sensors: WatchedList[Sensor | SensorView[Sensor]] = WatchedList(self._change_sensors)
 
     # ---- what it has -------------------------------------------------------------------------------------------------
 
@@ -70,7 +61,7 @@ class SwarmAgent(SwarmBody):
         self.world.give_controller(self._changeable(), spec)
 
     @property
-    def sensors(self) -> WatchedList[Sensor | SensorView]:
+    def sensors(self) -> WatchedList[Sensor | SensorView[Sensor]]:
         """Its sensors, in their order. The list may be changed between steps; new ones read from the next step on."""
         return self._sensors
 
@@ -101,18 +92,6 @@ class SwarmAgent(SwarmBody):
     def plain_sensors(self) -> list[Sensor]:
         """Its sensors themselves, where `sensors` shows what it reads of those of its group."""
         return [sensor.sensor if isinstance(sensor, SensorView) else sensor for sensor in self._sensors]
-
-    @property
-    def body_color(self) -> Color:
-        """What pictures of the world draw it in: red, green, blue up to 255."""
-        color: Color = self.config.body_color
-        return color
-
-    @body_color.setter
-    def body_color(self, color: object) -> None:
-        checked = read(type(self.config), {"body_color": color})
-        # Others may have been made from the same settings.
-        self.config = replace(self.config, body_color=checked.body_color)
 
     def place(self, position: object, angle: float) -> None:
         """Set its `position` (2,) and heading `angle`; raises InvalidValueError for values that are not finite."""
@@ -242,7 +221,7 @@ class Group(Crowd):
             self.state[name] = np.concatenate((values, more))
         for index, sensor in enumerate(self.sensors):
             blank = sensor.blank(count)
-            self.readings[index] = _joined(self.readings[index], blank) if index in self.readings else blank
+            self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
 
     def forget(self, slot: str, row: int) -> None:
         """Clear the state and readings of the part in `slot` of the agent in `row`."""
@@ -321,50 +300,6 @@ class SoloGroup(Group):
         self.readings[index] = readings[index][self._slice]
 
 
-class Component:
-    """What an agent has: a controller or a sensor. `slot` is its place, such as "controller" or "sensors[0]"."""
-
-    on_arrays: ClassVar[str]
-    per_agent: ClassVar[str]
-    """Names of the two methods of which a class overrides one."""
-
-    agent: SwarmAgent | None = None
-    """The agent it belongs to; None for one that serves a whole group."""
-    slot: str = ""
-
-    @classmethod
-    def works_on_arrays(cls) -> bool:
-        """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
-        known = _ON_ARRAYS.get(cls)
-        if known is None:
-            known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
-        return known
-
-    def column(
-        self, group: Group, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
-    ) -> AnyArray:
-        """Return this component's state per agent of `group` under `name`: an array (N, *shape), created on first use.
-
-        Write into it; values are kept while other agents are added and removed, and new agents get `default`.
-        """
-        return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
-
-
-_ON_ARRAYS: dict[type[Component], bool] = {}
-"""What was found, as it is asked in every step."""
-
-
-def _works_on_arrays(cls: type[Component]) -> bool:
-    for ancestor in cls.__mro__:
-        if ancestor in (Component, Controller, Sensor):
-            break
-        if cls.on_arrays in vars(ancestor):
-            return True
-        if cls.per_agent in vars(ancestor):
-            return False
-    raise InvalidValueError(f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)")
-
-
 class Controller(Component):
     """Computes the actions of agents from their last readings. Override `act`, or `get_actions`.
 
@@ -374,6 +309,7 @@ class Controller(Component):
 
     on_arrays = "act"
     per_agent = "get_actions"
+    agent: SwarmAgent | None = None
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2) of the agents of `group`; a row of NaN leaves an agent to other commands."""
@@ -407,6 +343,7 @@ class Sensor(Component):
 
     on_arrays = "sense"
     per_agent = "step"
+    agent: SwarmAgent | None = None
 
     current_state: Any = 0
     """The last reading of this agent's instance."""
@@ -438,48 +375,9 @@ class Sensor(Component):
         return None
 
 
-class SensorView:
-    """A sensor of a whole group as one agent sees it: `current_state` is its own reading, all else is the sensor's."""
-
-    sensor: Sensor
-    agent: SwarmAgent
-    _index: int
-
-    def __init__(self, sensor: Sensor, agent: SwarmAgent, index: int) -> None:
-        vars(self).update(sensor=sensor, agent=agent, _index=index)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        kind = type(self.sensor).__name__
-        raise InvalidValueError(
-            f"{kind}.{name}: this sensor serves all agents of a group; give the agent one of its own,"
-            f" agent.sensors[{self._index}] = {kind}(...), or set `agent.sensors[{self._index}].sensor.{name}` for all"
-        )
-
-    @property
-    def current_state(self) -> Any:
-        """The last reading of this agent."""
-        group = self.agent.group
-        return group.readings[self._index][group.number_of(self.agent.row)]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.sensor, name)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SensorView:
-        return self
-
-
 def _one_each(group: Group, index: int, values: Any) -> AnyArray:
     array = np.asarray(values)
     if array.ndim == 0 or len(array) != len(group):
         name = type(group.sensors[index]).__name__
         raise InvalidValueError(f"{name}.sense: expected one reading per agent ({len(group)}), got shape {array.shape}")
     return array
-
-
-def _joined(known: AnyArray, more: AnyArray) -> AnyArray:
-    """Return readings `known` followed by `more`, blown up to their shape where there are any."""
-    if not len(known):
-        return more
-    if more.shape[1:] != known.shape[1:]:
-        more = np.zeros((len(more), *known.shape[1:]), known.dtype)
-    return np.concatenate((known, more))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 
-from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.settings.fields import fields_of
 
 ALIKE = 0.8
@@ -15,8 +14,8 @@ def check_assignment(owner: object, name: str, settings: type, advice: str) -> N
     """Refuse the assignment to `owner.name` where it would do nothing.
 
     That is a setting that only counts when `owner` is made, and a name much like a known one. What is private, or
-    known to `owner` or its class, passes; so do names like no other, for notes. Raises InvalidValueError and
-    UnknownNameError.
+    known to `owner` or its class, passes; so do names like no other, for notes. Raises
+    AttributeError.
     """
     if name.startswith("_") or name in vars(owner):
         return
@@ -25,10 +24,10 @@ def check_assignment(owner: object, name: str, settings: type, advice: str) -> N
         return
     what = type(owner).__name__
     if name in fields_of(settings):
-        raise InvalidValueError(f"{what}.{name} is settled when it is made and cannot be set later: {advice}")
+        raise AttributeError(f"{what}.{name} is settled when it is made and cannot be set later: {advice}")
     if known is not None:
-        raise InvalidValueError(f"{what}.{name} can be read only; it follows from the state of the simulation")
+        raise AttributeError(f"{what}.{name} can be read only; it follows from the state of the simulation")
     names = {*fields_of(settings), *vars(owner), *dir(owner)}
     close = difflib.get_close_matches(name, [other for other in names if not other.startswith("_")], 1, ALIKE)
     if close:
-        raise UnknownNameError(f"{what} has no attribute {name!r}. Did you mean {close[0]!r}?")
+        raise AttributeError(f"{what} has no attribute {name!r}. Did you mean {close[0]!r}?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
@@ -87,3 +87,12 @@ class Crowd:
     def touching(self) -> Bools:
         """Whether they touched a wall, an object or another agent in this step (N,)."""
         return self.swarm.touching[self.rows]
+
+
+def joined(known: AnyArray, more: AnyArray) -> AnyArray:
+    """Return readings `known` followed by `more`, blown up to their shape where there are any."""
+    if not len(known):
+        return more
+    if more.shape[1:] != known.shape[1:]:
+        more = np.zeros((len(more), *known.shape[1:]), known.dtype)
+    return np.concatenate((known, more))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,10 @@ from fleet_sim.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError
+from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig
+from fleet_sim.swarm.attributes import check_assignment
+from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
@@ -32,6 +36,14 @@ class SwarmBody:
         self.row: int = handle.row
         self.config: Any = config
         """What it was made from: the settings class of its type."""
+        self.is_made = False
+        """Whether it is in its group; from then on, what is assigned to it acts or is refused."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if vars(self).get("is_made"):
+            advice = "remove the agent and spawn another one, or say it in the configuration"
+            check_assignment(self, name, type(self.config), advice)
+        super().__setattr__(name, value)
 
     def _require_alive(self) -> int:
         if not self.handle.is_alive:
@@ -110,6 +122,18 @@ class SwarmBody:
     def halted(self) -> bool:
         """Whether it moves no more: at a goal, or disabled by a collision."""
         return bool(self.swarm.halted[self._require_alive()])
+
+    @property
+    def body_color(self) -> Color:
+        """What pictures of the world draw it in: red, green, blue up to 255."""
+        color: Color = self.config.body_color
+        return color
+
+    @body_color.setter
+    def body_color(self, color: object) -> None:
+        checked = read(type(self.config), {"body_color": color})
+        # Others may have been made from the same settings.
+        self.config = replace(self.config, body_color=checked.body_color)
 
     @property
     def outline(self) -> Floats | None:

@@ -11,6 +11,7 @@ from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velociti
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import positions
+from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.neighbours import pairs_within
 from fleet_sim.swarm.parameters import Configured, Vector, documented
 
@@ -40,7 +41,7 @@ class OrcaController(Configured, Controller):
     slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal at which it begins to slow down.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if [self.static_waypoint, self.waypoints, self.sensor_id].count(None) != 2:
             raise self.refuse("give one of static_waypoint, waypoints and sensor_id")
@@ -57,16 +58,8 @@ class OrcaController(Configured, Controller):
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
         own_x, own_y = np.cos(headings), np.sin(headings)
-        positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
-        x, y = positions[:, 0] + lead * own_x, positions[:, 1] + lead * own_y
-        discs = MovingDiscs(
-            x,
-            y,
-            velocities[:, 0] - lead * turns * own_y,
-            velocities[:, 1] + lead * turns * own_x,
-            everyone.radii + lead,
-            yields,
-        )
+        discs = _steered(everyone, own_x, own_y, lead, yields)
+        x, y = discs.x, discs.y
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))
         pairs = pairs_within(np.stack((x, y), axis=1), self.reach)
         # Preferred velocities: other agents keep their velocity, agents of this group drive to their goals.
@@ -75,6 +68,7 @@ class OrcaController(Configured, Controller):
         only = np.zeros(len(everyone), bool)
         only[mine] = True
         first, second = pairs
+        # Pairs of two other agents change nothing for this group.
         heeded = np.flatnonzero(only.take(first) | only.take(second))
         vx, vy = avoiding_velocities(
             discs,
@@ -111,9 +105,11 @@ class OrcaController(Configured, Controller):
         else:
             goals = self.goals[group.numbers % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
+        # A sensor without a target reads NaN: the agent stays, but still gives way.
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)
         distances = np.sqrt(way_x * way_x + way_y * way_y)
+        # Full speed outside of `slow_down`, in proportion to the distance within it.
         scale = self.speed / np.maximum(distances, self.slow_down)
         return way_x * scale, way_y * scale
 
@@ -134,3 +130,16 @@ class OrcaController(Configured, Controller):
             return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
         owner = np.concatenate(owners)
         return Obstacles(owner, np.concatenate(ways_x), np.concatenate(ways_y), np.full(len(owner), -np.inf))
+
+
+def _steered(everyone: Crowd, own_x: Floats, own_y: Floats, lead: Floats, yields: Bools) -> MovingDiscs:
+    """Return the discs about the steered points, `lead` (N,) ahead along the headings (`own_x`, `own_y`)."""
+    positions, velocities, turns = everyone.positions, everyone.velocities, everyone.angular
+    return MovingDiscs(
+        positions[:, 0] + lead * own_x,
+        positions[:, 1] + lead * own_y,
+        velocities[:, 0] - lead * turns * own_y,
+        velocities[:, 1] + lead * turns * own_x,
+        everyone.radii + lead,
+        yields,
+    )

@@ -32,7 +32,7 @@ class WaypointPIDController(Configured, Controller):
     static_waypoint: Vector | None = setting(None, unit="m", doc="The waypoint if there is no `sensor_id`.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if (self.sensor_id is None) == (self.static_waypoint is None):
             raise self.refuse("give either sensor_id or static_waypoint")

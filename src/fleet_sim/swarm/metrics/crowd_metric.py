@@ -41,7 +41,7 @@ class CrowdMetric(Configured, Metric):
     team: int | str | None = setting(None, doc="Measure this team only; null: all agents.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         Metric.__init__(self, self.name, self.history_size)
 

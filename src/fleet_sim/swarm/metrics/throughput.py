@@ -29,7 +29,7 @@ class Throughput(CrowdMetric):
     window: float = setting(60.0, low=1e-6, unit="s", doc="Time window in which arrivals are counted.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.reset()
 

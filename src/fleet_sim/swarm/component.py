@@ -1,0 +1,62 @@
+"""What controllers and sensors have in common: their place, whose they are, and what they remember per agent."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
+
+from fleet_sim.arrays import AnyArray
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.swarm_body import SwarmBody
+
+
+class ColumnKeeper(Protocol):
+    """A group as components see it: it keeps arrays with an entry for each of its agents."""
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        """Return the array (N, *shape) remembered under `name`, made at its first use."""
+
+
+class Component:
+    """What an agent has: a controller or a sensor. `slot` is its place, such as "controller" or "sensors[0]"."""
+
+    on_arrays: ClassVar[str]
+    per_agent: ClassVar[str]
+    """Names of the two methods of which a class overrides one."""
+
+    agent: SwarmBody | None = None
+    """The agent it belongs to; None for one that serves a whole group."""
+    slot: str = ""
+
+    @classmethod
+    def works_on_arrays(cls) -> bool:
+        """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
+        known = _ON_ARRAYS.get(cls)
+        if known is None:
+            known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
+        return known
+
+    def column(
+        self, group: ColumnKeeper, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0
+    ) -> AnyArray:
+        """Return what this component remembers per agent of `group` under `name`: an array (N, *shape), made at need.
+
+        Write into it; it keeps its values while other agents come and go, and agents that join get `default`.
+        """
+        return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
+
+
+_ON_ARRAYS: WeakKeyDictionary[type[Component], bool] = WeakKeyDictionary()
+"""What was found, as it is asked in every step."""
+
+
+def _works_on_arrays(cls: type[Component]) -> bool:
+    for ancestor in cls.__mro__:
+        # The base class of each kind names the methods; what it does itself counts for nothing.
+        if "on_arrays" in vars(ancestor):
+            break
+        if cls.on_arrays in vars(ancestor):
+            return True
+        if cls.per_agent in vars(ancestor):
+            return False
+    raise InvalidValueError(f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)")
