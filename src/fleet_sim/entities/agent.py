@@ -143,6 +143,7 @@ class Agent(EndEffectorHandle):
 
     def stop(self) -> None:
         """Stop base and joints at once; the robot's actions are cancelled."""
+        # First, as a cancelled action may still command the robot while it cleans up.
         self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()

@@ -173,6 +173,7 @@ class SimObject(Handle):
             holder = world.label(int(world.parent[row]))
             raise StateError(f"{world.label(row)!r} is attached to {holder!r} and follows it; detach it first")
         rows = np.array([row])
+        # An unchanged pose is not written: bounds and PyBullet would be updated for nothing.
         if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
             if not preserve_velocity:
                 world.rest(rows)
@@ -243,6 +244,7 @@ class SimObject(Handle):
         """
         row = self.row
         self._world.collision_mode[row] = CollisionMode.parse(mode).code
+        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
         self._world.bounds_behind[row] = True
 
     @property
