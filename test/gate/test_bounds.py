@@ -174,3 +174,19 @@ def test_large_quaternions_are_directions(number: float) -> None:
     assert fs.Pose((0, 0, 0), (number, 0, 0, 0)).orientation == (math.copysign(1.0, number), 0.0, 0.0, 0.0)
     turned = quaternions.normalized(np.array([[number, 0, 0, 0], [0, 0, 0, 1.0]]))
     assert turned.tolist() == [[math.copysign(1.0, number), 0, 0, 0], [0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize("wrong", [None, "x", 3])
+def test_what_is_no_pose_path_or_object_is_an_error_of_ours(sim: fs.MultiRobotSimulationCore, wrong: object) -> None:
+    robot = sim.agents[0]
+    for call in (robot.set_pose, robot.set_path, robot.pick, robot.attach_object, robot.detach_object):
+        with pytest.raises(FleetSimError):
+            call(wrong)  # type: ignore[operator]
+
+
+def test_a_swarm_of_a_billion_is_refused() -> None:
+    agents = {"type": "PointAgentSpawner", "n": 10**9, "agent": {"type": "MazeAgent"}}
+    with pytest.raises(fs.ConfigError, match="at most 1e"):
+        fs.MultiRobotSimulationCore.from_dict(
+            {"simulation": {"gui": False}, "swarm": {"type": "RectangularWorld", "size": [9, 9], "spawners": [agents]}}
+        )

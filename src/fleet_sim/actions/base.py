@@ -142,6 +142,7 @@ class Action:
         if self.status is not ActionStatus.NOT_STARTED:
             raise StateError(f"{type(self).__name__} was already started; call reset() to use it again")
         clock = agent.world.clock
+        # Kept, as durations are asked for where there is no agent at hand.
         self._now = lambda: clock.time
         self._on_cancel = on_cancel
         self.status = ActionStatus.IN_PROGRESS
@@ -150,6 +151,7 @@ class Action:
 
     def proceed(self, agent: Agent, dt: float) -> Until | None:
         """Update the running action, unless its time is up."""
+        # The tolerance lets it end in the step in which its time is up, in spite of rounding.
         if self.timeout is not None and self.get_duration() >= self.timeout - 1e-9:
             self.fail(f"timed out after {self.timeout:g} s", ActionCause.TIMEOUT)
             return None

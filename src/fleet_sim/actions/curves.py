@@ -27,6 +27,7 @@ class JointCurves:
             self.coefficients = np.stack([begin, rise, none, none], axis=1)
         else:
             first, last = velocities[:-1] * self.spans[:, None], velocities[1:] * self.spans[:, None]
+            # Cubic Hermite: positions and velocities at both ends, the latter scaled from time to u.
             pieces = [begin, first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
             self.coefficients = np.stack(pieces, axis=1)
 
@@ -50,6 +51,7 @@ class JointCurves:
     def top_speeds(self) -> Floats:
         """Return the maximum speed (K,) on the curves."""
         c1, c2, c3 = self.coefficients[:, 1], self.coefficients[:, 2], self.coefficients[:, 3]
+        # The speed is a parabola in u, so it is largest at an end or at its vertex.
         with np.errstate(divide="ignore", invalid="ignore"):
             vertex = np.where(c3 != 0.0, np.clip(-c2 / (3.0 * c3), 0.0, 1.0), 0.0)
         rates = [np.abs(c1 + u * (2.0 * c2 + u * 3.0 * c3)) for u in (0.0, 1.0, vertex)]

@@ -99,6 +99,7 @@ class DropAction(TransferAction):
         if target is None or self._place is None:
             return None
         world, row = agent.world, target.row
+        # Where the object is held, so that the object and not the hand comes to the place.
         held = Pose(world.attach_position[row].tolist(), world.attach_orientation[row].tolist())
         return before_offset(np.array(self._place.position), held, self.ee_target_orientation)
 

@@ -98,6 +98,7 @@ class JointAction(DeclaredAction):
         if self.status is not ActionStatus.COMPLETED and len(self._places):
             slots = self._slots(agent)
             joints = agent.world.joints
+            # Only joints still on their way to our targets: the others have a newer command.
             ours_mask = (joints.control[slots] == TO_POSITION) & (joints.target[slots] == self._accepted(agent))
             joint_steering.hold_joints(agent.world, slots[ours_mask])
 

@@ -94,6 +94,7 @@ class PoseAction(DeclaredAction):
             )
         joints = model.movable[found.slots - int(agent.world.robots.joint_start[agent.row])]
         targets = dict(zip(joints.tolist(), found.values.tolist(), strict=True))
+        # In no queue: this action runs it as a part and cleans up after it.
         self._joints = JointAction(targets, self.max_force)
         return self._go_on(agent, self._joints.begin(agent))
 

@@ -105,6 +105,7 @@ def describe_action(action: Action) -> dict[str, Any]:
                 f"{cls.__name__} does not keep its parameter {parameter.name!r}; keep it in an attribute of that name"
             )
         value = getattr(action, parameter.name)
+        # By identity: `==` gives no plain answer for arrays.
         if value is not parameter.default:
             described[parameter.name] = _plain(value, f"{name}.{parameter.name}")
     return described

@@ -65,6 +65,7 @@ class ActionScheduler:
         action.goal = goal
         self._queues.setdefault(row, deque()).append(action)
         self.user_defined = self.user_defined or not type(action).__module__.startswith("fleet_sim.")
+        # This also marks it as queued, so that `check` refuses it a second time.
         action._on_cancel = self._canceller(row, action)
         self._columns.busy[row] = True
         if row not in self._running:
@@ -150,6 +151,7 @@ class ActionScheduler:
             self._woken.add(row)
 
     def _end(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
+        # An action that never began has nothing to clean up, and its end is not announced.
         started = action.status is ActionStatus.IN_PROGRESS
         action._end(ActionStatus.CANCELLED, reason, cause)
         if started:
@@ -177,11 +179,13 @@ class ActionScheduler:
         tick = self._world.clock.tick
         while self._timers and self._timers[0][0] <= tick:
             _, _, row, action = heapq.heappop(self._timers)
+            # The timer of an action that has ended stays in the heap until it is due.
             if self._running.get(row) is action:
                 self._woken.add(row)
         if not self._woken and not self._polled:
             return
         rows = self._woken | self._polled
+        # A new set: what is woken while actions run waits for the next step.
         self._woken = set()
         ids = self._world.object_id
         for row in sorted(rows, key=lambda row: int(ids[row])):
@@ -202,6 +206,7 @@ class ActionScheduler:
             else:
                 call, what = partial(action.proceed, agent, dt), "action update"
             step = self._call(row, action, call, f"{what} of {type(action).__name__}")
+            # Its own code has ended it, or a handler has: continue with what runs now, if anything does.
             if self._running.get(row) is not action:
                 continue
             if not action.is_complete():
@@ -212,6 +217,7 @@ class ActionScheduler:
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
         """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
+        # The guard swallows the exception, so a fault only shows in its count.
         faults, returned = guard.total, False
         self._acting = row
         try:
@@ -222,6 +228,7 @@ class ActionScheduler:
             self._acting = None
             if guard.total > faults and self._running.get(row) is action and not action.is_complete():
                 action.fail("it raised an exception; see the log")
+                # With `raise_on_fault` the exception leaves `_advance`, so what that would do next is done here.
                 if not returned:
                     self._woken.add(row)
                     self._settle(row, action)
@@ -252,6 +259,7 @@ class ActionScheduler:
         self._columns.waiting[row] = _ARRIVAL * until.arrival + _JOINTS * until.joints or _OTHER
         if until.time is not None:
             clock = self._world.clock
+            # Breaks ties in the heap, as actions cannot be compared.
             self._serial += 1
             heapq.heappush(self._timers, (clock.ticks(until.time), self._serial, row, action))
             if len(self._timers) > self._timers_limit:
@@ -264,6 +272,7 @@ class ActionScheduler:
         self._timers_limit = max(64, 2 * len(self._timers))
 
     def _finish(self, row: int, action: Action) -> None:
+        # Before any user code: `stop` and handlers already see the robot without this action.
         self._running.pop(row, None)
         self._polled.discard(row)
         self._columns.waiting[row] = _IDLE
@@ -287,6 +296,7 @@ class ActionScheduler:
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
         actions = [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+        # The list grows while it is walked: parts may have parts of their own.
         for action in actions:
             actions += action.parts()
         return {
@@ -300,6 +310,7 @@ class ActionScheduler:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned: the same action objects, in the state they had."""
+        # Actions given since then will not run on, so they end here.
         kept = {id(action) for action, _ in saved["states"]}
         for action in [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]:
             if id(action) not in kept:
@@ -309,5 +320,6 @@ class ActionScheduler:
         self._woken, self._polled = set(saved["woken"]), set(saved["polled"])
         self._timers = list(saved["timers"])
         for action, state in saved["states"]:
+            # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)

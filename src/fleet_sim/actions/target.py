@@ -23,6 +23,7 @@ def read_target(value: object) -> Target | None:
         return value
     try:
         if not isinstance(value, bool):
+            # This also takes NumPy's integers, and no floats.
             return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         pass

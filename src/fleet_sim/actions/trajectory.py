@@ -178,6 +178,7 @@ class JointTrajectoryAction(Action):
         """Insert the joints' present positions before the first point that is still to come."""
         slots = self._slots(agent)
         ahead = self.times > max(late, 0.0)
+        # Curves need two points, and the end is always still to be reached.
         if not ahead.any():
             ahead[-1] = True
         here = max(late, 0.0)
@@ -189,6 +190,7 @@ class JointTrajectoryAction(Action):
             velocities = np.concatenate([joints.velocity[slots][None], velocities[ahead]])
         self._curves = JointCurves(times, positions, velocities)
         speeds = self._curves.top_speeds()
+        # Such joints follow their curves in the columns, exactly and without a call of Python in each step.
         self._keeps_up = not agent.uses_motors and bool((speeds <= joints.max_velocity[slots]).all())
 
     def _lead(self, agent: Agent, now: float) -> Until | None:
@@ -207,6 +209,7 @@ class JointTrajectoryAction(Action):
             piece = curves.piece(now + dt - self._first)
             begin, span = self._first + float(curves.times[piece]), float(curves.spans[piece])
             joint_steering.give_joint_curves(world, slots, curves.coefficients[piece], begin, span)
+            # A step before the piece ends: each command is for the end of the step in which it is given.
             return Until(time=max(begin + span - dt, now + dt))
         wanted, _ = self.desired(now + dt)
         joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
@@ -237,6 +240,7 @@ class JointTrajectoryAction(Action):
             self._fail_beyond(error, allowed, TrajectoryCause.GOAL_TOLERANCE, "at the end")
         if agent.uses_motors:
             return None
+        # Without motors joints move at full speed, so their arrival can be foreseen.
         there = now + float(np.max((error - allowed) / joints.max_velocity[slots]))
         return Until(time=there if self.goal_time_tolerance is None else min(there, end + self.goal_time_tolerance))
 

@@ -78,6 +78,7 @@ class TransferAction(ArmTarget, DeclaredAction):
     def start(self, agent: Agent) -> Until | None:
         """Check the request and start driving."""
         self.phase = self.phases[0]
+        # Before driving: what is wrong with the arm's target is said at once and not at the object.
         hindrance = self.arm.hindrance(agent) or self.prepare(agent)
         if hindrance is None and self.use_approach:
             hindrance = immovable(agent)
@@ -96,6 +97,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         if self._arm_action is not None:
             return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
+            # Its path was taken away, as by a stop.
             if agent.goal_pose is None:
                 self.fail("the robot no longer drives to the goal")
             return Until(arrival=True)
@@ -113,6 +115,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return hindrance is not None
 
     def _move_in(self, agent: Agent) -> Until | None:
+        # Asked again before each phase: somebody else may have taken the object meanwhile.
         if self._fails(self.hindrance(agent)):
             return None
         self.phase = self.phases[2]
@@ -133,6 +136,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         """Wait for the arm's action; act when it has ended."""
         if not action.is_complete():
             return until
+        # It is in no queue, so nobody else cleans up after it.
         action.stop(agent)
         self._arm_action = None
         if action.status is ActionStatus.COMPLETED or self.arm.forgives(action):

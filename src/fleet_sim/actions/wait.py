@@ -40,6 +40,7 @@ class WaitAction(DeclaredAction):
             if super().execute(agent, dt):
                 return True
         self._executed += 1
+        # Calls are counted, as somebody who executes it by hand need not step the clock.
         if not self.is_complete() and self._executed * dt >= self.duration - 1e-9:
             self.complete()
             self.stop(agent)

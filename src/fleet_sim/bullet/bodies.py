@@ -78,6 +78,7 @@ class BulletBodies:
         """Whether the engine may have searched for contacts since it was created or emptied."""
         self.with_offset = 0
         """Number of bodies whose centre of mass is not their base frame."""
+        # An array by body id, as the engine's contacts and segments come as arrays of ids.
         self._row_of_body: Ints = np.full(64, -1, np.int64)
         self._gaps = 0
         """Number of ids of removed bodies, which PyBullet reuses before it assigns new ones."""
@@ -106,6 +107,7 @@ class BulletBodies:
             return
         world = self.world
         self.client.connect()
+        # To PyBullet a mass of 0 means that only we move the body.
         masses = np.where(world.dynamic[rows], world.mass[rows], 0.0)
         with self.client.quiet():
             for members in _groups(world.shape_id[rows], masses):
@@ -144,6 +146,7 @@ class BulletBodies:
         make = partial(self.client.createMultiBody, mass, collision, visual)
         count = len(positions)
         places, turns = positions.tolist(), orientations.tolist()
+        # A batch reports wrong ids while ids of removed bodies are free, so those gaps are filled one by one first.
         alone = count if count == 1 else min(count, self._gaps)
         bodies = [int(make(place, turn)) for place, turn in zip(places[:alone], turns[:alone], strict=True)]
         self._gaps -= min(alone, self._gaps)
@@ -152,6 +155,7 @@ class BulletBodies:
             self.client.note_batch()
             bodies += self._verified(batch, places[alone:])
         reset = self.client.resetBasePositionAndOrientation
+        # batchPositions has no orientations: bodies that are turned are set afterwards.
         turned = np.flatnonzero((orientations[alone:] != UNIT_QUATERNION).any(1)) + alone
         for index in turned.tolist():
             reset(bodies[index], places[index], turns[index])
@@ -214,6 +218,7 @@ class BulletBodies:
         It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown body or one in use.
         """
         client = self.client
+        # PyBullet takes a C int; for a larger number Python raises before PyBullet can say that it is unknown.
         if not 0 <= body < 2**31 or self._place(body) is None:
             raise InvalidValueError(f"there is no PyBullet body {body!r} in this simulation's world")
         known = int(self.rows_of_bodies([body])[0])
@@ -246,6 +251,7 @@ class BulletBodies:
         plain_masses = np.where(world.dynamic[plain], world.mass[plain], 0.0)
         for body, mass in zip(table.body[plain].tolist(), plain_masses.tolist(), strict=True):
             self.client.changeDynamics(body, -1, mass=mass)
+            # A kinematic body goes on at the velocity it has in the engine; a dynamic one gets its own with its pose.
             self.client.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self.version += len(plain) > 0
         table.mass[plain] = plain_masses
@@ -329,6 +335,7 @@ class BulletBodies:
         """Set base velocities of the bodies of `rows`: m/s and rad/s, (N, 3) each, world frame."""
         if self.with_offset:
             arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
+            # PyBullet's velocity is that of the centre of mass, which circles around the base frame of the columns.
             linear = linear + np.cross(angular, arms)
         bodies = self.table.body[rows].tolist()
         reset = self.client.module.resetBaseVelocity
@@ -352,6 +359,7 @@ class BulletBodies:
         linear = np.array([twist[0] for twist in twists], np.float64).reshape(-1, 3)
         angular = np.array([twist[1] for twist in twists], np.float64).reshape(-1, 3)
         if self.with_offset:
+            # `read_back` has already written the orientations that belong to these velocities.
             arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
             linear = linear - np.cross(angular, arms)
         return linear, angular
@@ -377,6 +385,7 @@ class BulletBodies:
 
 def _groups(shape_ids: Ints, masses: Floats) -> Iterator[Ints]:
     """Yield the indices of equal (shape, mass), groups in order of their first index, indices in ascending order."""
+    # Body ids follow the order of making, and the engine's order of contacts follows ids: so groups go by rows.
     order = np.lexsort((masses, shape_ids))
     differs = (np.diff(shape_ids[order]) != 0) | (np.diff(masses[order]) != 0.0)
     groups = np.split(order, np.flatnonzero(differs) + 1)

@@ -49,6 +49,7 @@ class BulletBook:
 
     def _push_centre(self, body: int, force: list[float]) -> None:
         client = self._mirror.client
+        # Read at each push: the body moves between substeps, and the point is in world coordinates.
         centre = client.getBasePositionAndOrientation(body)[0]
         client.applyExternalForce(body, -1, force, centre, client.WORLD_FRAME)
 

@@ -206,6 +206,7 @@ def metres_of(
     buffer: npt.NDArray[np.float32], segments: npt.NDArray[np.int32], near: float, far: float
 ) -> npt.NDArray[np.float32]:
     """Convert the renderer's depth buffer, in [0, 1], to metres along the viewing axis; infinite without a segment."""
+    # The inverse of the perspective projection: the buffer is not linear in the distance.
     metres = buffer * np.float32(near - far)
     metres += np.float32(far)
     np.divide(np.float32(far * near), metres, out=metres)
@@ -219,6 +220,7 @@ def _view_matrix(mirror: BulletMirror, view: CameraView | tuple[Floats, Floats])
         return client.computeViewMatrixFromYawPitchRoll(view.target, view.distance, view.yaw, view.pitch, 0.0, 2)
     position = as_floats(view[0], (3,), "camera position")
     axes = np.reshape(client.getMatrixFromQuaternion(as_floats(view[1], (4,), "camera orientation").tolist()), (3, 3))
+    # In the optical frame z is forward and y is down, so up is -y.
     return client.computeViewMatrix(position.tolist(), (position + axes[:, 2]).tolist(), (-axes[:, 1]).tolist())
 
 
@@ -231,6 +233,7 @@ def _fit(bounds: Bounds | None, fov: float, share: float) -> CameraView:
     if bounds is None or not np.isfinite(bounds[0]).all() or not np.isfinite(bounds[1]).all():
         return CameraView(fov=fov)
     lower, upper = bounds
+    # A ball around the scene fits in the image from any yaw and pitch.
     radius = max(0.5, 0.5 * float(np.linalg.norm(upper - lower)))
     distance = radius / share / math.tan(math.radians(0.5 * fov))
     centre = (0.5 * (lower + upper)).tolist()

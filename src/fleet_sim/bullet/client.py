@@ -128,6 +128,7 @@ class BulletClient:
                 self.module.disconnect(number)
         self._closed = True
         self.epoch += 1
+        # The bound functions hold the id of this connection, which PyBullet gives to the next one.
         self._unbind()
 
     def reset(self) -> None:
@@ -176,6 +177,7 @@ class BulletClient:
     # ---- pybullet's functions ----------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
+        # Python itself asks for such names, as when it copies an object; that must not load PyBullet.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in _OWN_CALLS:

@@ -48,6 +48,7 @@ class Gui:
     def open(self) -> bool:
         """Whether the window is open; False after the user closed it."""
         client = self.mirror.client
+        # Closing the window ends the connection, and asking PyBullet for keys then would raise.
         return client.gui and client.connected and bool(client.module.isConnected(client.id))
 
     def poll(self) -> list[str]:

@@ -35,6 +35,7 @@ class Highlight:
         bodies = self._mirror.bodies.table.body
         wanted = {row: int(bodies[row]) for row in rows if bodies[row] != NO_BODY and self._own_colour(row)}
         for row, body in self._shown.items():
+            # Only the body that was painted: it may have been removed, and its id may be another's now.
             if wanted.get(row) != body and int(bodies[row]) == body:
                 self._paint(body, self._own_colour(row))
         for row, body in wanted.items():

@@ -39,6 +39,7 @@ class BulletJoints:
             else:
                 speeds = np.where(self.world.robots.motors[members][:, None], self.world.joints.velocity[slots], 0.0)
             bodies = self._body_of_row()[members].tolist()
+            # It wants a list of values for each joint, but sets all joints of a body in one call.
             reset = client.module.resetJointStatesMultiDof
             indices, rates = repeat(self._movable(model)), speeds[..., None].tolist()
             deque(map(reset, bodies, indices, values, rates, repeat(client.id)), maxlen=0)
@@ -57,6 +58,7 @@ class BulletJoints:
             moved.append(members[changed_mask])
         if moved:
             world.touch_joints(np.concatenate(moved))
+            # `touch_joints` has just set it, but these positions come from PyBullet itself.
             world.robots.joints_behind[rows] = False
 
     def send_commands(self, rows: Rows) -> None:
@@ -138,6 +140,7 @@ class BulletJoints:
             yield model, members, robots.joint_start[members][:, None] + np.arange(len(model.movable))
 
     def _movable(self, model: RobotModel) -> list[int]:
+        # The world keeps its models for ever, so an id is never used again.
         key = id(model)
         indices = self._indices.get(key)
         if indices is None:

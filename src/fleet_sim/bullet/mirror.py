@@ -97,6 +97,7 @@ class BulletMirror:
         if stage or (self.keeps_previous and self.world.dynamic.any()):
             self._stage()
         else:
+            # -1: no poses are kept for this step, so a query in phase 1 has nothing it could see.
             self._staged = -1
         self._in_phase_1 = True
 
@@ -130,6 +131,7 @@ class BulletMirror:
         if not self._in_phase_1:
             self._sync(rows)
         elif self.eager:
+            # All changed poses were written when the last step ended, and these are what phase 1 must show.
             self._create_missing(self.world.rows if rows is None else rows)
         else:
             self._sync_staged(rows)
@@ -154,6 +156,7 @@ class BulletMirror:
         Without PyBullet installed there are no bodies, and so no row.
         """
         try:
+            # Whose body it is does not depend on poses, so this must work in a step without staged ones.
             if self._in_phase_1 and self._staged < 0:
                 self.client.connect()
                 self._create_missing(self.world.rows)
@@ -174,6 +177,7 @@ class BulletMirror:
         2, and poses written outside a step are written to PyBullet at once.
         """
         self.ensure()
+        # Only now: in phase 1 `ensure` still has to write the staged poses, which it skips once the mirror is eager.
         self.handed_out = True
         return self.client.id
 
@@ -206,6 +210,7 @@ class BulletMirror:
         """Match the bodies to columns that were replaced as a whole, as after restoring a checkpoint."""
         table, world = self.bodies.table, self.world
         held = np.flatnonzero(table.body != NO_BODY)
+        # A reused row stands for another entity now, whose body may have another shape.
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
         self.bodies.remove(held[misfit_mask])
         self.bodies.refresh_masses(held[~misfit_mask])
@@ -215,6 +220,7 @@ class BulletMirror:
 
     def close(self) -> None:
         """Unsubscribe from the world and disconnect."""
+        # It may be closed twice.
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
             self.world.on_remove.remove(self.bodies.remove)
@@ -242,6 +248,7 @@ class BulletMirror:
 
     def _known_mask(self, rows: Rows) -> Bools:
         known_mask: Bools = rows < self._staged
+        # A row taken by an entity spawned in this phase has another id than when poses were staged.
         known_mask[known_mask] = self._staged_id[rows[known_mask]] == self.world.object_id[rows[known_mask]]
         return known_mask
 
@@ -252,6 +259,7 @@ class BulletMirror:
 
     def _stage(self) -> None:
         world = self.world
+        # Kept from step to step and only grown, as staging happens in each step.
         if len(self._staged_position) < world.capacity:
             self._staged_position = np.empty((world.capacity, 3))
             self._staged_orientation = np.empty((world.capacity, 4))
@@ -283,6 +291,7 @@ class BulletMirror:
         """Make missing bodies of `rows` and write outdated poses and joints; return the number of poses written."""
         world, bodies = self.world, self.bodies
         created = 0
+        # Comparing counts is cheaper than looking at each row, and usually no body is missing.
         if rows is not None or bodies.count < len(world):
             missing = bodies.missing(world.rows if rows is None else rows)
             created = len(missing)
@@ -344,6 +353,7 @@ class BulletMirror:
         robots = self.world.robots
         self.bodies.joints.write(rows, self._staged_joints)
         self._unwritten_joints[rows] = False
+        # PyBullet now has positions from before this step: what has moved in it is behind again.
         robots.joints_behind[rows] = robots.joints_moved[rows]
 
     def _written(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:

@@ -60,6 +60,7 @@ def load_model(
         flags |= client.URDF_USE_INERTIA_FROM_FILE
     body = _only_body(client, path, position.tolist(), orientation.tolist(), useFixedBase=fixed, flags=flags)
     loaded = LoadedModel(body, *inertial_frame(client, body))
+    # loadMJCF and loadSDF take no flag for a fixed base either.
     if Path(path).suffix.lower() in _UNPLACED:
         _place(client, loaded, position, orientation)
         if fixed:
@@ -115,6 +116,7 @@ def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: floa
     elif not math.isclose(own, mass, rel_tol=1e-9):
         for link in range(-1, model.num_joints):
             information = client.getDynamicsInfo(body, link)
+            # For the same shape inertia grows with the mass.
             inertia = [mass / own * value for value in information[2]]
             client.changeDynamics(body, link, mass=mass / own * information[0], localInertiaDiagonal=inertia)
 

@@ -49,6 +49,7 @@ class BulletPhysics:
         bodies.refresh_materials(self.world.rows)
         mirror.filters.refresh()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
+        # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
         count = max(1, math.ceil(dt / self.substep - 1e-9))
         # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
         client.set_timestep(dt / count)
@@ -68,6 +69,7 @@ class BulletPhysics:
         client = self.mirror.client
         step = client.stepSimulation
         for index in range(count):
+            # Forces of the user act in the first substep already: they were applied when the user gave them.
             if index:
                 self.mirror.forces.again()
             for body, joints, forces in forced:
@@ -83,12 +85,14 @@ class BulletPhysics:
         if not len(rows):
             return
         positions, orientations = bodies.read_poses(rows)
+        # Bodies at rest return the same numbers; their bounds need not be computed again.
         moved_mask = (positions != world.position[rows]).any(1) | (orientations != world.orientation[rows]).any(1)
         moved = rows[moved_mask]
         world.position[rows] = positions
         world.orientation[rows] = orientations
         world.velocity[rows], world.angular_velocity[rows] = bodies.read_velocities(rows)
         world.touch(moved)
+        # `touch` has just set it, but these poses come from PyBullet itself.
         world.bullet_behind[rows] = False
         bodies.joints.read_back(rows[world.robots.motors[rows]])
 

@@ -27,12 +27,14 @@ class PosedQueries:
         points, turns = self._body_poses(movers, positions, orientations)
         table = bodies.table.body
         out = np.full(len(pairs), np.inf)
+        # One after the other: a mover may be measured at several poses.
         for index, (first, second) in enumerate(table[pairs].tolist()):
             bodies.write_poses(movers[index : index + 1], points[index : index + 1], turns[index : index + 1])
             found = mirror.client.getClosestPoints(first, second, limit)
             if found:
                 out[index] = min(point[8] for point in found)
         rows = np.unique(movers)
+        # Back to what other queries in this phase must see; the columns are ahead of that.
         _, back_points, back_turns = mirror.staged_poses(rows)
         bodies.write_poses(rows, back_points, back_turns)
         mirror.world.bullet_behind[rows] = True

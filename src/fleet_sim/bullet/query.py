@@ -162,6 +162,7 @@ class BulletQueries:
         ask = self.mirror.client.getClosestPoints
         bodies = self.mirror.bodies.table.body[pairs].tolist()
         for index, (first, second) in enumerate(bodies):
+            # Entry 8 of a point is the distance; a body of several links has several points.
             points = ask(first, second, limit)
             if points:
                 distances[index] = min(point[8] for point in points)
@@ -182,6 +183,7 @@ class BulletQueries:
         body = int(mirror.bodies.table.body[row])
         if body == NO_BODY or not mirror.client.connected:
             return []
+        # Without `ensure`: these are the contacts of the last step, whatever was written since.
         points = mirror.client.getContactPoints(bodyA=body) or ()
         others = mirror.rows_of_bodies([point[2] for point in points]).tolist()
         return [
@@ -198,6 +200,7 @@ class BulletQueries:
         known = self._bounds.get(shape_id)
         if known is None:
             known = self._bounds[shape_id] = self._measure(self.world.shapes[shape_id])
+        # Copies: the cached arrays serve all bodies of this shape.
         return known[0].copy(), known[1].copy()
 
     def body_bounds(self, row: int) -> tuple[Floats, Floats]:
@@ -221,8 +224,10 @@ class BulletQueries:
     def _measure_body(self, body: int) -> tuple[Floats, Floats]:
         client = self.mirror.client
         pose = client.getBasePositionAndOrientation(body)
+        # Writing a pose also stops a body, so its velocity is put back as well.
         twist = client.getBaseVelocity(body)
         com_position, com_orientation = inertial_frame(client, body)
+        # With the centre of mass at its offset, the base frame is at the origin and the box is in that frame.
         client.resetBasePositionAndOrientation(body, com_position.tolist(), com_orientation.tolist())
         lower, upper = (np.array(corner) for corner in self._aabb(body))
         client.resetBasePositionAndOrientation(body, *pose)

@@ -26,6 +26,7 @@ class EngineState:
         self.version = version
         self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
+        # Without `self` among the arguments, which would keep it alive for ever.
         weakref.finalize(self, _forget, client, client.epoch, self.number)
 
 
@@ -54,6 +55,7 @@ class BulletCheckpoints:
         mirror.bodies.refresh_materials(world.rows)
         mirror.filters.refresh()
         state = EngineState(mirror.client, mirror.bodies.version)
+        # Goes to the state just saved: the run that continues and the one restored later then solve contacts alike.
         self._go_to(state)
         return state
 
@@ -78,6 +80,7 @@ class BulletCheckpoints:
             world.joints.motor_behind[: world.joints.used] = True
         elif not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others):
             mirror.reset()
+            # Makes all bodies and brings the engine to a definite order of contacts, as at the start of a run.
             self.save()
 
     def _go_to(self, state: EngineState) -> None:

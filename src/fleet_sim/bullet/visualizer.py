@@ -117,6 +117,7 @@ class Visualizer:
 
 
 def _colours_of(client: BulletClient, body: int) -> list[Colour]:
+    # PyBullet wants a shape's number within its link, but lists shapes without it.
     counts: Counter[int] = Counter()
     colours: list[Colour] = []
     for shape in client.getVisualShapeData(body):

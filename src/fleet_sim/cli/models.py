@@ -139,6 +139,7 @@ def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch
         Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
         body = sim.agents[0].body_id
         links = range(BASE, sim.bullet.getNumJoints(body))
+        # Link by link: PyBullet's box of a body is that of its base alone.
         boxes = np.array([sim.bullet.getAABB(body, link) for link in links])
         view = _view(boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0), width / height, yaw, pitch)
         return _averaged(sim.take_picture(_OVERSAMPLING * width, _OVERSAMPLING * height, view).rgb)

@@ -95,6 +95,7 @@ def allowed_fractions(
 def _first_of_each(places: Rows, times: Floats) -> Rows:
     """Return the index of the earliest contact before time 1 of each place, the first listed among equals."""
     contacts = np.flatnonzero(times < 1.0)
+    # lexsort is stable and pairs come sorted: equal times go to the lowest row.
     order = contacts[np.lexsort((times[contacts], places[contacts]))]
     first_mask = np.ones(len(order), bool)
     first_mask[1:] = places[order[1:]] != places[order[:-1]]
@@ -194,6 +195,7 @@ def _contact_times(sweep: _Sweep, skin: float) -> Floats:
     """Return the time (K,) of each pair's first contact, 1 where there is none."""
     travels = sweep.travels()
     times = np.ones(len(travels))
+    # Twice: a pair that is near enough to be searched may also move apart by its travel, and its gaps must stay finite.
     reach = skin + 2.0 * float(travels.max())
     gaps = sweep.distances(np.zeros(len(travels)), reach)
     # Contact begins at the skin, or, for a pair that is already nearer, when it gets any closer.

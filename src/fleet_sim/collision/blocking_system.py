@@ -49,6 +49,7 @@ class BlockingSystem:
             return
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):
+            # Of all rows: what does not move is an obstacle at the pose it has now.
             shapes = shape_arrays(world, slice(None))
             self._start = _Start(
                 rows,
@@ -85,6 +86,7 @@ class BlockingSystem:
             return arrived, NO_ROWS
         held = movers[held_mask]
         self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
+        # Who stays blocked by the same obstacle is no news.
         newly = held[before[held_mask] != blockers[held_mask]]
         return np.setdiff1d(arrived, held, assume_unique=True), newly
 

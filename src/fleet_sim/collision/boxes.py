@@ -30,6 +30,7 @@ class Boxes:
     @classmethod
     def from_corners(cls, lower: Floats, upper: Floats, margin: float) -> Boxes:
         """Return boxes from corners (N, 3)."""
+        # Only upper corners get the margin: one rounding, so that the test is the documented one to the last bit.
         plane = np.empty((len(lower), 4))
         plane[:, 0] = lower[:, 0]
         plane[:, 1] = lower[:, 1]

@@ -24,6 +24,7 @@ DEFAULT_MULTI_CELL_THRESHOLD = 1.5
 def auto_cell_size(lower: Floats, upper: Floats) -> float:
     """Return twice the median of the boxes' largest finite extents, at least 0.5 m; 0.5 m without boxes."""
     extents = np.maximum(np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2])
+    # The sum is finite only if all are: no mask is needed in the usual case.
     finite = extents if np.isfinite(extents.sum()) else extents[np.isfinite(extents)]
     return max(2.0 * float(np.median(finite)), MIN_AUTO_CELL_SIZE) if len(finite) else MIN_AUTO_CELL_SIZE
 
@@ -146,6 +147,7 @@ class BroadPhase:
         moving_lower, moving_upper, rows = _corners_of(moving_mask, lower, upper)
         if not len(moving_lower):
             return np.empty((0, 2), np.int64)
+        # Of the moving boxes alone: static ones, often large walls, have an index with cells of their own size.
         cell = self._current_cell_size(moving_lower, moving_upper)
         boxes = Boxes.from_corners(moving_lower, moving_upper, margin)
         first, second = BoxIndex(boxes, cell, self._threshold).own_pairs()

@@ -19,6 +19,7 @@ from fleet_sim.collision.tables import DenseTable, SparseTable
 # Largest cell index, far above any useful scene. Boxes farther out share the last cell: this costs time but loses
 # no pair, since neighbours stay neighbours.
 _LAST_CELL = 1 << 30
+# Above any strip of a layer, so that strips of two layers never share a number.
 _SPARSE_LAYER = 1 << 31
 # Memory limit of the dense table: this many cells per box, plus a fixed number.
 _CELLS_PER_BOX = 8
@@ -117,6 +118,7 @@ class Grid:
 
     def _set_cells(self, cell: float) -> None:
         """Set the cells per metre and the index of the last cell along each axis."""
+        # Finer along x only: there a search stays one range, while more cells in y or z would mean more strips.
         self._scales = [2.0 / cell, 1.0 / cell, 1.0 / cell]
         extents = [high - low for low, high in zip(self._low, self._high, strict=True)]
         self._last = [
@@ -179,6 +181,7 @@ class Grid:
         # Only strips that follow, since each pair is found from the box that comes first: the next one in y, and in
         # a layered grid the three neighbours in the layer above.
         steps = (1, self._layer - 1, self._layer, self._layer + 1) if self._layered else (1,)
+        # In its own strip a box searches only those sorted behind it.
         begins, ends = [np.arange(1, count + 1)], [self._table.own_ends()]
         for step in steps:
             begin, end = self._table.look_ahead(step)

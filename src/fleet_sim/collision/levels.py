@@ -49,6 +49,7 @@ class BoxIndex:
         singles[self._single_rows] = True
         for row in self._single_rows:
             others = one_against_all(self._boxes, int(row), self._boxes)
+            # Two such boxes find each other: the pair is kept for the lower one, and no box pairs with itself.
             others = others[~singles[others] | (others > row)]
             firsts.append(np.full(len(others), row))
             seconds.append(others)
@@ -66,6 +67,7 @@ class BoxIndex:
             seconds.append(second if rows is None else rows.take(second))
         for row in self._single_rows:
             others = one_against_all(self._boxes, int(row), queries)
+            # Far queries are compared with all boxes below and would be found twice.
             others = others[near_mask[others]]
             firsts.append(others)
             seconds.append(np.full(len(others), row))
@@ -77,6 +79,7 @@ class BoxIndex:
 
     def _build(self, cell: float, threshold: float) -> None:
         boxes = self._boxes
+        # The usual case, a fleet of robots of one size: one level, and no copies of rows.
         if boxes.all_near and max(boxes.widths) <= threshold * cell:
             self._add_level(None, np.empty(0, np.int64), cell)
             return
@@ -101,6 +104,7 @@ class BoxIndex:
             if small_mask.any():
                 self._add_level(rows[small_mask], rows[large_mask], cell)
             rest, extents = rows[large_mask], extents[large_mask]
+            # Boxes of up to twice the median fit in the next level, so each round stores at least half of the rest.
             cell = max(cell * threshold, 2.0 * float(np.median(extents)) / threshold)
         self._single_rows = np.concatenate(singles)
         self._drop_single_uppers()
@@ -121,6 +125,7 @@ def best_grid(boxes: Boxes, cell: float) -> Grid:
     if flat.candidate_count <= _CROWDED * len(boxes) or not layers_pay(boxes, cell):
         return flat
     layered = Grid(boxes, cell, layered=True)
+    # A layered grid searches five strips for each box instead of two, so it must save much to be faster.
     return layered if 2 * layered.candidate_count < flat.candidate_count else flat
 
 

@@ -64,6 +64,7 @@ def _keys(pairs: Ints) -> Ints:
     """Return pairs as sorted unique integers."""
     low = np.minimum(pairs[:, 0], pairs[:, 1])
     keys = (low << _SHIFT) | np.maximum(pairs[:, 0], pairs[:, 1])
+    # The broad phase delivers pairs sorted and once: then there is nothing to sort.
     if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
         keys = np.unique(keys)
     return np.asarray(keys, np.int64)

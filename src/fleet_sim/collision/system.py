@@ -92,6 +92,7 @@ class CollisionSystem:
     def emit(self, dt: float) -> None:
         """Emit an event for each pair that started or ended, once per pair."""
         started, ended = self._started, self._ended
+        # Cleared before a handler runs: if one ends the step, the same events must not be emitted in the next.
         self._started = self._ended = NO_PAIRS
         for event, pairs in (("collision_started", started), ("collision_ended", ended)):
             if len(pairs):
@@ -104,6 +105,7 @@ class CollisionSystem:
         handles = world.handles
         for a, b in pairs.tolist():
             obj_a, obj_b = handles[a], handles[b]
+            # Removed by the handler of an earlier pair.
             if obj_a is None or obj_b is None:
                 continue
             world.events.emit(event, obj_a=obj_a, obj_b=obj_b)
@@ -163,7 +165,9 @@ class CollisionSystem:
         if world.shape_centred.all():
             # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
             return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)
+        # Shapes off their origins have to be placed first: only those that occur in a pair are.
         rows, inverse = np.unique(pairs, return_inverse=True)
+        # NumPy before 2.0 returns the inverse flat.
         local = inverse.reshape(pairs.shape)
         shapes = shape_arrays(world, rows)
 

@@ -31,6 +31,7 @@ class DenseTable:
         last_ids += last_cells
         self.order = radix_order(ids, size)
         self._ids, self._last_ids = ids.take(self.order), last_ids.take(self.order)
+        # Starts and ends are one array: a cell begins where the one before it ends.
         self._starts = np.empty(size + 1, np.int64)
         self._starts[0] = 0
         self._ends = self._starts[1:]
@@ -58,6 +59,7 @@ class SparseTable:
     def __init__(self, strips: Ints, cells: Ints, last_cells: Ints, *, back: int) -> None:
         self._back = back
         self._known, ranks = np.unique(strips, return_inverse=True)
+        # Strip numbers of a layered grid need up to 61 bits; their ranks leave room for the cell.
         keys = (ranks.reshape(-1).astype(np.int64) << 32) | cells
         self.order = np.argsort(keys, kind="stable")
         self._keys = keys[self.order]

@@ -36,6 +36,7 @@ class CallbackList:
 
     def remove(self, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was in the list."""
+        # By `!=`, as bound methods are made anew at each access.
         kept = tuple(entry for entry in self._entries if entry.function != function)
         removed = len(kept) < len(self._entries)
         self._entries = kept

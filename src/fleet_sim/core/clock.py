@@ -16,6 +16,7 @@ _ROUNDING = Fraction(1, 1_000_000)
 def exact(value: float) -> Fraction:
     """Return the simple fraction that a float stands for: 0.1 is 1/10, 1/240 is one 240th."""
     simple = Fraction(value).limit_denominator(1_000_000)
+    # Only where it is the very same float: other numbers keep their full precision.
     return simple if float(simple) == value else Fraction(value)
 
 
@@ -28,11 +29,13 @@ class Clock:
         self._exact_dt = exact(dt)
         self._numerator = self._exact_dt.numerator
         self._denominator = self._exact_dt.denominator
+        # Weak: the schedule of a removed callback is freed with it.
         self._schedules: WeakSet[Schedule] = WeakSet()
 
     @property
     def time(self) -> float:
         """Simulation time in seconds: at the start of the current step, or the present time outside a step."""
+        # Whole numbers until the division, which rounds only once.
         return self.tick * self._numerator / self._denominator
 
     def seconds(self, ticks: int) -> float:
@@ -96,6 +99,7 @@ class Schedule:
         now = self._clock.tick
         origin, last = self.progress
         done = now - origin
+        # As in Bresenham's lines: due where the whole part of the firings so far increases in this step.
         if (done + 1) * self._firings // self._ticks <= done * self._firings // self._ticks:
             return None
         self.progress = (origin, now + 1)

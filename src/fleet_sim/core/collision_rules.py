@@ -120,6 +120,7 @@ class Carrying(CollisionRule):
         if not np.count_nonzero(self._bodies.parent != NO_ROW):
             return None
         held_mask = self._bodies.parent != NO_ROW
+        # Only pairs with something carried can be exempt, usually few of many.
         held = np.flatnonzero(held_mask.take(first) | held_mask.take(second))
         allowed_mask = np.ones(len(first), np.bool_)
         first, second = first.take(held), second.take(held)
@@ -131,6 +132,7 @@ class Carrying(CollisionRule):
         bodies = self._bodies
         below = np.flatnonzero((bodies.parent != NO_ROW) & bodies.alive)
         above = bodies.parent[below]
+        # Every carrier up the chain is listed: the engine knows pairs, not chains.
         pairs = [NO_PAIRS]
         while len(below):
             pairs.append(np.stack((above, below), axis=1))
@@ -142,6 +144,7 @@ class Carrying(CollisionRule):
     def _carries(self, upper: Rows, lower: Rows) -> Bools:
         """Return where (M,) `upper` carries `lower`, directly or through others."""
         mask = np.zeros(len(upper), np.bool_)
+        # One carrier up per round, for all pairs at once. It ends because `attach` refuses cycles.
         places, above = np.arange(len(upper)), lower
         while len(places):
             above = self._bodies.parent.take(above)

@@ -70,6 +70,7 @@ class ColumnTable:
             # A column `capacity`, as of batteries, would be taken for the number of rows.
             if name == "capacity" or hasattr(ColumnTable, name):
                 raise InvalidValueError(f"{cls.__name__}: a table has {name!r} itself; name the column otherwise")
+        # A new dict: the inherited one belongs to the base class.
         cls.schema = {**cls.schema, **own}
 
     def __init__(self, capacity: int = 64) -> None:
@@ -130,6 +131,7 @@ class FeatureColumns(ColumnTable):
 
 
 def _compact_copy(array: AnyArray) -> AnyArray:
+    # Many columns hold one value throughout, such as limits that nobody set: this keeps checkpoints small.
     first = array[:1].copy()
     if len(array) and bool((array == first).all()):
         return np.broadcast_to(first[0], array.shape)

@@ -85,6 +85,7 @@ class CommandLog:
 
         self.stop()
         self._inbox, self._listener = sim.inbox, add
+        # When applied, not when put: a replay has to repeat the tick at which a command took effect.
         sim.inbox.on_apply.append(add)
 
     def stop(self) -> None:
@@ -157,8 +158,10 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
                 "one in the state of the recorded simulation when recording began"
             )
         answers.append(sim.inbox.put(entry.command))
+        # Applied right now, as it was when recorded; the others wait for their turn inside the next step.
         if not entry.in_step:
             sim.inbox.drain(sim.dispatcher)
+    # The commands of the last tick are still waiting: the step that applies them is part of the log.
     if len(sim.inbox):
         sim.step_once()
     return answers
@@ -171,6 +174,7 @@ def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) ->
         raise ConfigError(f"not JSON: {error}", source=str(path), path=f"line {number}") from error
     if not isinstance(data, dict) or set(data) != set(keys):
         raise ConfigError(f"expected {', '.join(keys)}, got {data!r}", source=str(path), path=f"line {number}")
+    # A bool is an int in Python, but true is no number in JSON.
     numbers = [data[key] for key in ("tick", "timestep") if key in data]
     if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers):
         raise ConfigError(f"expected a number, got {numbers[0]!r}", source=str(path), path=f"line {number}")

@@ -17,6 +17,7 @@ def frozen(value: Any, hint: Any) -> Any:
     A value that does not fit `hint` is returned unchanged: it is rejected with a reason when the command is applied.
     """
     kinds = _alternatives(hint)
+    # NumPy would turn "1.5" and True into numbers, and they would no longer be rejected.
     if value is None or isinstance(value, (str, bool)):
         return value
     if any(get_origin(kind) is np.ndarray for kind in kinds):
@@ -37,6 +38,7 @@ def equal(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    # `==` with one array gives an array and no answer.
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return False
     return bool(one == other)

@@ -20,6 +20,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.registry import Registry, subclasses_of
 
 
+# eq=False, here and in each subclass: the generated `__eq__` fails on arrays and would hide the one below.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Command:
     """Base of all commands. `command_id` and `source` are returned in the acknowledgement."""
@@ -44,6 +45,7 @@ class Command:
         return all(command_values.equal(getattr(self, name), getattr(other, name)) for name in _hints(type(self)))
 
     def __hash__(self) -> int:
+        # Arrays have no hash. Equal commands still get equal hashes, which is all a hash must guarantee.
         return hash((type(self), self.command_id, self.source))
 
     @property
@@ -84,6 +86,7 @@ class Command:
         return cls(**{key: command_values.read(value, hints[key], f"{kind}.{key}") for key, value in values.items()})
 
 
+# `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
 _HINTS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 

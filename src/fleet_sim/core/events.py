@@ -34,7 +34,9 @@ class EventBus:
     def off(self, event: str, handler: Handler) -> bool:
         """Stop calling `handler` at `event`; returns whether it was registered."""
         handlers = self._handlers.get(event, [])
+        # By `!=`: each access to a method makes a new bound object, equal to the old one but not the same.
         kept = [entry for entry in handlers if entry[1] != handler]
+        # No empty lists, so that `has_handlers` stays a look-up.
         if kept:
             self._handlers[event] = kept
         else:

@@ -50,6 +50,7 @@ class FaultGuard:
             self.counts[label] += 1
             if self.raise_on_fault:
                 raise
+            # By code as well: all lambdas share one name.
             if (label, code) not in self._logged:
                 self._logged.add((label, code))
                 log.exception("fault in %s; it is counted and not reported again", label)

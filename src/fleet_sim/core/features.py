@@ -140,6 +140,7 @@ class Features:
 
         Entities that have it already start again with these settings. Raises UnknownNameError and ConfigError.
         """
+        # Read before the feature is used: invalid settings must not leave a table behind.
         given = read_features({name: {} if settings is None else settings})[name]
         self.use(name)
         table = self.table(name)

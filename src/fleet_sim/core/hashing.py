@@ -33,6 +33,7 @@ def _mixed(words: Words) -> Words:
 def _words(values: AnyArray) -> Words:
     """Return `values` (N, ...) as (N, K) 64-bit words; equal numbers give equal words (-0.0 as 0.0)."""
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    # -0.0 + 0.0 is 0.0: numbers that compare equal must give the same word.
     flat = flat + 0.0 if flat.dtype == np.float64 else flat.astype(np.int64)
     words: Words = flat.view(np.uint64)
     return words
@@ -45,6 +46,7 @@ def _path_digests(world: World, rows: Rows) -> Words:
     firsts = np.cumsum(lengths) - lengths
     places = np.arange(lengths.sum()) - np.repeat(firsts, lengths)
     points = np.repeat(motion.path_start[rows], lengths) + places
+    # The place in the path is mixed in, as the sum below forgets the order. reduceat needs paths of at least one point.
     digests = _mixed(places.astype(np.uint64) + _key("waypoint"))
     for words in (_words(pool.position[points]), _words(pool.orientation[points])):
         for index in range(words.shape[1]):
@@ -72,6 +74,7 @@ def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows
             continue
         values = array[rows]
         words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
+        # Table, column and component are mixed in: the same number elsewhere must give another word.
         places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
         digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
     return digest
@@ -91,6 +94,7 @@ def state_hash(world: World) -> str:
     """
     rows = world.rows
     keys = np.array([_key(world.label(row)) for row in rows.tolist()], np.uint64)
+    # One entry more than rows: NO_ROW is index -1, which finds that entry and so counts as 0.
     key_of_row = np.zeros(world.capacity + 1, np.uint64)
     key_of_row[rows] = keys
     digest = _mixed(keys)
@@ -112,6 +116,7 @@ def state_hash(world: World) -> str:
     jointed = np.flatnonzero(world.robots.joint_count[rows])
     if len(jointed):
         digest[jointed] = _mixed(digest[jointed] ^ _joint_digests(world, rows[jointed]))
+    # A sum does not depend on the order of rows. Each digest holds a name, so equal entities do not cancel out.
     total = np.uint64(np.add.reduce(digest, dtype=np.uint64)) if len(rows) else np.uint64(0)
     final = hashlib.blake2b(digest_size=8)
     final.update(int(total).to_bytes(8, "little") + world.clock.tick.to_bytes(8, "little"))

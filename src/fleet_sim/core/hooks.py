@@ -46,6 +46,7 @@ class EntityHooks:
 
     def add_plugin(self, row: int, plugin: AgentHooks[Any]) -> None:
         """Call the plugin's `on_update` at each step."""
+        # A new list: the step may be iterating over the old one.
         self._plugins[row] = [*self._plugins.get(row, ()), plugin]
         self._guard.call("agent plugin on_init", plugin.on_init)
 
@@ -83,6 +84,7 @@ class EntityHooks:
 
     def discard(self, row: int) -> None:
         """Remove all hooks of a removed entity; its plugins are destroyed."""
+        # Taken out first: an `on_destroy` that removes the entity again must not be called twice.
         for plugin in self._plugins.pop(row, ()):
             self._guard.call("agent plugin on_destroy", plugin.on_destroy)
         self._callbacks.pop(row, None)
@@ -96,8 +98,10 @@ class EntityHooks:
 
     def run_controllers(self, handles: list[Any], dt: float) -> None:
         """Run the Python controllers."""
+        # Sorted: after a checkpoint the dict may have the rows in another order than in the run that saved it.
         for row in sorted(self._controllers):
             agent = handles[row]
+            # Removed by the code of an earlier row.
             if agent is None:
                 continue
             for controller in reversed(self._controllers.get(row, ())):
@@ -107,6 +111,7 @@ class EntityHooks:
         """Run overridden updates, plugins and callbacks."""
         for row in sorted({*self._updates, *self._plugins, *self._callbacks}):
             entity = handles[row]
+            # Removed by the code of an earlier row.
             if entity is None:
                 continue
             update = self._updates.get(row)

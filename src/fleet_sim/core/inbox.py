@@ -49,6 +49,7 @@ class Inbox:
         thread.
         """
         entries = [_entry(command) for command in commands]
+        # extendleft adds one by one and so turns the order round.
         self._waiting.extendleft(reversed(entries))
         return [future for _, future in entries]
 
@@ -69,6 +70,7 @@ class Inbox:
 
         With `in_step`, stop before the first that must be applied between steps.
         """
+        # Counted before the first is applied: a command that puts another one must not keep this loop going.
         count = len(self._waiting) if count is None else min(count, len(self._waiting))
         for done in range(count):
             if in_step and self._waiting[0][0].between_steps:
@@ -84,6 +86,7 @@ class Inbox:
     def _apply_first(self, dispatcher: Dispatcher) -> None:
         # Popped one by one: after an interrupt, the remaining commands are still in the inbox.
         command, future = self._waiting.popleft()
+        # The sender may have cancelled it; from here on this is no longer possible.
         if not future.set_running_or_notify_cancel():
             return
         for listener in self.on_apply:

@@ -49,6 +49,7 @@ def give_joint_curves(world: World, slots: Ints, coefficients: Floats, begin: fl
         (joints.curve_0, joints.curve_1, joints.curve_2, joints.curve_3), coefficients, strict=True
     ):
         column[slots] = values
+    # The value at u = 1, where they stay. `target` says where a joint goes, whatever the kind of command.
     end = coefficients[0] + coefficients[1] + coefficients[2] + coefficients[3]
     joints.target[slots] = np.clip(end, joints.lower[slots], joints.upper[slots])
     _command(world, slots, ON_CURVE, 0.0, None)
@@ -59,6 +60,7 @@ def hold_joints(world: World, slots: Ints) -> None:
     joints = world.joints
     joints.target[slots] = joints.position[slots]
     _command(world, slots, HOLD, 0.0, None)
+    # With motors it is what the engine measured: such a joint comes to rest in its own time.
     joints.velocity[slots[~_motors_mask(world, slots)]] = 0.0
 
 
@@ -80,6 +82,7 @@ def _command(
     if forces is not None:
         joints.max_force[slots] = forces
     motors_mask = _motors_mask(world, slots)
+    # Joints with motors are moved by the engine, those at rest by nobody.
     joints.moving[slots] = False if control in (HOLD, AT_FORCE) else ~motors_mask
     joints.motor_behind[slots] = motors_mask
 

@@ -82,6 +82,7 @@ class JointPool(JointColumns):
         """The tolerances given to robots by the user, by row, unchanged."""
         self.ik_params: dict[int, Any] = {}
         """Inverse kinematics parameters of robots with their own ones, by row."""
+        # By number of joints: the joints of a robot are contiguous, and runs of one length leave no gaps behind.
         self._free: dict[int, list[int]] = {}
 
     def assign(self, robots: RobotColumns, rows: Rows, model: RobotModel) -> Ints:
@@ -99,6 +100,7 @@ class JointPool(JointColumns):
         given = model.max_velocities[model.movable]
         limited_mask = model.limited_mask[model.movable]
         self.robot[slots] = rows[:, None]
+        # Many files give 0 where they mean no limit; the time to arrive is a distance divided by it.
         self.max_velocity[slots] = np.where(given > 0.0, given, fallback)
         self.lower[slots] = np.where(limited_mask, model.lower[model.movable], -np.inf)
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
@@ -112,6 +114,7 @@ class JointPool(JointColumns):
         """Free the joints of `rows`."""
         for row in rows[robots.joint_count[rows] > 0].tolist():
             span = self.of(robots, row)
+            # Joint motion searches all slots for `moving`, free ones included.
             self.clear_rows(np.arange(span.start, span.stop))
             self._free.setdefault(span.stop - span.start, []).append(span.start)
         robots.joint_count[rows] = 0
@@ -132,6 +135,7 @@ class JointPool(JointColumns):
         if not total:
             return NO_ROWS
         ends = np.cumsum(counts)
+        # A plain count, shifted for each robot by its start minus the joints listed before it: no loop over robots.
         slots: Ints = np.arange(total) + np.repeat(robots.joint_start[rows] - (ends - counts), counts)
         return slots
 

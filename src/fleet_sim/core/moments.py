@@ -39,6 +39,7 @@ class Moments:
     def keep(self, name: str, checkpoint: Checkpoint) -> None:
         """Save `checkpoint` as `name`; raises InvalidValueError."""
         self.check_name(name)
+        # Taken out first, so that a replaced state becomes the newest.
         self._kept.pop(name, None)
         self._kept[name] = checkpoint
 

@@ -91,6 +91,7 @@ class Pipeline:
 
     def _changed(self) -> None:
         self.times = {system.name: self.times.get(system.name, 0.0) for system in self._systems}
+        # Built when systems change: a step under way keeps its own tuple and never looks up an enum's value.
         self._order = tuple((system, system.phase.value) for system in self._systems)
 
     def step(self, dt: float) -> None:
@@ -111,6 +112,7 @@ class Pipeline:
             for system, key in self._order:
                 self.phase = system.phase
                 system.run(dt)
+                # One reading ends a system and starts the next, so that the times add up to those of the phases.
                 before, now = now, perf_counter()
                 times[system.name] = now - before
                 phase_times[key] += now - before

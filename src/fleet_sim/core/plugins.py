@@ -77,6 +77,7 @@ class PluginRunner:
     def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
         """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
         check_plugin(plugin, SimHooks, "SimPlugin")
+        # Replaced and never changed: `step` may be iterating over the old tuple.
         self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency)))
         self._guard.call("plugin on_init", plugin.on_init)
 

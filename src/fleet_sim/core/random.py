@@ -28,6 +28,7 @@ _TURN = 2.0 * np.pi
 @lru_cache(maxsize=1 << 14)
 def purpose_key(seed: int, purpose: str) -> int:
     """Return the 64-bit key for `purpose` in a simulation with `seed`."""
+    # Not Python's `hash`, which for texts differs from process to process.
     digest = hashlib.blake2b(f"{seed}\n{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
@@ -72,8 +73,10 @@ class RandomStreams:
 
 def uniforms(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0) -> Floats:
     """Return the `counts`-th numbers in [0, 1) of the sequences `ids`, of the shape to which all broadcast."""
+    # The xor makes a new array: `_mixed` works in place, and the stem may be a cached one.
     words = _mixed(_stem(keys, lane) ^ _words(ids))
     words = _mixed(words ^ _words(counts))
+    # The upper 53 bits: a double holds them exactly, and the result stays below 1.
     words >>= np.uint64(11)
     out: Floats = words.astype(np.float64)
     out *= _TO_UNIT
@@ -86,6 +89,7 @@ def normals(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0
     Box-Muller transform: the numbers 2k and 2k + 1 come from the uniform numbers 2k and 2k + 1 of the same lane.
     """
     counts = np.asarray(counts)
+    # Both numbers of a pair are computed from the counts alone, so no number needs those before it.
     odd = counts & 1
     even = counts - odd
     radii = _radii(uniforms(keys, ids, even, lane))
@@ -114,6 +118,7 @@ def _evens_then_odds(half: int) -> Ints:
 
 
 def _radii(drawn: Floats) -> Floats:
+    # Of 1 - u and not of u: u may be 0, which has no logarithm, but is never 1.
     return np.asarray(np.sqrt(-2.0 * np.log1p(-drawn)))
 
 

@@ -75,6 +75,7 @@ class RobotModel:
     """Which joints (J,) have limits."""
 
     def __post_init__(self) -> None:
+        # Frozen like the rest; both follow from other fields.
         object.__setattr__(self, "movable", np.flatnonzero(np.asarray(self.joint_types) != FIXED))
         object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
         for value in vars(self).values():

@@ -77,6 +77,7 @@ def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
     slots = world.joints.slots(world.robots, rows)
     # A step counts as made when it has ended.
     tick = world.clock.tick + world.in_step
+    # Indexing by an array copies, so nothing here shares memory with the world.
     return Snapshot(
         tick=tick,
         time=world.clock.seconds(tick),

@@ -90,7 +90,9 @@ class SnapshotBoard:
         subscription = Subscription(self)
         with self._changed:
             first = not self._readers
+            # Replaced and never changed, so that the step can look at it without the lock.
             self._readers = (*self._readers, subscription)
+        # Without the lock held: `between_steps` takes that of the run, and no thread ever holds both.
         if first:
             self._between_steps(self.refresh)
         return subscription
@@ -125,6 +127,7 @@ class SnapshotBoard:
             return self._latest is not seen or subscription not in self._readers
 
         with self._changed:
+            # It returns at the timeout too, so both conditions are asked once more.
             self._changed.wait_for(settled, timeout)
             return self._latest if self._latest is not seen and subscription in self._readers else None
 
@@ -148,6 +151,7 @@ class SnapshotBoard:
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""
         if self._readers:
+            # Before the lock is taken: readers do not wait while the columns are copied.
             snapshot = self.take()
             with self._changed:
                 self._latest = snapshot
@@ -159,6 +163,7 @@ class SnapshotBoard:
 
     def _answer(self) -> None:
         with self._changed:
+            # Reset before the snapshot is taken: who asks from now on gets a later one.
             future, self._requested = self._requested, None
         assert future is not None
         try:

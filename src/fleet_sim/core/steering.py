@@ -40,6 +40,7 @@ def give_limits(
         norms[rows] = np.inf if array.ndim == 2 else array
         axes[rows] = array if array.ndim == 2 else np.inf
         per_axis = per_axis or array.ndim == 2
+    # Few robots have such limits; the flag spares the others the arithmetic for each axis.
     motion.axis_limited[rows] = per_axis
 
 
@@ -89,6 +90,7 @@ def _expiries(world: World, rows: Rows, timeout: float | None) -> Ints | int:
     if timeout is not None:
         return clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
     timeouts = world.motion.command_timeout[rows]
+    # 0.07 / 0.01 is slightly above 7 in floats: without the tolerance that command would last a tick longer.
     ticks = np.ceil(timeouts / clock.dt - 1e-9).astype(np.int64)
     return np.where(timeouts > 0.0, clock.tick + ticks, -1)
 

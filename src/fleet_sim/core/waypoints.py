@@ -28,6 +28,7 @@ class WaypointPool:
 
     def assign(self, motion: MotionColumns, rows: Rows, lengths: Ints, position: Floats, orientation: Floats) -> None:
         """Assign new paths of `lengths` waypoints to `rows`, with their points concatenated in the arrays."""
+        # First: the dropped paths then need no room and are not copied along.
         self.discard(motion, rows)
         total = len(position)
         self._reserve(motion, total)
@@ -71,8 +72,10 @@ class WaypointPool:
         capacity = len(self.position)
         if self.used + total <= capacity:
             return
+        # Half must be free after compacting, or the next few paths would compact again.
         if self.live + total > capacity // 2:
             capacity = max(2 * capacity, 2 * (self.live + total))
+        # One copy to the front of new arrays both grows and reclaims.
         rows = np.flatnonzero(motion.path_length)
         lengths = motion.path_length[rows]
         ends = np.cumsum(lengths)

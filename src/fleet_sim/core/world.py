@@ -122,6 +122,7 @@ class World(BodyColumns):
         """Increases with every spawn, removal and rename; caches of entities or names compare it."""
         self.parts = _NO_PARTS
         """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
+        # A stack with the lowest row on top: living rows stay together at the front, where slices of columns are cheap.
         self._free: list[int] = list(range(capacity - 1, -1, -1))
         self._resting: list[int] = []
         self._next_id = 0
@@ -158,6 +159,7 @@ class World(BodyColumns):
                 table.grow(capacity)
         self.index.grow(capacity)
         self.handles.extend([None] * (capacity - old))
+        # To the bottom of the stack: free rows below the old capacity are taken first.
         self._free[:0] = range(capacity - 1, old - 1, -1)
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -167,7 +169,9 @@ class World(BodyColumns):
         """Rows of all living entities, in the order they were spawned."""
         if self._rows_version != self.version:
             rows = np.flatnonzero(self.alive)
+            # By id and not by row: rows are reused, so their order depends on what was removed before.
             self._rows = rows[np.argsort(self.object_id[rows], kind="stable")]
+            # One cached array for all callers: none of them may change it for the others.
             self._rows.flags.writeable = False
             self._rows_version = self.version
         return self._rows
@@ -180,6 +184,7 @@ class World(BodyColumns):
 
         The caller fills the columns and then calls `announce`.
         """
+        # First, so that a name that is taken leaves the world as it was.
         self.index.check_new(names)
         count = len(names)
         if count > len(self._free):
@@ -188,9 +193,11 @@ class World(BodyColumns):
         taken = self._free[-count:][::-1] if count else []
         del self._free[len(self._free) - count :]
         rows = np.array(taken, np.int64)
+        # Cleared when taken and not when freed: who still holds a freed row in this step reads its last values.
         for table in self.tables.values():
             if table is not self:
                 table.clear_rows(rows)
+        # Clearing sets generations back to 0; handles of earlier entities in these rows would seem valid again.
         generations = self.generation[rows]
         self.clear_rows(rows)
         self.generation[rows] = generations
@@ -211,6 +218,7 @@ class World(BodyColumns):
     def release(self, rows: Rows) -> None:
         """Remove the entities in `rows`: hooks and listeners are called while they still live, then rows are freed."""
         generations = self.generation[rows]
+        # Plugins are destroyed here, and their code may remove more entities, also some of `rows`.
         if self.hooks:
             for row in rows.tolist():
                 self.hooks.discard(row)
@@ -225,6 +233,7 @@ class World(BodyColumns):
         freed = rows.tolist()
         for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
             if self.handles[row] is not None:
+                # The label goes with the row, but a stale handle still has to say in its error which entity it was.
                 self.handles[row].last_label = self.label(row)
             self.index.discard(row, object_id)
             self.user_data.pop(row, None)
@@ -234,6 +243,7 @@ class World(BodyColumns):
         # Never decreased, not even by `restore`: a stale handle stays stale whatever happens to the row.
         self._generations += 1
         self.generation[rows] = self._generations
+        # A system later in this step may still hold these rows; a new entity there would be taken for the old one.
         (self._resting if self.in_step else self._free).extend(reversed(freed))
         self.version += 1
 
@@ -255,6 +265,7 @@ class World(BodyColumns):
 
     def touch(self, rows: Rows | AnyArray) -> None:
         """Mark the poses of `rows` as changed. Every writer of poses must call it."""
+        # One flag for each reader (the step, PyBullet, the bounds): each clears its own when it has caught up.
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
@@ -280,6 +291,7 @@ class World(BodyColumns):
 
     def link_poses(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return the world poses (N, 3), (N, 4) of `links` (N,) of `rows` (N,); link -1 is the base."""
+        # Most attachments are to bases; these also work in a world without kinematics.
         if bool((links == BASE).all()):
             return self.position[rows], self.orientation[rows]
         return self.links.link_poses(rows, links)
@@ -314,9 +326,11 @@ class World(BodyColumns):
         Entities spawned since then are removed (listeners are called); entities removed since then live again, with
         their old handles, hooks and event handlers. Hooks and handlers of the others are not changed.
         """
+        # Before anything is restored: listeners must see these entities with their own values.
         self.release(self.spawned_since(saved))
         body = saved["tables"]["body"]
         count = len(body["alive"])
+        # Between release and restoring: a row whose later owner was just removed counts as dead here too.
         back = np.flatnonzero(body["alive"] & ~self.alive[:count])
         generations = self.generation.copy()
         for table_name, table in self.tables.items():
@@ -326,11 +340,13 @@ class World(BodyColumns):
                 # The table was added later: at the time of `save` all its rows had the defaults.
                 table.clear_rows(np.arange(self.capacity))
         dead_mask = ~self.alive
+        # Rows that are dead again keep the higher number, so that handles of entities spawned since stay stale.
         self.generation[dead_mask] = generations[dead_mask]
         rows = np.flatnonzero(self.alive)
         self.index.restore(saved["names"], dict(zip(self.object_id[rows].tolist(), rows.tolist(), strict=True)))
         self.handles[:] = saved["handles"] + [None] * (self.capacity - count)
         self.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
+        # In the saved order, so that the same spawns take the same rows again; rows added by growth come last.
         self._free = [*range(self.capacity - 1, count - 1, -1), *saved["free"]]
         self._resting.clear()
         self._next_id = saved["next_id"]
@@ -339,6 +355,7 @@ class World(BodyColumns):
         self.random.restore(saved["random"])
         self.entity_events.revive(back.tolist(), saved["entity_events"])
         self.hooks.revive(back.tolist(), saved["hooks"])
+        # Increased, not restored: a cache may still hold the saved number, filled with what came after it.
         self.version += 1
         for listener in self.on_spawn:
             listener(back)

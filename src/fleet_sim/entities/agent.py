@@ -143,6 +143,7 @@ class Agent(EndEffectorHandle):
 
     def stop(self) -> None:
         """Stop base and joints at once; the robot's actions are cancelled."""
+        # First, as a cancelled action may still command the robot while it cleans up.
         self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()
@@ -375,6 +376,8 @@ class Agent(EndEffectorHandle):
 
 def checked_path(path: Path | Sequence[Pose]) -> Path:
     """Return `path` as a Path; raises InvalidValueError for one without waypoints or with anything but poses."""
+    if not isinstance(path, (Path, Iterable)):
+        raise InvalidValueError(f"path: expected a Path or a list of poses, got {path!r}")
     waypoints = path if isinstance(path, Path) else Path(list(path))
     if not len(waypoints):
         raise InvalidValueError("a path needs at least one waypoint, got none")

@@ -58,6 +58,7 @@ class AgentManager(BaseManager[Agent]):
 
     def set_goal_pose_by_body_id(self, body_id: int, goal: Pose) -> None:
         """Send the agent with the PyBullet body `body_id` to `goal`; raises UnknownNameError."""
+        # Not the handle's `body_id`, after which PyBullet would keep up with every agent that was asked.
         self._one("body id", body_id, lambda agent: agent.world.bodies.body_id(agent.row)).set_goal_pose(goal)
 
     def set_goal_pose_all(self, factory: Callable[[Agent], Pose | None]) -> None:
@@ -66,6 +67,7 @@ class AgentManager(BaseManager[Agent]):
         if not chosen:
             return
         for agent, _ in chosen:
+            # All are checked before the first one is commanded.
             agent.require_mobile()
         world = self.world
         rows = np.array([agent.row for agent, _ in chosen])

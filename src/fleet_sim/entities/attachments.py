@@ -55,6 +55,7 @@ def attach(
     world.parent_link[child] = link
     world.attach_position[child] = position
     world.attach_orientation[child] = orientation
+    # It follows its carrier exactly, so the engine must not move it as well.
     world.dynamic[child] = False
     place(world, np.array([child]))
 
@@ -69,6 +70,7 @@ def take(
     holder = int(world.parent[child])
     if holder not in (NO_ROW, parent) or not (holder == parent or world.pickable[child]):
         return False
+    # It may go over from another link of this parent, and `attach` refuses what is carried.
     world.parent[child] = NO_ROW
     if offset is None:
         attach(world, child, parent, None, None, link)
@@ -115,6 +117,7 @@ def place(world: World, children: Rows) -> None:
     world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)
     world.angular_velocity[children] = spins
     on_link = children[links != BASE]
+    # A link also moves by its joints, which the velocity of the base does not show.
     if len(on_link):
         world.velocity[on_link], world.angular_velocity[on_link] = world.links.link_velocities(
             world.parent[on_link], world.parent_link[on_link], world.position[on_link]
@@ -134,6 +137,7 @@ def follow(world: World) -> None:
     carried = np.flatnonzero(world.parent != NO_ROW)
     while len(carried):
         parents = world.parent[carried]
+        # Whose carrier is itself carried waits for a later round.
         waiting_mask = np.isin(parents, carried)
         ready = carried[~waiting_mask]
         place(world, ready[_astir_mask(world, ready)])

@@ -99,6 +99,7 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
         points, turns = self._poses(to, command)
+        # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
@@ -129,6 +130,7 @@ class FleetCommandDispatcher:
         timeout = (
             None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         )
+        # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
         to.keep(good_mask, "velocity is not finite")
         linear, angular = linear[good_mask], angular[good_mask]
         bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
@@ -176,6 +178,7 @@ class FleetCommandDispatcher:
         for row, index in zip(to.rows.tolist(), to.indices.tolist(), strict=True):
             try:
                 action = self._made(command.actions[index])
+                # Before the running action is cancelled, which an invalid new one must not do.
                 book.check(action)
                 if command.replace and book.cancel(row, "preempted by a new action"):
                     drive.stop(self._world, np.array([row]))
@@ -237,6 +240,7 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.SaveState) -> CommandAck:
+        # Before the state is saved, which copies everything.
         self.moments.check_name(command.name)
         self.moments.keep(command.name, self._sim.save_state())
         return self._done(command)
@@ -287,6 +291,7 @@ class FleetCommandDispatcher:
         points = shaped(command.positions, (count, 3), "positions")[to.indices]
         turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
+        # Zeros have no direction, so they cannot be normalised; NaN is already left out here.
         good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
         to.keep(good_mask, "pose is not finite, or its quaternion is zero")
         points, turns = points[good_mask], turns[good_mask]

@@ -38,6 +38,7 @@ def start_paths(
     if planar.any():
         owners = np.repeat(rows, lengths)
         flat_mask = np.repeat(planar, lengths)
+        # Copies: the arrays may be those of a command, which is logged and replayed as it was given.
         positions, orientations = positions.copy(), orientations.copy()
         positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
         orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
@@ -75,6 +76,7 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
 def stop(world: World, rows: Rows) -> None:
     """Stop the robots in `rows` at once; goals and commands are dropped."""
     steering.halt(world, rows)
+    # Wheels with motors would go on turning at their last velocity.
     wheels = world.joints.slots(world.robots, rows)
     wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]
     if len(wheels):

@@ -145,6 +145,7 @@ def move_end_effectors(
     found = reach(world, rows, links, places, turned, limit)
     owners = world.joints.robot[found.slots]
     for row in rows.tolist():
+        # Asked first: where nothing runs, the row's joints need not be picked out of all.
         if world.actions.current(row) is not None:
             places_moved = found.slots[owners == row] - int(world.robots.joint_start[row])
             world.actions.cancel_joints(row, places_moved, ELSEWHERE)

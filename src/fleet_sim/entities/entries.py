@@ -96,6 +96,7 @@ def spawn_entries(
 ) -> list[Handle]:
     """Spawn the entries of one section, in order; raises ConfigError naming the entry and then spawns none."""
     handles: list[Handle] = []
+    # All entries are read before the first is spawned, so most errors come before anything is changed.
     for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
         where = f"{path}[{index}]"
         try:

@@ -62,6 +62,7 @@ class Handle:
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute that can be set; raises AttributeError with the closest name for any other."""
         try:
+            # First the usual way: the search for a close name costs only where this fails.
             super().__setattr__(name, value)
         except AttributeError:
             message = _unsettable(self, name)
@@ -78,6 +79,7 @@ class Handle:
         )
 
     def __hash__(self) -> int:
+        # By the generation too: a handle of an earlier entity in this row is another key.
         return hash((id(self._world), self._row, self._generation))
 
     def __repr__(self) -> str:

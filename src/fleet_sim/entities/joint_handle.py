@@ -225,6 +225,7 @@ class JointHandle(SimObject):
         row, joints, model = self.row, self._world.joints, self._model()
         tolerances = read_tolerances(model, value, np.full(len(model.movable), DEFAULT_TOLERANCE))
         joints.tolerance[joints.of(self._world.robots, row)] = tolerances
+        # The column has numbers only; what was given is kept as it was, for reading it back.
         if value is None:
             joints.given_tolerances.pop(row, None)
         else:
@@ -279,6 +280,7 @@ class JointHandle(SimObject):
     def _send(self, targets: Any, max_force: float) -> None:
         slots, values = self._numbers(targets, "joint targets")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
+        # Before the targets are given: an action that ends holds its joints where they are.
         self._pre_empt(slots, "new joint targets were set")
         joint_steering.give_joint_targets(self._world, slots, values, force)
 

@@ -48,6 +48,7 @@ def read_joint_numbers(model: RobotModel, numbers: JointNumbers, what: str) -> t
         return places, as_floats(list(numbers.values()), (len(places),), what)
     values = as_floats(numbers, (None,), what)
     count = len(model.movable)
+    # Numbered as in PyBullet, fixed joints included; what stands for those is dropped.
     if len(values) == model.num_joints:
         values = values[model.movable]
     if len(values) != count:

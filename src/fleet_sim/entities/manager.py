@@ -78,6 +78,7 @@ class BaseManager(Generic[Handle]):
                 self._handles.sort(key=lambda handle: handle.object_id)
             self._rows = np.array([handle.row for handle in self._handles], np.int64)
             self._version = self.world.version
+        # A copy: callers may spawn and remove while they iterate.
         return list(self._handles)
 
     @property
@@ -182,6 +183,7 @@ class BaseManager(Generic[Handle]):
             )
         cells = self._cells(num_objects, grid_params, ordered=False)
         drawn = self.world.random.stream("grid types").random(num_objects)
+        # A number beyond the last sum is no type at all: its cell stays empty.
         types = np.searchsorted(np.cumsum(weights), drawn, side="right")
         groups = [cells[types == index] for index in range(len(weights))]
         return self._spawn_groups(grid_params, [params for params, _ in spawn_params_list], groups)
@@ -217,6 +219,7 @@ class BaseManager(Generic[Handle]):
             )
         if ordered:
             return np.arange(count)
+        # Of all cells and then cut, so that the first cells are the same for any number of objects.
         return self.world.random.stream("grid cells").permutation(grid.total_cells)[:count].astype(np.int64)
 
     def _names(self, prefix: str | None, count: int) -> list[str | None] | None:

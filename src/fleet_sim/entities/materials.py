@@ -57,6 +57,7 @@ def set_mass(world: World, row: int, mass: float) -> None:
         raise StateError(f"{world.handles[row]!r} was spawned {motors} motors")
     world.mass[row] = kilograms
     world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
+    # The mirror looks at the masses of rows that are behind.
     world.bullet_behind[row] = True
 
 

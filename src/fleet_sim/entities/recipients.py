@@ -33,6 +33,7 @@ class Recipients:
         known = names.rows_in(world) if isinstance(names, NamedRows) else None
         rows = world.index.rows_named(names) if known is None else known
         self.rows, self.indices = rows, np.arange(len(rows))
+        # Before duplicates are looked for: as rows all unknown names are the same.
         if known is None:
             self.reject(rows == NO_ROW, "unknown robot")
         self._reject_duplicates()
@@ -49,6 +50,7 @@ class Recipients:
         """The reasons for rejecting the others, by name, in the given order."""
         rejected: dict[str, str] = {}
         for index in sorted(self._reasons):
+            # The first reason counts, where a name was given several times.
             rejected.setdefault(self._given[index], self._reasons[index])
         return rejected
 
@@ -69,6 +71,7 @@ class Recipients:
     def _reject_duplicates(self) -> None:
         rows = self.rows
         order = np.arange(len(rows))
+        # Never filled: only the entries of given rows are read. Faster than sorting the rows.
         first = np.empty(self._world.capacity, np.int64)
         # Written in reverse order, so that for repeated rows the first entry is written last and wins.
         first[rows[::-1]] = order[::-1]

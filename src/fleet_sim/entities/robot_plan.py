@@ -78,6 +78,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
 
 def _number(world: World, model: RobotModel) -> int:
     """Return the number of `model` in the world, adding it if needed."""
+    # By identity: the loader returns the same object for the same file.
     for number, known in enumerate(world.models):
         if known is model:
             return number
@@ -88,6 +89,7 @@ def _number(world: World, model: RobotModel) -> int:
 def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
     """Hold joints with limits at their positions, like brakes; wheels, which have no limits, roll freely."""
     slots = world.joints.slots(world.robots, rows)
+    # 0 means that the file says nothing.
     efforts = np.tile(model.max_forces[model.movable], len(rows))
     world.joints.max_force[slots] = np.where(efforts > 0.0, efforts, world.joints.max_force[slots])
     limited_mask = np.tile(model.limited_mask[model.movable], len(rows))

@@ -30,6 +30,7 @@ _POSE_SCHEMA = {
 def read_pose(value: object) -> Pose | None:
     """Return a Pose from any of the ways to write one; raises InvalidValueError, also for one beyond all bounds."""
     pose = _read_pose(value)
+    # `not ... <=`, so that NaN is refused too.
     if pose is not None and not max(map(abs, pose.position)) <= LARGEST_EXTENT:
         raise InvalidValueError(f"a position is within {LARGEST_EXTENT:g} m along each axis, got {value!r}")
     return pose

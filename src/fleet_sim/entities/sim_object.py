@@ -153,7 +153,10 @@ class SimObject(Handle):
         """Set the pose of the entity; return whether it changed.
 
         Inside a step the write to PyBullet is buffered until phase 2; outside, carried objects are moved along at once.
+        Raises InvalidValueError for anything but a Pose.
         """
+        if not isinstance(pose, Pose):
+            raise InvalidValueError(f"pose: expected a Pose, got {pose!r}; see also set_pose_raw()")
         return self.set_pose_raw(pose.position, pose.orientation, preserve_velocity=preserve_velocity)
 
     def set_pose_raw(
@@ -167,6 +170,7 @@ class SimObject(Handle):
             holder = world.label(int(world.parent[row]))
             raise StateError(f"{world.label(row)!r} is attached to {holder!r} and follows it; detach it first")
         rows = np.array([row])
+        # An unchanged pose is not written: bounds and PyBullet would be updated for nothing.
         if np.array_equal(world.position[row], point) and np.array_equal(world.orientation[row], turn):
             if not preserve_velocity:
                 world.rest(rows)
@@ -237,6 +241,7 @@ class SimObject(Handle):
         """
         row = self.row
         self._world.collision_mode[row] = CollisionMode.parse(mode).code
+        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
         self._world.bounds_behind[row] = True
 
     @property
@@ -261,6 +266,7 @@ class SimObject(Handle):
         with `keep_world_pose`. Attachments are rigid (JOINT_FIXED). Raises UnknownNameError for a link that this body
         does not have.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if joint_type != JOINT_FIXED:
             raise InvalidValueError(f"joint_type: attachments are rigid (JOINT_FIXED, {JOINT_FIXED}), got {joint_type}")
@@ -285,6 +291,7 @@ class SimObject(Handle):
 
         It stays where it is, or goes to `drop_pose` (world frame), or to its place moved by `drop_relative_pose`.
         """
+        _check_object(obj)
         row, child, world = self.row, obj.row, self._world
         if world.parent[child] != row:
             return False
@@ -335,3 +342,9 @@ class SimObject(Handle):
     def unregister_callback(self, callback: Callable[..., object]) -> bool:
         """Stop calling `callback`; returns whether it was registered."""
         return self._world.hooks.remove_callback(self.row, callback)
+
+
+def _check_object(obj: object) -> None:
+    """Raise InvalidValueError unless `obj` is an object or a robot."""
+    if not isinstance(obj, SimObject):
+        raise InvalidValueError(f"expected an object or a robot of the simulation, got {obj!r}")

@@ -35,6 +35,7 @@ def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
 def check_amount(command: c.Spawn) -> None:
     """Raise InvalidValueError if `command` spawns more entities than allowed, as this would block a step for long."""
     total = 0
+    # Counted before anything is read, as reading a huge grid is already the work to be refused.
     for entry in (*command.robots, *command.objects):
         grid = entry.get("grid") if isinstance(entry, Mapping) else None
         count = grid.get("count") if isinstance(grid, Mapping) else None

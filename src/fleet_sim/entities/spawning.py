@@ -76,6 +76,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
         kind = class_for(params) if cls is None else cls
         check_params(kind, params)
         key = _sameness(params)
+        # Checking params costs more than writing rows, so equal ones are checked once.
         template = templates.get(key)
         if template is None:
             template = templates[key] = make_template(world, params)
@@ -139,6 +140,7 @@ def _spawn(
 ) -> list[Any]:
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
+    # Names are checked here and params before. Sensors may still be rejected: then the rows are freed again.
     rows = world.allocate(names)
     first = 0
     for template, _, count in runs:
@@ -150,12 +152,14 @@ def _spawn(
     handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, rows.tolist(), strict=True)]
     for row, handle in zip(rows.tolist(), handles, strict=True):
         world.handles[row] = handle
+    # With columns and handles complete, as listeners may use both.
     world.announce(rows)
     _mount_sensors(world, runs, rows)
     first = 0
     for template, _, count in runs:
         _python_parts(world, template, handles[first : first + count])
         first += count
+    # Last: handlers see entities with all their parts.
     emit_spawned(world, handles)
     return handles
 
@@ -216,6 +220,7 @@ def remove(world: World, rows: Rows) -> None:
 
     A row given twice counts once.
     """
+    # In the given order, in which events are emitted; np.unique would sort them.
     rows = np.array(list(dict.fromkeys(rows.tolist())), np.int64)
     events = world.events
     if events.has_handlers("object_removed") or events.has_handlers("agent_removed"):

@@ -126,6 +126,7 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
 
 
 def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan | None) -> dict[str, Any]:
+    # Before the description is looked at, so that a wrong shape is rejected for robots that have one too.
     visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
     collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
     if robot is not None:

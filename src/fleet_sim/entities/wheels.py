@@ -43,12 +43,14 @@ def find_wheels(model: RobotModel, radius: float | None = None, separation: floa
     positions, orientations = structure.frames
     for place, joint in enumerate(model.movable.tolist()):
         above = list(model.chain(joint))[1:]
+        # A wheel below another moving joint, as of a caster, is not attached to the base.
         if not structure.wheel_mask[joint] or any(model.joint_types[link] != FIXED for link in above):
             continue
         axis = quaternions.rotate(orientations[[joint]], model.axes[[joint]])[0]
         size = radius or _radius(model, joint)
         if abs(axis[1]) < LEVEL or not size:
             continue
+        # The axis may point to either side, so the joint may have to turn backwards to roll ahead.
         rates[place] = np.sign(axis[1]) / size
         offset = float(positions[joint, 1])
         offsets[place] = np.sign(offset) * 0.5 * separation if separation else offset

@@ -176,6 +176,7 @@ class Arena:
 
     def touching(self) -> Bools:
         """Return a mask (W, R) of the active robots that touch another robot or an obstacle."""
+        # One mark per row, so that all robots are looked up in one call.
         hit_mask = np.zeros(self.world.capacity, np.bool_)
         hit_mask[self.sim.collisions.pairs.reshape(-1)] = True
         touching: Bools = hit_mask[self.robot_rows] & self.active

@@ -63,6 +63,7 @@ class ArenaCanvas:
         self._blend((slice(low, high), slice(left, right)), np.clip(half - distance + 0.5, 0.0, 1.0), colour)
 
     def _to_pixels(self, point: Floats) -> tuple[float, float]:
+        # Rows of pixels count down, y counts up.
         return self._middle + float(point[0]) * self._scale, self._middle - float(point[1]) * self._scale
 
     def _span(self, middle: float, reach: float) -> tuple[int, int]:
@@ -73,4 +74,5 @@ class ArenaCanvas:
     def _blend(self, where: tuple[slice, slice], cover: Floats, colour: Colour) -> None:
         patch = self.image[where]
         mixed = patch + cover[..., None] * (np.array(colour) - patch.astype(np.float64))
+        # Rounded, not cut off: repeated blending would darken the picture.
         self.image[where] = (mixed + 0.5).astype(np.uint8)

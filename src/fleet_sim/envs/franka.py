@@ -158,6 +158,7 @@ def downsampled(image: Bytes, height: int, width: int) -> Bytes:
     """Return `image` (H, W, 3) at a smaller size: each pixel is the mean of the pixels it covers."""
     rows = _bands(image.shape[0], height)
     columns = _bands(image.shape[1], width)
+    # Sums of rows, then of columns: bands of unequal width need no interpolation.
     sums: npt.NDArray[np.float64] = np.add.reduceat(image.astype(np.float64), rows, axis=0)
     sums = np.add.reduceat(sums, columns, axis=1)
     heights = np.diff([*rows.tolist(), image.shape[0]])

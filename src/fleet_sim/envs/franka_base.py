@@ -161,6 +161,7 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return the result of `step`; to be called after the arm has moved."""
         self.steps += 1
         terminated, info = self.check_termination()
+        # Gymnasium allows both; here an episode that ended by itself is not cut off as well.
         truncated = not terminated and self.steps >= self.max_steps
         return self.get_state(), self.get_reward(info), terminated, truncated, info
 

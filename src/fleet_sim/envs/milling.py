@@ -96,12 +96,14 @@ class MillingWorld:
         )
         self.world.setup()
         self.params = params
+        # It works on arrays, so one controller serves all agents.
         controller = self.world.population[0].controller
         assert isinstance(controller, MillingController)
         self.controller = controller
 
     def begin(self, rng: np.random.Generator) -> None:
         """Begin an episode: agents at random around the centre, facing away from it."""
+        # Back to the first state; the poses then come from the generator of the environment.
         self.world.reset()
         size = self.params.world_size
         reach = min(2.0, 0.4 * size)

@@ -105,6 +105,7 @@ class ArenaTask(Generic[ParamsT]):
         wanted = np.clip(actions, -1.0, 1.0)
         arena.drive(wanted[..., 0] * params.max_speed, wanted[..., 1] * params.max_turn)
         touching = arena.step()
+        # `measure` makes a new array, so this stays what it was.
         before = self.distances
         self.measure()
         return self.after_step(before - self.distances, touching)

@@ -95,6 +95,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         infos: dict[str, Any] = {"is_success": reached, "_is_success": np.ones(self.num_envs, np.bool_)}
         observations = self._observe()
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
+            # Copied before the reset below overwrites them.
             infos["final_obs"], infos["_final_obs"] = observations.copy(), self._ended.copy()
             infos["final_info"] = {"is_success": reached.copy(), "_is_success": self._ended.copy()}
             infos["_final_info"] = self._ended.copy()
@@ -129,6 +130,8 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         by_world = mask.reshape(task.shape)
         for world in np.flatnonzero(by_world.any(axis=1)).tolist():
             if by_world[world].all():
+                # Robots that share a world with others still in an episode are placed between them; only an empty world
+                # gets new obstacles.
                 task.reset_world(world, self._streams[world])
             else:
                 for robot in np.flatnonzero(by_world[world]).tolist():

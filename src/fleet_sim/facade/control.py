@@ -90,6 +90,7 @@ class RunControl:
                 self._tasks.append((function, future))
                 self._wake.notify_all()
                 return future
+        # Without the lock held: other threads need it to pause or to send commands meanwhile.
         _carry_out(function, future)
         return future
 
@@ -130,6 +131,7 @@ class RunControl:
         """Sleep for `seconds` (None: until woken), at most for `limit`; other threads can wake it."""
         bounds = [bound for bound in (seconds, limit) if bound is not None]
         with self._wake:
+            # Checked with the lock held: a wake-up between the check and the sleep would be lost.
             if self._stopping or self._tasks or self._inbox.is_due_between_steps:
                 return
             if seconds is None and (not self._paused or len(self._inbox)):

@@ -86,6 +86,7 @@ class Extensions:
 
     def run_callbacks(self) -> None:
         """Call the managers and callbacks that are due."""
+        # A copy: a callback may add or remove managers.
         for manager in list(self._managers.values()):
             if _has_callbacks(manager):
                 manager.run_callbacks()

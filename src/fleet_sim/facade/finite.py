@@ -47,6 +47,7 @@ class FiniteGuard:
         top = self._top
         positions, orientations = world.position[:top], world.orientation[:top]
         # Velocities, which poses come from, are not looked at: a broken one breaks the pose in the same step.
+        # Written this way round because NaN is neither above nor below anything.
         if not (abs(float(positions.sum())) <= LARGEST and float(orientations.max(initial=0.0)) <= 2.0):
             self._mend()
         if world.clock.tick % PERIOD == 0:
@@ -57,6 +58,7 @@ class FiniteGuard:
         world = self._world
         good_mask = inside_mask(world.position, LARGEST) & inside_mask(world.orientation, 2.0)
         self._make_room()
+        # Free rows as well: a broken number left in one would spoil the sum in every later step.
         bad = np.flatnonzero(~good_mask)
         world.position[bad] = self._position[bad]
         world.orientation[bad] = self._orientation[bad]

@@ -106,6 +106,7 @@ class Population:
         rows = world.allocate([name])
         row = int(rows[0])
         try:
+            # Before the columns are filled: this reads the pose and the mass from PyBullet, and fails for a wrong id.
             self._mirror.adopt(row, int(body_id))
         except BaseException:
             world.release(rows)

@@ -126,10 +126,12 @@ class Runner:
                 # Commands are applied while paused too, so that a moved robot is visible at once.
                 if self._inbox.drain(self._dispatcher):
                     self._snapshots.refresh()
+                # The time spent paused is not made up for.
                 self.pacer.restart()
                 continue
             wait = self.pacer.wait_for(clock.time, self._params.target_rtf)
             if wait > 0.0:
+                # Not a plain sleep, and then from the top: it may have been woken by a stop, a pause or a command.
                 control.rest(wait, self._longest_rest())
                 continue
             self._make_step()

@@ -60,7 +60,9 @@ class State:
         self._control.require_between_steps("restore_state")
         self._checkpoints.check(checkpoint)
         world = self._world
+        # The world would remove them too, but without events for users.
         remove(world, world.spawned_since(checkpoint.world))
+        # To find those that live again: users are told of them as of new ones.
         living_mask = world.alive.copy()
         self._checkpoints.restore(checkpoint)
         emit_spawned(world, [world.handles[row] for row in world.rows.tolist() if not living_mask[row]])

@@ -64,6 +64,7 @@ class Update:
         self._commands_due = len(self._inbox)
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
+        # Blocking queries PyBullet too, for pairs without a closed form.
         blocking = self._watched or bool(world.block_on_collision.any())
         self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
 
@@ -90,6 +91,7 @@ class Update:
         self._blocking.before()
         ended = self._motion.advance(world, dt)
         self._avoidance.after()
+        # Before arrival is decided: who was held back has not arrived.
         done, blocked = self._blocking.after(ended)
         arrived = self._motion.settle(world, done)
         if self._watched:

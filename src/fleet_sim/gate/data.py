@@ -61,6 +61,7 @@ def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
         return known
     size = 1
     if isinstance(node, yaml.CollectionNode):
+        # 0 while its items are counted: who meets it then is inside of it.
         sizes[id(node)] = 0
         for item in node.value:
             size += sum(_size(part, sizes) for part in item) if isinstance(item, tuple) else _size(item, sizes)

@@ -63,6 +63,7 @@ class Pattern:
             if self._end in now:
                 return True
             key = (now, char)
+            # The deterministic automaton, built only as far as names need it.
             then = self._known.get(key)
             if then is None:
                 then = self._known[key] = self._next(now, char)
@@ -75,6 +76,7 @@ class Pattern:
         self._count(len(now))
         taken = [state for index in now if (state := self._states[index]).test and state.test(char)]
         reached = [way for state in taken for way in state.ways]
+        # A match may begin at any character, so the first states are added each time.
         return self._closure(reached, begin=False) | self._anywhere
 
     def _closure(self, indices: list[int], *, begin: bool, end: bool = False) -> frozenset[int]:
@@ -133,6 +135,7 @@ class Pattern:
                 first = loop
             else:
                 first = then
+                # From the back: each optional copy leads to the next one or to the end.
                 for _ in range(high - low):
                     first = self._add(ways=[atom(first), then])
             for _ in range(low):
@@ -147,6 +150,7 @@ class Pattern:
         if close < 0 or not low.isdecimal() or (high and not high.isdecimal()):
             raise self._error("a count is {m}, {m,} or {m,n}")
         self._at = close + 1
+        # Cut to nine digits, which is above the limit already: reading thousands of digits takes long.
         least, most = int(low[:9]), int(high[:9]) if high else None if comma else int(low[:9])
         if least > MOST_STATES or (most is not None and not least <= most <= MOST_STATES):
             raise self._error(f"counts are in order and at most {MOST_STATES}")

@@ -86,6 +86,7 @@ class Path:
         whole = math.isclose(abs(sweep), 2.0 * math.pi, rel_tol=1e-12)
         points = []
         for index in range(num_points + 1):
+            # The last point of a full turn is the first one bit for bit, so that the path closes.
             angle = first if whole and index == num_points else first + sweep * index / num_points
             points.append((rx * math.cos(angle), ry * math.sin(angle)))
         return cls._placed(points, center, rpy)

@@ -71,6 +71,7 @@ class Forward:
     def _compute(self, values: Floats) -> None:
         """Compute the frames of up to CHUNK robots."""
         robots = values.shape[1]
+        # Views are kept as long as the number of robots stays: making them costs as much as one robot.
         if robots != self._viewed:
             self._view(robots)
         np.take(values, self.tree.slots, axis=0, out=self._turned)
@@ -80,6 +81,7 @@ class Forward:
                 frames[:] = steps[3]
                 continue
             if gathered is not None:
+                # Parent -1 is the base, the last body. NumPy buffers `out` in its default mode, but not with "wrap".
                 np.take(self._placed, parents, axis=2, out=gathered, mode="wrap")
             x, y, z, origin, axes = above
             along_x, along_y, along_z, along = steps
@@ -139,6 +141,7 @@ class Forward:
         bodies, chunk = len(self.tree.parents), min(robots, CHUNK)
         self._capacity, self._viewed = robots, 0
         self._part_frames = np.zeros((3, 4, bodies + 1, chunk))
+        # The base is the identity in its own frame, and no step writes to it.
         self._part_frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         if robots > CHUNK:
             self._frames = np.zeros((3, 4, bodies + 1, robots))

@@ -73,6 +73,7 @@ class InverseKinematics:
         """
         targets = np.ascontiguousarray(positions.T)
         axes = None if orientations is None else _axes(orientations)
+        # Component layout, as in `forward`: each joint is one contiguous row over all robots.
         present = np.ascontiguousarray(values.T[self._slots])
         best = present.copy()
         errors = np.full((2, len(values)), np.inf)

@@ -160,6 +160,7 @@ class _Shelf:
         places = self._placed(rows)
         now = self._world.clock.tick
         self._asked[places] = now
+        # Compared by value, so that nobody who writes joint values has to say so.
         if (self._joint_values(rows) != self._values[places]).any():
             recent = np.flatnonzero(self._asked[: self._used] >= now - 1)
             # A robot of this model may have been removed since, and its row be used by a different model.
@@ -202,9 +203,11 @@ class _Shelf:
         more = max(2 * have, count) - have
         self._rows = np.concatenate((self._rows, np.zeros(more, np.int64)))
         self._asked = np.concatenate((self._asked, np.full(more, _NEVER)))
+        # NaN equals nothing: new places are computed at their first use.
         self._values = np.concatenate((self._values, np.full((more, self._values.shape[1]), np.nan)))
         bodies = self._values.shape[1]
         frames = np.zeros((3, 4, bodies + 1, more))
+        # The last body is the base: the identity.
         frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         self._frames = np.concatenate((self._frames, frames), axis=3)
 

@@ -292,6 +292,7 @@ class PickBin(BaseBin):
         self.allow_objects_to_fall()
         world, rows = self.sim.world, _rows(things)
         inside = self.contains_mask(world.position[rows])
+        # Stored in the frame of the bin, so that a layout serves the bin wherever it stands.
         back = np.repeat(quaternions.conjugate(np.array([self.pose.orientation])), number, axis=0)
         places, turns = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
         self._remove(things)

@@ -202,6 +202,7 @@ def load_bin_picking(config: str | Path | Mapping[str, Any] | BinPickingConfig |
 
 def _underscored(value: Any) -> Any:
     if isinstance(value, Mapping):
+        # Files may write keys with hyphens, as in arm-1; settings are Python names.
         return {str(key).replace("-", "_"): _underscored(entry) for key, entry in value.items()}
     return value
 

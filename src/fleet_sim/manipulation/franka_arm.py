@@ -148,6 +148,7 @@ class FrankaArm:
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        # Says that the motors lag behind the columns, so that the engine gets the new gain.
         joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
@@ -268,7 +269,9 @@ class FrankaArm:
 
     def shake(self) -> None:
         """Lift the hand slightly and lower it again, to test the grip."""
+        # The last number of an action opens or closes the gripper; this one keeps it as it is.
         height = 1.0 if self.gripper_is_open else -1.0
+        # A shake goes straight up and down; clipping could move the hand sideways, with the object in it.
         clips, self.clips_to_workspace = self.clips_to_workspace, False
         self.apply_action_delta([0.0, 0.0, SHAKE, 0.0, height])
         self.apply_action_delta([0.0, 0.0, -SHAKE, 0.0, height])

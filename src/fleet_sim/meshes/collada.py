@@ -161,6 +161,7 @@ class _Document:
         return sources
 
     def _values(self, source: Element) -> Floats:
+        # Groups of one geometry share sources, and parsing their text is the slow part.
         if source not in self._values_of:
             self._values_of[source] = self._read_values(source)
         return self._values_of[source]
@@ -215,6 +216,7 @@ def _transform(node: Element) -> Floats:
             step[:3, :3] = np.diag(numbers)
         else:
             step[:3, :3] = _rotation(numbers[:3], np.radians(numbers[3]))
+        # COLLADA applies the last transformation first.
         total = total @ step
     return total
 
@@ -233,6 +235,7 @@ def _corners(group: Element) -> Ints:
     if not lists:
         return np.empty((0, width), np.int64)
     if group.tag == "triangles":
+        # Left-over corners at the end make no triangle.
         return lists[0][: len(lists[0]) // 3 * 3]
     if group.tag == "polygons":
         counts = np.array([len(corners) for corners in lists], np.int64)

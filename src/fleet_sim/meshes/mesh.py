@@ -91,6 +91,7 @@ class Mesh:
 
     def bound(self, scale: Floats) -> float:
         """Return the radius of a sphere around the origin that holds the mesh, scaled by factors (3,)."""
+        # Two bounds: the first is tight for unequal scales, the second for round meshes.
         return min(float(np.linalg.norm(self.reach * scale)), self.radius * float(np.max(np.abs(scale))))
 
 

@@ -53,6 +53,7 @@ def smooth(corners: Floats, normals: Floats) -> Floats:
         total[members[near_mask]] += normals[others[near_mask]]
     out = np.empty_like(total)
     out[order] = total
+    # No neighbour matched, not even the corner itself: there is no area, or more than 64 corners share the place.
     lonely_mask = (out == 0.0).all(1)
     out[lonely_mask] = normals[np.flatnonzero(lonely_mask) // 3]
     return out

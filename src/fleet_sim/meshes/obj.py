@@ -91,6 +91,7 @@ def _part(corners: Ints, tables: Sequence[Floats], material: Material) -> Part:
     keys = keys * (len(normals) + 1) + corners[:, 2] + 1
     _, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
     distinct = corners[firsts]
+    # The row added at the end is what index -1, no coordinates, finds.
     coordinates = np.concatenate((coordinates, [[0.0, 0.0]]))[distinct[:, 1]]
     chosen = normals[distinct[:, 2]] if (distinct[:, 2] >= 0).all() else None
     return Part(positions[distinct[:, 0]], places.reshape(-1, 3), chosen, coordinates, material)

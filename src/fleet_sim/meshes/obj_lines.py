@@ -30,6 +30,7 @@ class Lines:
         if b"\\\n" in data:
             data = data.replace(b"\\\n", b" ")
         self._data = data
+        # The first two letters tell all keywords apart that are read, and fit in one integer to compare.
         self._starts, self._keys = _index(data)
         if np.isin(self._keys >> 8, (_SPACE, _TAB)).any():
             self._data = _INDENT.sub(b"", data)
@@ -99,6 +100,7 @@ def read_corners(text: bytes, count: int) -> tuple[Ints, Ints]:
     begins = np.flatnonzero(blank_mask[:-1] & ~blank_mask[1:]) + 1
     if not len(begins):
         return np.empty((0, 3), np.int64), np.zeros(count, np.int64)
+    # Indices per corner: one more than its slashes.
     sizes = 1 + np.add.reduceat(letters == _SLASH, begins, dtype=np.int64)
     values = np.fromstring(text.replace(b"/", b" "), np.int64, sep=" ")
     if len(values) != sizes.sum() or sizes.max() > _MOST_INDICES:

@@ -47,6 +47,7 @@ def capsule(level: int, radius: float, height: float) -> Mesh:
 
 def cylinder(level: int) -> Mesh:
     """Return the cylinder of radius 1 along z from -1 to 1."""
+    # Rims appear twice: once with the normal of the end, once with that of the side.
     outline = np.array([[0.0, -1.0], [1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     normals = np.array([[0.0, -1.0], [0.0, -1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     return Mesh((_turned(outline, normals, SEGMENTS[level]),))
@@ -66,6 +67,7 @@ def _arc(level: int, first: int, last: int) -> Floats:
 
 def _turned(outline: Floats, normals: Floats, sides: int) -> Part:
     """Return the surface with `sides` that `outline` (K, 2) makes when it turns around z."""
+    # The last column of points repeats the first one.
     angles = 2.0 * np.pi * np.arange(sides + 1) / sides
     cosines, sines = np.cos(angles), np.sin(angles)
     rings = len(outline)
@@ -77,6 +79,7 @@ def _turned(outline: Floats, normals: Floats, sides: int) -> Part:
     quads = [np.stack([lower, lower + 1, upper + 1], -1), np.stack([lower, upper + 1, upper], -1)]
     triangles: Ints = np.concatenate(quads).reshape(-1, 3)
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
+    # At the poles, and between the two copies of a rim, quads have sides without length: triangles of no area.
     flat_mask = np.linalg.norm(np.cross(b - a, c - a), axis=1) < 1e-12
     return Part(points, triangles[~flat_mask], directions)
 

@@ -12,6 +12,7 @@ from fleet_sim.meshes.mesh import Mesh, Part
 from fleet_sim.meshes.mesh_format import MeshFormat
 
 _HEADER = 84
+# Packed to 50 bytes, as in the file: NumPy must not align the fields.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _CORNER = re.compile(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)")
 

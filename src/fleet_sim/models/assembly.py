@@ -143,6 +143,7 @@ def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[Joint
 
 def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
     above = {joint.child: joint for joint in joints if joint.name not in reached}
+    # These links have parents but no root above them, so the way up must meet itself.
     link, seen = next(iter(above)), []
     while link not in seen:
         seen.append(link)
@@ -152,6 +153,7 @@ def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
 
 
 def _model(name: str, path: str, base: LinkParts, order: list[JointParts], by_name: dict[str, LinkParts]) -> RobotModel:
+    # A joint and its child link have the same number, as in PyBullet.
     index = {base.name: BASE} | {joint.child: number for number, joint in enumerate(order)}
     links = [base] + [by_name[joint.child] for joint in order]
     count = len(order)

@@ -53,6 +53,7 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     plain = read_optenv(content.decode(errors="surrogateescape"))
     plain = _weigh_frames(plain, root, model)
+    # Only where nothing has to change does PyBullet get the original: every copy is one more file in the cache.
     untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
         return model.path
@@ -193,9 +194,11 @@ def _inertial(inertial: Inertial) -> list[str]:
 
 
 def _origin(position: Sequence[float], orientation: Sequence[float]) -> str:
+    # URDF knows roll, pitch and yaw only, so an orientation comes back with rounding.
     eulers = quaternions.to_eulers(np.array([tuple(orientation)]))[0]
     return f'  <origin xyz="{_text(*position)}" rpy="{_text(*eulers)}"/>'
 
 
 def _text(*values: float) -> str:
+    # 17 digits bring back the same float64. Adding 0.0 turns -0 into 0.
     return " ".join(f"{float(value) + 0.0:.17g}" for value in values)

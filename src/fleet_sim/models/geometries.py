@@ -52,6 +52,8 @@ def turn_of(eulers: tuple[float, ...]) -> Quaternion:
 def from_z(shape: Element, direction: tuple[float, ...], orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)) -> Quaternion:
     """Return `orientation` times the shortest rotation of the z axis to `direction`, which must not be zero."""
     x, y, z = checked_axis(shape, direction, PLANAR)
+    # The quaternion (z x d, 1 + z . d) turns z to d by the shortest way. For the opposite direction it is zero,
+    # and the half turn about x serves.
     turn = np.array([[1.0, 0.0, 0.0, 0.0]]) if z < -1.0 + 1e-9 else np.array([[-y, x, 0.0, 1.0 + z]])
     turned = quaternions.multiply(np.array([orientation]), quaternions.normalized(turn))
     qx, qy, qz, qw = turned[0].tolist()

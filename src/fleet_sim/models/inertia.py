@@ -24,6 +24,7 @@ def inertial_of(
         raise element.error(f"the mass must not be negative, got {mass:g} kg")
     ixx, ixy, ixz, iyy, iyz, izz = tensor
     moments: tuple[float, ...] = (ixx, iyy, izz)
+    # Left alone where it is diagonal: eigenvalues come sorted, which would turn the frame for nothing.
     if ixy or ixz or iyz:
         values, axes = np.linalg.eigh(np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
         # Eigenvectors may form a left-handed frame.
@@ -33,6 +34,7 @@ def inertial_of(
         turned = quaternions.multiply(np.array([orientation]), quaternions.from_matrix(axes)[None])
         x, y, z, w = quaternions.normalized(turned)[0].tolist()
         orientation = (x, y, z, w)
+    # Rounding in files makes tiny negative moments; these become 0 below.
     if min(moments) < _NEGATIVE * max(map(abs, moments)):
         raise element.error(
             "the inertia tensor must have no negative principal moment, got "

@@ -55,6 +55,7 @@ def _found(given: str, changed: int, size: int, folders: tuple[str, ...], limits
     file = Path(given).resolve()
     if file.suffix.lower() not in SUFFIXES:
         raise InvalidValueError(f"{file}: a robot description file ends in {', '.join(SUFFIXES)}")
+    # A second cache, by the resolved path: links to one file share its model.
     return _read(str(file), changed, size, folders, limits)
 
 

@@ -30,6 +30,7 @@ class MeshFinder:
         Raises InvalidValueError naming `element` and every place searched if the mesh is missing, is of no format in
         FORMATS, or exceeds the limits.
         """
+        # One mesh is often named many times, and each search may touch dozens of folders.
         path = self._found.get(name)
         if path is None:
             path = self._found[name] = self._locate(element, name)

@@ -34,6 +34,7 @@ Include = Callable[[Element, str], tuple[Element, MeshFinder]]
 
 def read_mjcf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
     """Return the model that a <mujoco> element describes; raises InvalidValueError naming the element at fault."""
+    # First of all, so that the reader sees one tree: defaults and assets may be in included files.
     _splice(root, include)
     return _MjcfReader(root, meshes).read(path)
 
@@ -55,6 +56,7 @@ def _splice(element: Element, include: Include) -> None:
 class _MjcfReader:
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._root = root
+        # Several <compiler> elements count as one; of an option given twice the last is used.
         self._options = {name: value for element in root.all("compiler") for name, value in element.attributes.items()}
         self._check_options()
         unit = 1.0 if self._options.get("angle", "degree") == "radian" else Angles.unit
@@ -130,6 +132,7 @@ class _MjcfReader:
         for element in (child for group in self._root.all("actuator") for child in group.children):
             actuator = self._defaults.applied(element, MAIN)
             joint = actuator.attributes.get("joint", "")
+            # A gear has up to six numbers; for hinges and slides only the first counts.
             gear = abs(actuator.parsed(" ".join(actuator.attributes.get("gear", "1").split()[:1]), 1, "gear")[0])
             # For a <motor> the control input is the force itself, so its ctrlrange limits it.
             given = "forcerange" if "forcerange" in actuator.attributes or actuator.tag != "motor" else "ctrlrange"
@@ -161,6 +164,7 @@ class _MjcfReader:
                 geoms.append(self._geom(child, child_class))
             elif child.tag == "body":
                 self._body(child, own, child_class)
+        # Only the outermost body may be without a joint above it: it is the base.
         if above != _NO_PARENT:
             self._fix(element, above, own, frame)
         _add_geoms(self._links[own], geoms)
@@ -176,6 +180,7 @@ class _MjcfReader:
 
     def _joint(self, joint: Element, above: int, frame: Pose) -> tuple[int, Pose]:
         """Add a joint and the link it moves at `frame` in link `above`; return that link and the body's frame in it."""
+        # The outermost body has no link above it, so its first joint gets one that stands still.
         if above == _NO_PARENT:
             above = self._link(joint, "")
         kind_name = joint.attributes.get("type", "hinge")
@@ -185,6 +190,8 @@ class _MjcfReader:
         x, y, z = joint.numbers("pos", 3, ORIGIN)
         axis = checked_axis(joint, joint.numbers("axis", 3, (0.0, 0.0, 1.0)), kind)
         moved = self._link(joint, "")
+        # A joint sits at `pos` of the body, so its link has its origin there. The body is back by as much: see the
+        # return.
         frame = _compose(_compose(frame, ((x, y, z), UNTURNED)), self._reference(joint, kind, axis))
         lower, upper = self._limits(joint, kind)
         self._joints.append(JointParts(
@@ -220,6 +227,7 @@ class _MjcfReader:
 
     def _limits(self, joint: Element, kind: int) -> tuple[float, float]:
         limited = joint.attributes.get("limited", "auto")
+        # MuJoCo: a range alone makes a joint limited, unless autolimits is off.
         automatic = "range" in joint.attributes and self._options.get("autolimits", "true") == "true"
         if kind == SPHERICAL or limited == "false" or (limited != "true" and not automatic):
             return NO_LIMITS
@@ -238,6 +246,7 @@ class _MjcfReader:
             return inertial_of_geoms(element, geoms)
         position, orientation = place_of(given, self._angles)
         if "fullinertia" in given.attributes:
+            # MJCF gives the diagonal first, URDF row by row.
             ixx, iyy, izz, ixy, ixz, iyz = given.numbers("fullinertia", 6)
         else:
             (ixx, iyy, izz), ixy, ixz, iyz = given.numbers("diaginertia", 3, ORIGIN), 0.0, 0.0, 0.0

@@ -33,6 +33,7 @@ class Angles:
     def turn(self, element: Element) -> Quaternion:
         """Return the orientation of an element, in any of MJCF's notations."""
         if "quat" in element.attributes:
+            # MJCF has w first.
             w, x, y, z = element.numbers("quat", 4)
             return _tuple(np.array([x, y, z, w]))
         if "axisangle" in element.attributes:
@@ -154,6 +155,7 @@ def inertial_of_geoms(element: Element, geoms: list[Geom]) -> Inertial:
         tensor += geom.mass * (axes @ np.diag(_moments(geom.geometry)) @ axes.T)
         # Parallel axis theorem.
         tensor += geom.mass * (np.dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
+    # Rounding left off the diagonal would turn the frame of a tensor that is diagonal.
     tensor[np.abs(tensor) < 1e-12 * np.abs(tensor).max()] = 0.0
     x, y, z = centre.tolist()
     (ixx, ixy, ixz), (_, iyy, iyz), (_, _, izz) = tensor.tolist()
@@ -184,6 +186,7 @@ def _moments(geometry: Geometry) -> Floats:
 
 def _from_axes(element: Element, axes: Floats) -> Quaternion:
     x = axes[:3]
+    # Gram-Schmidt: y is made perpendicular to x, as MuJoCo does.
     y = axes[3:] - x * (np.dot(x, axes[3:]) / max(float(np.dot(x, x)), 1e-12))
     if min(np.linalg.norm(x), np.linalg.norm(y)) < 1e-9:
         raise element.error("xyaxes must be two directions that are neither zero nor parallel")

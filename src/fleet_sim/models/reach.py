@@ -22,12 +22,14 @@ def arm_reach(model: RobotModel, tip: int, first: int) -> float:
     chain = list(model.chain(tip))[::-1]
     chain = chain[chain.index(first) :]
     low, high = _ranges(model, chain)
+    # A fixed seed: the same model always has the same reach.
     values = low + (high - low) * np.random.default_rng(0).random((_SAMPLES, len(chain)))
     distances = _distances(model, chain, values)
     best = values[int(np.argmax(distances))]
     for _ in range(_SWEEPS):
         for place in range(len(chain)):
             trials = np.tile(best, (_STEPS + 1, 1))
+            # The first trial is the best so far, so a sweep never makes it worse.
             trials[1:, place] = np.linspace(low[place], high[place], _STEPS)
             best = trials[int(np.argmax(_distances(model, chain, trials)))]
     return float(_distances(model, chain, best[None])[0])
@@ -49,6 +51,7 @@ def _distances(model: RobotModel, chain: list[int], values: Floats) -> Floats:
     for place, joint in enumerate(chain):
         moved = values[:, [place]] * model.axes[joint]
         kind = model.joint_types[joint]
+        # Distances count from the frame of the first joint, so its own place is left out.
         if place:
             frame = (
                 np.tile(model.joint_positions[joint], (count, 1)),

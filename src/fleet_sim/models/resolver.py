@@ -40,6 +40,7 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
             return entry.path_func()
         except FleetSimError as error:
             failure = error
+    # A known model that is not installed may still be in another tier under the same name.
     path = _scanned(given)
     if path is not None:
         return path
@@ -68,6 +69,7 @@ def discover_models(tier: str) -> dict[str, str]:
     if tier != "user":
         return scan(tier)
     registered = {name: entry.rel_path for name, entry in KNOWN_MODELS.items() if entry.tier == "user"}
+    # Reversed, so that folders in front overwrite those behind them.
     for folder in reversed(get_search_paths()):
         registered.update(_in_user_folder(Path(folder)))
     return registered

@@ -75,6 +75,7 @@ class _Model:
 
     def _frame(self, name: str, asked: tuple[str, ...] = ()) -> tuple[Floats, Floats]:
         """Return the pose (1, 3), (1, 4) of a link in the model."""
+        # Cached, since chains of `relative_to` share their upper part.
         found = self._frames.get(name)
         if found is None:
             link = self._links[name]
@@ -103,6 +104,7 @@ class _Model:
             if name not in self._links and (role == "child" or name != _WORLD):
                 raise element.error(f"there is no {role} link {name!r}.{did_you_mean(name, self._links)}")
         above = self._frame(parent) if parent in self._links else _arrays((ORIGIN, UNTURNED))
+        # SDF places links in the model; a RobotModel places each joint in its parent link.
         place, turn = poses.relative(*above, *self._frame(child))
         position, orientation = _tuples(place, turn)
         axis = element.child("axis")
@@ -181,6 +183,7 @@ def _limits(limit: Element | None, kind: str) -> tuple[float, float]:
     if limit is None or kind not in ("revolute", "prismatic"):
         return NO_LIMITS
     lower, upper = (_bound(limit.child(tag), sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
+    # Files write 1e16 or inf for no limit.
     if lower <= -_UNLIMITED or upper >= _UNLIMITED:
         return NO_LIMITS
     if lower > upper and kind == "revolute":

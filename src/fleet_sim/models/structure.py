@@ -91,6 +91,7 @@ class Structure:
         model = self.model
         mask = (model.joint_types != FIXED) & ~self.wheel_mask
         for joint in np.flatnonzero(mask).tolist():
+            # A joint above a wheel steers it, as on cars and on bases with swivelling wheels.
             steers = any(self.wheel_mask[child] for child in self._below(joint))
             finger = _FINGER.search(model.joint_names[joint]) or _FINGER.search(model.link_names[joint])
             mask[joint] = not steers and not finger
@@ -105,6 +106,7 @@ class Structure:
     @cached_property
     def limbs(self) -> list[list[int]]:
         """The joints of each arm, or of legs with as many joints, from the base outwards; the longest first."""
+        # Each finger ends a chain of its own; without fingers these chains are one and the same.
         unique = {tuple(chain): chain for chain in map(self._without_fingers, self._chains) if len(chain) >= ARM_JOINTS}
         return sorted(unique.values(), key=len, reverse=True)
 
@@ -140,6 +142,7 @@ class Structure:
             return "static"
         if self.wheel_mask.any():
             return "mobile_manipulator" if self.limbs else "mobile"
+        # By first joint: several toes are still one leg.
         legs = {chain[0] for chain in self._chains if len(chain) >= LEG_JOINTS}
         return "mobile" if len(legs) >= LEGS else "arm"
 

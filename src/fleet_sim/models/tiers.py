@@ -65,6 +65,7 @@ def scan(tier: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for folder in _folders(tier):
         models = _scan_folder(folder) if tier == "local" else _scan_packages(folder)
+        # Folders in front win.
         found = dict(models) | found
     return found
 
@@ -118,6 +119,7 @@ def _scan_packages(share: Path) -> dict[str, str]:
 
 def _by_name(files: Iterable[Path]) -> dict[str, str]:
     def order(file: Path) -> tuple[int, int, str]:
+        # Files higher up first: they get the plain name, and those in subfolders the longer one.
         return len(file.parts), next(at for at, end in enumerate(SUFFIXES) if file.name.endswith(end)), str(file)
 
     found: dict[str, str] = {}

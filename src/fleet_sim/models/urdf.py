@@ -41,6 +41,7 @@ class _Reader:
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._meshes = meshes
         self._colours: dict[str, Colour] = {}
+        # Read first: links may refer to materials that are defined below them.
         for element in root.all("material"):
             self._colour(element)
 
@@ -95,6 +96,7 @@ def geometry_of(
 ) -> Geometry:
     """Return the geometry of a URDF shape element; raises InvalidValueError for a negative size."""
     if shape.tag == "mesh":
+        # A single number scales all three axes.
         scale = shape.attributes.get("scale", "1").split()
         x, y, z = shape.parsed(" ".join(scale * 3 if len(scale) == 1 else scale), 3, "scale")
         mesh = meshes.find(shape, shape.need("filename"))

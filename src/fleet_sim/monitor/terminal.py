@@ -20,6 +20,7 @@ class TerminalMonitor:
         """Print `figures`."""
         lines = figures.lines()
         if self._in_place:
+            # ANSI codes: F goes up to the start of an earlier line, 2K clears a line.
             back = f"\x1b[{self._shown}F" if self._shown else ""
             text = "\n".join(f"\x1b[2K{name:<18}{value}" for name, value in lines)
             self._stream.write(f"{back}{text}\n")

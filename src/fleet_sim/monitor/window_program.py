@@ -48,6 +48,7 @@ class MonitorWindow:
         self._lines.put(None)
 
     def _update(self) -> None:
+        # Several lines may have come since; only the newest is worth drawing.
         newest = None
         try:
             while True:

@@ -72,6 +72,7 @@ def avoiding_velocities(
     first, second = pairs
     # Sorted pairs list each owner's neighbours in ascending order: ties in distance do not depend on other rows.
     owner, other = np.concatenate((second, first)), np.concatenate((first, second))
+    # Rows that do not yield need no half-planes: they keep what they want.
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
@@ -199,6 +200,7 @@ def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | No
     hard = np.bincount(wall_owner, minlength=count)
     counts = hard + np.bincount(owner, minlength=count)
     depth = int(counts.max()) if count else 0
+    # One column per row, so that step k of all small programs is one array operation.
     tables = [np.zeros((depth, count)) for _ in range(4)]
     if wall is not None:
         order, wall_ranks = nearest_ranks(wall_owner, np.zeros(len(wall_owner)), count)
@@ -213,6 +215,7 @@ def _is_free(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) 
     """Return which rows (N,) may keep the wanted velocity, with `_SLACK` to spare."""
     sizes = np.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1])
     good_mask = sizes <= speeds
+    # With room to spare, so that robots begin to turn early; see `_SLACK`.
     for k in range(len(planes)):
         good_mask &= (planes.excess(k, wanted[0], wanted[1]) <= -_SLACK * sizes) | (k >= planes.counts)
     return np.asarray(good_mask)

@@ -94,6 +94,7 @@ class AvoidanceSystem:
         rows, motion = self._steered, self._world.motion
         if len(rows):
             motion.control[rows] = POSE
+            # They left the path, so pass speeds and headings have to be found anew from where they are.
             motion.path_fresh[rows] = True
             motion.command_linear[rows] = 0.0
             motion.command_angular[rows] = 0.0
@@ -110,6 +111,7 @@ class AvoidanceSystem:
         """Return collision-free velocities (N,), (N,) in the world frame."""
         world, (cosines, sines) = self._world, facing
         velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
+        # The steered point is `lead` ahead of the axle, so turning moves it sideways.
         discs = MovingDiscs(
             scene.x + lead * cosines,
             scene.y + lead * sines,
@@ -166,6 +168,7 @@ class AvoidanceSystem:
         angular[:, 2] = np.where(lead > 0.0, turns * slower, 0.0)
         motion.command_linear[rows] = linear
         motion.command_angular[rows] = angular
+        # Never expires: `after` takes the command back at the end of the step.
         motion.command_expiry[rows] = -1
         motion.control[rows] = VELOCITY
         self._steered = rows

@@ -43,9 +43,11 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     fresh_mask = motion.path_fresh.take(rows)
     if np.count_nonzero(fresh_mask):
         fresh = rows[fresh_mask]
+        # It cannot change direction while driving, so it stops at every corner.
         prepare_paths(world, fresh, dt, cut_corners=False)
         motion.turning[fresh] = False
         _begin_segments(world, fresh)
+    # All masks are taken before anybody moves: who ends one phase begins the next one in the next step.
     turning_mask = motion.turning.take(rows)
     phase_mask = motion.phase.take(rows) == FORWARD
     arrived = NO_ROWS
@@ -69,6 +71,7 @@ def _begin_segments(world: World, rows: Rows) -> None:
     errors = _heading_errors(world, rows)
     around = rows[(motion.direction[rows] == AUTO) & (np.abs(errors) > 0.5 * np.pi)]
     if len(around):
+        # Now the rear end leads, so the errors are measured again.
         motion.reverse[around] = True
         errors = _heading_errors(world, rows)
     straight_mask = (np.abs(errors) <= AHEAD) & _in_line(world, rows)
@@ -102,6 +105,7 @@ def _in_line(world: World, rows: Rows) -> Bools:
     speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2 + velocity[:, 2] ** 2)
     distances = np.sqrt(delta[:, 0] ** 2 + delta[:, 1] ** 2 + delta[:, 2] ** 2)
     along = velocity[:, 0] * delta[:, 0] + velocity[:, 1] * delta[:, 1] + velocity[:, 2] * delta[:, 2]
+    # |v . d| = |v| |d| only where both are parallel.
     off_mask = np.abs(along) < speeds * distances * (1.0 - 1e-12)
     still_mask = (spin[:, 0] == 0.0) & (spin[:, 1] == 0.0) & (spin[:, 2] == 0.0)
     return np.asarray(still_mask & ~off_mask)
@@ -154,6 +158,7 @@ def _stopped(world: World, stopped: Rows) -> Rows:
         _begin_segments(world, onward)
     ended = stopped[last_mask]
     goal = motion.path_start[ended] + motion.path_length[ended] - 1
+    # Compared bit for bit: `turn_to` ends by writing the goal itself.
     same = world.waypoints.orientation[goal] == world.orientation[ended]
     done_mask = ~motion.align_final[ended] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
     motion.turning[ended[~done_mask]] = True

@@ -59,6 +59,7 @@ def nearest_allowed(planes: HalfPlanes, wanted_x: Floats, wanted_y: Floats, radi
     size = np.sqrt(wanted_x * wanted_x + wanted_y * wanted_y)
     scale = np.where(size > radii, radii, 1.0) / np.where(size > radii, size, 1.0)
     x, y, failed = _optimise(planes, wanted_x, wanted_y, wanted_x * scale, wanted_y * scale, radii, direction=False)
+    # Rows without a solution are few; only they go through the second, dearer program.
     stuck = np.flatnonzero(failed < planes.counts)
     if len(stuck):
         x[stuck], y[stuck] = _least_violation(
@@ -130,6 +131,7 @@ def _least_violation(planes: HalfPlanes, failed: Ints, x: Floats, y: Floats, rad
     """Return the points with the smallest maximum violation of the half-planes that can be relaxed."""
     x, y = x.copy(), y.copy()
     worst = np.zeros(len(x))
+    # No row failed before this half-plane, so there is nothing to relax until then.
     for k in range(int(failed.min()), len(planes)):
         bad = np.flatnonzero((k >= failed) & (k < planes.counts) & (planes.excess(k, x, y) > worst))
         if not len(bad):

@@ -53,6 +53,7 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     # With a target a whole number of steps away, the last step may be short by rounding.
     there_mask = np.abs(left) <= reach * (1.0 + 1e-9)
     joints.position[slots] = np.where(there_mask, goal, position + np.copysign(reach, left))
+    # A joint that reached its point of a curve is not at rest there: the curve goes on.
     joints.velocity[slots] = np.where(there_mask, np.where(curve_mask, left / dt, 0.0), np.copysign(speed, left))
     there_mask &= ~curve_mask
     ended = slots[there_mask]

@@ -34,6 +34,7 @@ def along(norm_limits: Floats, axis_limits: Floats, directions: Floats) -> Float
 
 def any_way(norm_limits: Floats, axis_limits: Floats) -> Floats:
     """Return limits (N,) that hold in every direction; axes that cannot move (limit 0) are ignored."""
+    # A differential base has a lateral limit of 0, which must not stop it along its heading.
     usable = np.where(axis_limits > 0.0, axis_limits, np.inf)
     return np.minimum(np.minimum(usable[0], usable[1]), np.minimum(usable[2], norm_limits))
 

@@ -33,6 +33,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     speed_limits, accels = limits.linear(world, rows, directions)
     exits: Floats | float = pool.pass_speed.take(headed)
     braking: Floats | float = 1.0
+    # Most robots head for a last waypoint: with an exit speed of 0 for all, whole terms drop out.
     passing = np.count_nonzero(exits) > 0
     if passing:
         exits = aligned_exits(world, rows, np.asarray(exits), directions, velocity)

@@ -39,6 +39,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     if np.count_nonzero(fresh_mask):
         _prepare(world, rows[fresh_mask], dt)
     turning_mask = motion.turning.take(rows)
+    # Turned before it drives: `drive` expects the orientations of the end of the step.
     if np.count_nonzero(turning_mask):
         _turn(world, rows[turning_mask], dt)
     stopped = drive(world, rows, dt)
@@ -96,6 +97,7 @@ def _arrived(world: World, stopped: Rows) -> Rows:
     last_mask = motion.waypoint[stopped] == motion.path_length[stopped] - 1
     motion.waypoint[stopped[~last_mask]] += 1
     ended = stopped[last_mask]
+    # Who still turns stays at the goal and arrives when both are done.
     ended = ended[~motion.turning[ended]]
     oriented_mask = _oriented(world, ended)
     motion.turning[ended[~oriented_mask]] = True

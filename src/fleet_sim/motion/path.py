@@ -144,6 +144,7 @@ def cross_waypoints(
     motion, pool = world.motion, world.waypoints
     reach = 0.5 * dt * (step.along + step.speeds)
     slowest = step.along - accels * (world.waypoints.braking[headed] * dt)
+    # A robot that cannot brake to the pass speed by then does not pass the waypoint in this step.
     slow_mask = slowest <= exits * (1.0 + 1e-6)
     at = np.flatnonzero((exits > 0.0) & (reach + TOUCH >= step.distances) & slow_mask)
     if not len(at):
@@ -190,6 +191,7 @@ def _passed(
     start = np.zeros(len(headed))
     ends = distances.copy()
     going = np.arange(len(headed))
+    # A step may pass several waypoints; rows drop out as soon as their step ends.
     while len(going):
         onto = headed[going] + passed[going] + 1
         capped = np.minimum(speeds[going], pool.pass_speed[onto])

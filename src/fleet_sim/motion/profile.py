@@ -51,6 +51,7 @@ def next_speeds(
     np.minimum(ahead, limits, out=ahead)
     change = accels * dt
     np.minimum(ahead, speeds + change, out=ahead)
+    # The lower bound comes last: who is too fast to stop in time brakes with all there is, and no more.
     np.maximum(ahead, speeds - change, out=ahead)
     return ahead
 
@@ -88,6 +89,7 @@ def approach(
     change = wanted - velocities
     sizes = dot(change, change)
     most = accels * dt
+    # Only velocities across the direction can exceed the limit here; those along it are limited already.
     over_mask = sizes > most * most * SLACK
     if np.count_nonzero(over_mask):
         at = np.flatnonzero(over_mask)

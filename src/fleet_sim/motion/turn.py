@@ -26,6 +26,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     velocities = gather(world.angular_velocity, index)
     step = approach(axes, angles, velocities, 0.0, speed_limits, accels, dt)
     limits.respect_axes(world, rows, velocities, step, world.motion.angular_accel, world.motion.angular_accels, dt)
+    # The goal is written as it is, not reached by turning: then equality tells who has arrived.
     there_mask = angles <= stopping_reach(speed_limits, accels, dt)
     there_mask &= can_stop(deltas, velocities, accels, dt)
     step.velocities[:, there_mask] = 0.0

@@ -68,6 +68,7 @@ def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt:
     wanted = clipped(angular, motion.angular_limit[rows], gather(motion.angular_limits, index))
     accels = motion.angular_accel[rows] * dt, gather(motion.angular_accels, index) * dt
     new_angular = towards(old_angular, wanted, *accels)
+    # The mean of both ends, as the twist changes evenly within a step.
     turns = (old_angular + new_angular) * (0.5 * dt)
     shift = to_world(frames, _helix(turns, (old_linear + new_linear) * (0.5 * dt)))
     scatter(world.position, index, gather(world.position, index) + shift)

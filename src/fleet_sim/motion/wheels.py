@@ -70,6 +70,7 @@ def turn_wheels(world: World, rows: Rows, twist: Floats) -> None:
     owners = np.repeat(np.arange(len(rows)), world.robots.joint_count[rows])
     wheel_mask = joints.wheel_rate[slots] != 0.0
     slots, owners = slots[wheel_mask], owners[wheel_mask]
+    # Turning left, a wheel on the left (positive offset) rolls slower.
     speeds = twist[owners, 0] - twist[owners, 1] * joints.wheel_offset[slots]
     joint_steering.give_joint_velocities(world, slots, speeds * joints.wheel_rate[slots])
 

@@ -47,6 +47,7 @@ class CmdVelTopic(Interface):
     def _take(self) -> tuple[list[int], Floats, Floats]:
         """Poll Twist topics; all messages are decoded in one call."""
         arrived = self._topic.take_bytes()
+        # All of one size and layout, so that the whole fleet's messages are read as one array.
         good = [(index, data) for index, data in arrived if len(data) == _TWIST.itemsize and data[:2] == LITTLE_ENDIAN]
         if len(good) < len(arrived):
             for index in dict(arrived).keys() - dict(good).keys():

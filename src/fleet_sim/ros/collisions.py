@@ -28,6 +28,7 @@ class CollisionsTopic(Interface):
 
     def on_reset(self) -> None:
         pairs = [_pair(a, b) for a, b in self.bridge.sim.get_active_collision_pairs()]
+        # Pairs are restored without events, so the difference is worked out here.
         self._started = [pair for pair in pairs if pair not in self._active]
         self._ended = [pair for pair in self._active if pair not in pairs]
         self._active = dict.fromkeys(pairs)

@@ -85,6 +85,7 @@ class CommandGateway:
     async def wait(self, answer: ConcurrentFuture[Result]) -> Result:
         """Return the result of `answer`, or raise its exception; to be awaited in the executor."""
         done: Future = Future()
+        # Set in the executor's thread, which then goes on with the coroutine at once.
         answer.add_done_callback(lambda _: self._mailbox.post(lambda: done.set_result(None)))
         await done
         return answer.result()

@@ -32,6 +32,7 @@ class DiagnosticsTopic(Interface):
         sim, wall = self.bridge.sim, time.perf_counter()
         since, self._since = self._since, (wall, now)
         wanted = sim.params.target_rtf
+        # In published time, which does not jump back at a reset.
         factor = (now - since[1]) * 1e-9 / (wall - since[0]) if since and wall > since[0] else 0.0
         late = since is not None and 0.0 < factor < SLOW * wanted
         status = DiagnosticStatus(

@@ -45,6 +45,7 @@ class FleetCommandInterface(Interface):
     async def _apply(self, message: FleetCommand) -> CommandResult:
         gateway = self.bridge.gateway
         try:
+            # The command is made between two steps, as its frames are looked up in the world.
             ack = await gateway.wait(gateway.send(lambda: self._command(message)))
         except FleetSimError as error:
             return self._result(CommandAck(message.command_id, message.source), str(error))

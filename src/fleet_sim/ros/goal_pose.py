@@ -31,6 +31,7 @@ class PathTopic(RobotCommandTopic):
     def command(self, name: str, message: Path) -> Command:
         points, turns = poses_from_msgs([stamped.pose for stamped in message.poses])
         frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
+        # Each frame once, as looking one up goes through TF.
         for frame in dict.fromkeys(frames):
             mask = [own == frame for own in frames]
             points[mask], turns[mask] = self.bridge.transforms.to_map(frame, points[mask], turns[mask])

@@ -39,6 +39,7 @@ class GuardedInterface:
         """See Interface."""
         if self.is_off:
             return
+        # The guard swallows the exception, so a fault only shows in its count.
         before = self._guard.total
         self._guard.call(self._title, self.interface.publish, now)
         self._in_a_row = 0 if self._guard.total == before else self._in_a_row + 1

@@ -19,6 +19,7 @@ class _Number:
     """One element of an array in a message, as an object with a field."""
 
     def __init__(self, message: JointState, field: str, index: int) -> None:
+        # Around the method below, which writes to the message.
         object.__setattr__(self, "_place", (message, field, index))
 
     def __setattr__(self, name: str, value: float) -> None:

@@ -16,6 +16,7 @@ class Mailbox:
     """
 
     def __init__(self, node: Node) -> None:
+        # Appending and popping at a deque's ends is atomic, and only the executor pops.
         self._waiting: deque[Callable[[], object]] = deque()
         # In a group of its own: callbacks of the default group that wait for the simulation must not block it.
         self._guard = node.create_guard_condition(self._run, callback_group=MutuallyExclusiveCallbackGroup())

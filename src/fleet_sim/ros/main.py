@@ -67,6 +67,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
     ended: SimpleQueue[str] = SimpleQueue()
+    # rclpy's own signal handlers would end communication at once, before goals get their results.
     rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -170,6 +171,7 @@ def prepare_exit(node: FleetSimNode) -> None:
     # At exit the interpreter restores the default handlers, and another Ctrl-C would kill the process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    # Frozen objects are not collected at exit, so their destructors do not run.
     if node.endpoint_count > MOST_DESTROYED:
         gc.freeze()
 

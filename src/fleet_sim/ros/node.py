@@ -56,6 +56,7 @@ class FleetSimNode(Node):
         self._update_fleet()
         self._check_names()
         self._publish_everything()
+        # Before `begin_step` counts the waiting commands: what arrives here is applied in this same step.
         sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="begin_step")
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
@@ -68,6 +69,7 @@ class FleetSimNode(Node):
         robots = Node(
             f"{self.get_name()}_robots",
             namespace=self.get_namespace(),
+            # Otherwise a name given on the command line, as launch files do, would go to both nodes.
             cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
             start_parameter_services=False,
             enable_rosout=False,
@@ -122,6 +124,7 @@ class FleetSimNode(Node):
 
     def destroy_node(self) -> None:
         """Close the simulation and leave ROS."""
+        # First: what the simulation posts while it closes would have nobody to run it.
         self._mailbox.close()
         self.simulation.close()
         self._bridge.robots.destroy_node()
@@ -136,6 +139,7 @@ class FleetSimNode(Node):
 
     def _publish(self, dt: float) -> None:
         self._update_fleet()
+        # The tick is counted after the last system, but what is published is the state at the end of the step.
         now = self._bridge.time.now(ticks_ahead=1)
         due = self._rates.due()
         for interface in self._interfaces:

@@ -103,6 +103,7 @@ class NodeParameters:
             rate = getattr(self.ros.rates, field.name)
             shown = rate if rate is not None else 1.0 / self.simulation.timestep
             value = self._changeable(RATE_PREFIX + field.name, shown, text)
+            # Only if it was set: None, each step, would otherwise become the number shown for it.
             if value != shown:
                 setattr(self.ros.rates, field.name, value)
 

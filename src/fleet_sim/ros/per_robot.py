@@ -57,6 +57,7 @@ class Endpoints:
             return False
         if not is_ros_name(name):
             if name not in self._told:
+                # Each name once: this is asked whenever the fleet changes.
                 self._told.add(name)
                 reason = "a name in ROS has letters, digits and _ only, and begins with a letter"
                 self._bridge.node.get_logger().warning(f"robot {name!r} has no {self._group} of its own: {reason}")

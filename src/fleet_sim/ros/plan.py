@@ -34,11 +34,13 @@ class PlanTopic(Interface):
         if not len(rows):
             return
         busy_mask = world.motion.path_length[rows] > 0
+        # Those whose path has just ended, too: they publish an empty one.
         busy_mask |= np.array([bool(self._published.get(name)) for name in publishers.names], np.bool_)
         for index in np.flatnonzero(busy_mask).tolist():
             name = publishers.names[index]
             span = world.waypoints.of(world.motion, int(rows[index]))
             points, turns = world.waypoints.position[span], world.waypoints.orientation[span]
+            # A copy that is compared in one go; the pool itself moves paths and reuses their place.
             content = points.tobytes() + turns.tobytes()
             if content == self._published.get(name, b""):
                 continue

@@ -36,6 +36,7 @@ class PolledTopic:
     def on_fleet_changed(self, roster: Roster) -> None:
         """Update the subscriptions to the robots of the fleet."""
         self._endpoints.on_fleet_changed(roster)
+        # Kept as bound functions, as a thousand topics may be polled in each step.
         self._takes = [subscription.handle.take_message for subscription in self._endpoints.items]
 
     @property

@@ -108,6 +108,7 @@ class PopulationServices(Interface):
     def _pose(self, stamped: Any) -> dict[str, Any]:
         p, q = stamped.pose.position, stamped.pose.orientation
         turn = (q.x, q.y, q.z, q.w)
+        # A quaternion that nobody set is all zeros in ROS 2.
         pose = Pose((p.x, p.y, p.z), turn if any(turn) else (0.0, 0.0, 0.0, 1.0))
         return pose_entry(self.bridge.transforms.pose_to_map(stamped.header.frame_id, pose))
 

@@ -58,4 +58,5 @@ async def make_steps(bridge: Bridge, count: int) -> None:
         raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
     if not bridge.sim.is_paused:
         raise StateError("the simulation runs; call /sim/pause first")
+    # In the simulation's thread: called in this one, `single_step` would block the executor until it is done.
     await bridge.gateway.wait(bridge.gateway.between_steps(lambda: bridge.sim.single_step(count)))

@@ -92,6 +92,7 @@ class StandardServices(Interface):
 
     async def _spawn(self, request: Any, response: Any) -> None:
         codes = SpawnEntity.Response
+        # Versions of simulation_interfaces differ: in some the URI is in the request itself.
         resource = getattr(request, "entity_resource", request)
         path = resource.uri.removeprefix("file://")
         if not path:
@@ -100,6 +101,7 @@ class StandardServices(Interface):
             raise Refusal(codes.NAMESPACE_INVALID, "entity_namespace: a robot's name is its namespace; leave it empty")
 
         def spawn() -> c.Command:
+            # Here and not earlier: this function is called between two steps, where the world may be read.
             _check_name(self.bridge.sim.world, request.name, rename=request.allow_renaming)
             try:
                 pose = self.bridge.transforms.pose_to_map(
@@ -133,6 +135,7 @@ class StandardServices(Interface):
         response.state = self._states_of(await self._snapshot(), [request.entity])[0]
 
     async def _set_state(self, request: Any, response: Any) -> None:
+        # Where messages have no flag `set_twist`, a twist other than zero means that it is to be set.
         if getattr(request, "set_twist", request.state.twist != Twist()) and request.state.twist != Twist():
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "twist: robots are driven by cmd_vel; leave it zero")
 

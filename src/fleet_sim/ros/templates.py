@@ -92,6 +92,7 @@ class MessageTemplate:
     def _lay_out(self, empty: Sequence[bytes]) -> None:
         """Lay out the messages one after the other, each body aligned, so that NumPy views can write the numbers."""
         self._spans: list[tuple[int, int]] = []
+        # CDR aligns numbers from the end of the header on, so bodies and not messages begin at multiples of 8.
         cursor = ALIGNMENT - HEADER_SIZE
         for data in empty:
             self._spans.append((cursor, cursor + len(data)))

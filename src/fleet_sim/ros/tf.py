@@ -57,6 +57,7 @@ class TfTopic(Interface):
         now = time_to_msg(self.bridge.time.now())
         for transform in static:
             transform.header.stamp = now
+        # All of them each time: late joiners of a latched topic get its last message only.
         self._static_publisher.publish(TFMessage(transforms=static))
 
     def receive(self) -> None:

@@ -86,6 +86,7 @@ class TfListener:
                 self._takes[topic] = subscription.handle.take_message
 
     def _hear(self, data: bytes) -> None:
+        # Byte 1 of the header is 1 for little endian; anything else is left to the full decoder.
         if len(data) < _FIRST_FRAME.size or data[1] != 1:
             self._decode(data)
             return

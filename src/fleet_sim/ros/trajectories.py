@@ -49,6 +49,7 @@ def start_time(bridge: Bridge, stamp: Time) -> float | None:
     wanted = time_from_msg(stamp)
     if wanted == 0:
         return None
+    # By the difference to published time, which after a reset is ahead of the clock.
     time: float = bridge.sim.clock.time + (wanted - bridge.time.last) / NS_PER_S
     return time
 

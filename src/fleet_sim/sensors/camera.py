@@ -66,6 +66,7 @@ class CameraSensorParams(SensorParams):
         check_channels(self.channels)
         if self.far <= self.near:
             raise InvalidValueError(f"far: must be beyond near, {self.near} m, got {self.far} m")
+        # Made only to check it: the intrinsics of a picture have limits of their own.
         self.lens()
 
     def lens(self) -> Intrinsics:
@@ -136,6 +137,7 @@ class CameraSensor(SensorKind):
             renderer.render(Shot(lens, position, orientation, params.near, params.far, channels, params.shadows))
             for position, orientation in zip(batch.positions, orientations, strict=True)
         ]
+        # In place: frames belong to nobody else yet.
         for frame, key in zip(frames, batch.keys.tolist(), strict=True):
             _spoil(frame, params, key, batch.tick)
         return {
@@ -154,6 +156,7 @@ def _spoil(frame: Frame, params: CameraSensorParams, key: int, tick: int) -> Non
 
 
 def _frozen(array: npt.NDArray[np.generic] | None) -> npt.NDArray[np.generic] | None:
+    # All consumers get the same array.
     if array is not None:
         array.flags.writeable = False
     return array

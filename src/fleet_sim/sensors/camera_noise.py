@@ -1,4 +1,4 @@
-"""Noise of cameras: a function of the camera, the time and the pixel, as that of all sensors is."""
+"""Noise of cameras: a function of the camera, the time and the pixel, as for all sensors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def noisy_colours(rgb: Bytes, deviation: float, key: int, tick: int) -> None:
 
 
 def noisy_depth(depth: Float32s, deviation: float, near: float, far: float, key: int, tick: int) -> None:
-    """Add noise to `depth` (H, W), in place; `deviation` is in m. What there is stays between near and far."""
+    """Add noise to `depth` (H, W), in place; `deviation` is in m. Noisy depths stay between near and far."""
     drawn = _normals(key, tick, _DEPTH, depth.shape)
     drawn *= np.float32(deviation)
     drawn += depth
+    # Nothing stays nothing: a pixel without depth gets no noise.
     seen_mask = np.isfinite(depth)
     depth[seen_mask] = np.clip(drawn[seen_mask], near, far)
 

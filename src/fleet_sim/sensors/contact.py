@@ -59,7 +59,7 @@ class ContactReading(Reading):
 
 
 class ContactSensor(SensorKind):
-    """Looks bumpers up in the pairs that collide."""
+    """Reads bumpers from the colliding pairs."""
 
     params_class = ContactParams
     reading_class = ContactReading
@@ -71,10 +71,12 @@ class ContactSensor(SensorKind):
         points = self._points(batch, sensors, others)
         bearings = np.arctan2(points[:, 1], points[:, 0])
         offsets = bearings - params.angle_min
+        # Counted from where the bumper begins, in [0, 2 pi): so a bumper may extend across the angle pi.
         offsets -= FULL_TURN * np.floor(offsets / FULL_TURN)
         felt = np.flatnonzero(offsets <= params.angle_max - params.angle_min + 1e-9)
         sensors, ids = sensors[felt], self.world.object_id[others[felt]]
         order = np.lexsort((ids, sensors))
+        # Sorted by sensor, so that one split gives every sensor its own, possibly empty, array.
         cuts = np.searchsorted(sensors[order], np.arange(1, len(batch)))
         values = {"others": ids, "points": points[felt], "bearings": bearings[felt]}
         return {name: _frozen(np.split(array[order], cuts)) for name, array in values.items()}
@@ -82,10 +84,12 @@ class ContactSensor(SensorKind):
     def _partners(self, rows: Rows) -> tuple[Ints, Rows]:
         """Return pairs of an index in `rows` and a row that collides with it."""
         pairs = self.context.contacts()
+        # Each pair is listed once; both of its entities feel it.
         first, second = np.concatenate((pairs, pairs[:, ::-1])).T
         order = np.argsort(first, kind="stable")
         first, second = first[order], second[order]
         starts = np.searchsorted(first, rows, "left")
+        # A sensor fixed in the world collides with nothing.
         counts = np.where(rows == NO_ROW, 0, np.searchsorted(first, rows, "right") - starts)
         return np.repeat(np.arange(len(rows)), counts), second[ragged_range(starts, counts)]
 

@@ -15,6 +15,7 @@ Cut = tuple[Floats, Ints]
 """Corners (2, N, K) counter-clockwise, and how many of the K count (N,): 0 where the plane misses."""
 
 _BOX_CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+# Corner numbers are three bits, one per axis: an edge joins corners that differ in one bit.
 _BOX_EDGES = np.array([(a, b) for a in range(8) for b in range(a) if bin(a ^ b).count("1") == 1])
 _ANGLES = np.arange(SIDES) * (2.0 * np.pi / SIDES)
 _RIM = np.concatenate(
@@ -50,6 +51,8 @@ def posed(solids: Solids, points: Floats) -> Floats:
 def cut_hulls(vertices: Floats, edges: Ints, height: float) -> Cut:
     """Return where the plane at `height` cuts convex bodies with `vertices` (N, V, 3) and `edges` (E, 2)."""
     starts, ends = vertices[:, edges[:, 0]], vertices[:, edges[:, 1]]
+    # A vertex exactly at the height counts as above. So every edge is crossed or not, without a third case, and a
+    # crossed one is never level.
     below_mask = starts[..., 2] < height
     crossing_mask = below_mask != (ends[..., 2] < height)
     rise = np.where(crossing_mask, ends[..., 2] - starts[..., 2], 1.0)
@@ -57,8 +60,10 @@ def cut_hulls(vertices: Floats, edges: Ints, height: float) -> Cut:
     points = starts[..., :2] + share[..., None] * (ends[..., :2] - starts[..., :2])
     counts = np.count_nonzero(crossing_mask, axis=1)
     most = max(3, int(counts.max(initial=0)))
+    # The cut of a convex body is convex, so sorting its corners by angle around their mean gives the outline.
     centres = np.where(crossing_mask[..., None], points, 0.0).sum(axis=1) / np.maximum(counts, 1)[:, None]
     angles = np.arctan2(points[..., 1] - centres[:, None, 1], points[..., 0] - centres[:, None, 0])
+    # Edges that are not crossed sort last; those beyond the largest count are dropped.
     order = np.argsort(np.where(crossing_mask, angles, np.inf), axis=1, kind="stable")[:, :most]
     corners = np.take_along_axis(points, order[..., None], axis=1)
     return np.moveaxis(corners, 2, 0), counts
@@ -76,6 +81,7 @@ def cut_capsules(solids: Solids, height: float) -> Cut:
     rise = axes[:, 2]
     off = height - solids.positions[:, 2]
     # Along the axis, the ball's centre is within its radius of the plane between `low` and `high`.
+    # A level capsule has no rise. With a tiny one the bounds are far away, and the ends of the axis limit them.
     steep = np.where(np.abs(rise) < 1e-9, 1e-9, rise)
     bounds = np.stack(((off - radii) / steep, (off + radii) / steep))
     low, high = np.maximum(bounds.min(axis=0), -reach), np.minimum(bounds.max(axis=0), reach)

@@ -17,7 +17,7 @@ _FREE, _WALL, _BODY = (247.0, 247.0, 244.0), (70.0, 74.0, 82.0), (30.0, 32.0, 36
 _COLOURS = ((31, 119, 220), (240, 130, 20), (30, 160, 80), (200, 50, 90), (130, 90, 200), (20, 160, 170))
 _TINT = 0.22
 _SAMPLES = 2
-"""Pixels are drawn so many times larger and averaged, so that edges are smooth."""
+"""Supersampling factor: the picture is drawn larger by this factor and averaged, for smooth edges."""
 
 
 def draw_scans(grid: OccupancyGrid, lidars: Sequence[Sensor], *, width: int = 800) -> Bytes:
@@ -68,10 +68,13 @@ class _Canvas:
         across, along = self.x - x, self.y - y
         distances = np.hypot(across, along)
         bearings = (np.arctan2(along, across) - yaw - params.angle_min) % (2.0 * math.pi)
+        # Each pixel belongs to the ray nearest to its bearing.
         rays = np.round(bearings / (params.angle_increment or 1.0)).astype(np.int64)
         if params.angle_max - params.angle_min > 2.0 * math.pi - 1e-6:
+            # In a full turn what is beyond the last ray is nearest to the first one.
             rays %= params.rays
         inside_mask = rays < params.rays
+        # inf has seen over the whole range, -inf over nothing.
         reach = np.where(np.isfinite(ranges), ranges, np.where(ranges > 0.0, params.range_max, 0.0))
         seen_mask: Bools = inside_mask & (distances <= reach[np.where(inside_mask, rays, 0)])
         return seen_mask

@@ -81,7 +81,7 @@ class SensorGroup:
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Return whether its sensors are due in this step; to be called once per step."""
+        """Return whether its sensors are due in this step. Call it once per step."""
         return self._schedule.poll() is not None
 
     def compute_wanted(self, time: float, tick: int) -> Readings:
@@ -98,6 +98,7 @@ class SensorGroup:
         self._keep(members, batch)
         for value in values.values():
             if isinstance(value, np.ndarray):
+                # Every reading of the group is a view of these arrays.
                 value.flags.writeable = False
         readings = Readings(batch.sensors, time, tick, values, self.kind.reading_class)
         for index, sensor in enumerate(batch.sensors):
@@ -140,6 +141,7 @@ class SensorGroup:
             keys=self._keys[members],
             time=time,
             tick=tick,
+            # Indexing copies: a kind writes into its copy, and `_keep` takes it over only if it did not raise.
             state={name: values[members] for name, values in self.state.items()},
         )
 
@@ -163,6 +165,7 @@ class SensorGroup:
     def _new_schedule(self) -> Schedule:
         clock = self._world.clock
         schedule = clock.schedule(self.params.rate)
+        # Counting from an earlier tick brings the firing forward, so that each slot is due in a step of its own.
         schedule.progress = (clock.tick - self.slot, clock.tick)
         return schedule
 
@@ -186,6 +189,7 @@ class SensorGroup:
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned, for the sensors that exist."""
         self._schedule = saved["schedule"]
+        # Sensors may have been removed or moved to other indices since, so each is looked up by its handle.
         places = [place for place, sensor in enumerate(saved["sensors"]) if sensor.is_alive]
         members = [saved["sensors"][place].index for place in places]
         for name, values in saved["state"].items():

@@ -12,9 +12,9 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.loading import load_mesh
 
 DIRECTIONS = 500
-"""A hull has the corners of its mesh that are furthest out in so many directions, evenly spread."""
+"""Number of directions, evenly spread. In each, the outermost vertex of the mesh becomes a corner of the hull."""
 THINNEST = 1e-4
-"""In m: a flat mesh counts as a plate twice as thick."""
+"""Half the thickness in m of the plate that stands for a flat mesh."""
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 
 
@@ -27,7 +27,7 @@ class Hull:
     __slots__ = ("centre", "edges", "half_extents", "radius", "vertices")
 
     def __init__(self, points: Floats) -> None:
-        """Make the hull of `points` (N, 3), of which there is at least one."""
+        """Make the hull of `points` (N, 3), at least one."""
         corners = _solid(_outermost(points))
         faces = hull_faces(corners)
         used, faces = np.unique(faces, return_inverse=True)
@@ -40,6 +40,7 @@ class Hull:
         self.edges: Ints = np.unique(pairs, axis=0)
         self.radius = float(np.sqrt((self.vertices**2).sum(axis=1).max()))
         for array in (self.centre, self.half_extents, self.vertices, self.edges):
+            # All instances of the mesh share these arrays.
             array.flags.writeable = False
 
 
@@ -49,6 +50,7 @@ def hull_of(geometry: Geometry) -> Hull:
     Raises InvalidValueError for a file that cannot be read.
     """
     path = Path(geometry.mesh_path)
+    # Part of the cache key, so that a file that was written again is read again.
     changed = path.stat().st_mtime_ns if path.is_file() else 0
     return _hull(geometry.mesh_path, geometry.mesh_scale, changed)
 
@@ -60,9 +62,11 @@ def _hull(path: str, scale: tuple[float, float, float], _changed: int) -> Hull:
 
 def _outermost(points: Floats) -> Floats:
     """Return the points furthest out along the axes and in directions all around."""
+    # A Fibonacci lattice on the sphere: equal steps in height, turned by the golden angle.
     heights = 1.0 - 2.0 * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
     around, angles = np.sqrt(1.0 - heights * heights), _GOLDEN_ANGLE * np.arange(DIRECTIONS)
     spread = np.stack((around * np.cos(angles), around * np.sin(angles), heights))
+    # The axes are among the directions, so that the box around the hull is exactly that of the mesh.
     directions = np.concatenate((spread, np.eye(3), -np.eye(3)), axis=1)
     # Directions are those of a body as wide as it is high: otherwise most of them would see the ends of a rod.
     size = np.maximum(points.max(axis=0) - points.min(axis=0), 1e-9)
@@ -71,6 +75,8 @@ def _outermost(points: Floats) -> Floats:
 
 def _solid(points: Floats) -> Floats:
     """Return `points`, doubled on both sides where they are flat, so that they enclose a volume."""
+    # Singular values measure the extent along the principal axes. Fewer than three points have fewer values; the
+    # missing ones are 0.
     _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
     spread = np.concatenate((spread, np.zeros(3 - len(spread))))
     for axis in axes[spread <= 1e-6 * max(float(spread[0]), 1e-6)]:
@@ -83,8 +89,10 @@ def hull_faces(points: Floats) -> Ints:
 
     Starts with four points; each further one that is outside replaces the faces that it sees by a cone to their rim.
     """
+    # Meshes have many coplanar points. Without slack, rounding would add them to the hull as slivers.
     slack = 1e-9 * float(np.abs(points - points.mean(axis=0)).max())
     corners = _four_apart(points)
+    # The middle of the first tetrahedron stays inside however the hull grows.
     inside = points[corners].mean(axis=0)
     faces = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]], np.int64)
     faces = _outward(points, np.array(corners)[faces], inside)
@@ -95,8 +103,11 @@ def hull_faces(points: Floats) -> Ints:
             continue
         seen = faces[seen_mask]
         edges = np.concatenate((seen[:, [0, 1]], seen[:, [1, 2]], seen[:, [2, 0]]))
+        # Neighbouring faces share an edge in opposite directions. An edge whose reverse is not among the seen faces is
+        # on the rim.
         keys, opposite = edges[:, 0] * len(points) + edges[:, 1], edges[:, 1] * len(points) + edges[:, 0]
         rim = edges[~np.isin(keys, opposite)]
+        # Edges of the rim keep the direction of the faces they replace, so the new faces look outwards too.
         cone = np.column_stack((rim, np.full(len(rim), number)))
         new_normals, new_offsets = _planes(points, cone)
         faces = np.concatenate((faces[~seen_mask], cone))
@@ -107,6 +118,7 @@ def hull_faces(points: Floats) -> Ints:
 
 def _four_apart(points: Floats) -> list[int]:
     """Return four points that enclose a volume."""
+    # Extreme points at each stage: the first tetrahedron is as thick as possible, so its planes are well defined.
     first = int(points[:, 0].argmin())
     ways = points - points[first]
     second = int((ways**2).sum(axis=1).argmax())

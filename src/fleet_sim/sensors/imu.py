@@ -87,6 +87,7 @@ class Imu(SensorKind):
         elapsed = batch.time - state["time"]
         passed_mask = elapsed > 0.0
         spans = np.where(passed_mask, elapsed, 1.0)[:, None]
+        # Before `_note_pose`: the velocities of links need the previous pose.
         velocity, spin = self._motion(batch, passed_mask, spans)
         # A second reading at the same time returns the first one.
         mean = np.where(passed_mask[:, None], (velocity - state["velocity"]) / spans, state["acceleration"])
@@ -97,10 +98,13 @@ class Imu(SensorKind):
             ("accel_bias", params.accel_bias_walk, _ACCEL_BIAS),
         ):
             if walk:
+                # A random walk: its variance grows with time, whatever the rate.
                 steps = normal_rows(batch.keys, batch.tick, 3, channel)
                 state[name] += walk * np.sqrt(np.where(passed_mask, elapsed, 0.0))[:, None] * steps
         back = quaternions.conjugate(batch.orientations)
+        # An accelerometer feels what holds it up, not gravity itself.
         felt = mean - np.asarray(self.context.gravity)
+        # A noise density becomes the deviation of one reading by the square root of the rate.
         density = 1.0 / math.sqrt(self._period(params))
         return {
             "orientation": self._orientations(batch, params),

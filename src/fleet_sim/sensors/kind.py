@@ -65,14 +65,14 @@ class SensorKind(ABC):
     reading_class: ClassVar[type[Reading]] = Reading
     spread: ClassVar[bool] = False
     budget: int | None = None
-    """How many of its sensors are read in one step; those that are due wait for their turn. None: all that are due."""
+    """Largest number of its sensors read in one step; the others wait for their turn. None: unlimited."""
 
     def __init__(self, context: SensorContext) -> None:
         self.context = context
         self.world = context.world
 
     def state(self, params: Any) -> State:
-        """Return what is remembered of each sensor: by name, an array (0, ...) of the right shape and type."""
+        """Return the state kept per sensor: by name, an empty array (0, ...) of the right shape and type."""
         return {}
 
     def begin(self, batch: Batch) -> None:  # noqa: B027 - kinds without state have nothing to set

@@ -67,6 +67,7 @@ class LidarParams(SensorParams):
     @property
     def fan(self) -> Fan:
         """The rays."""
+        # A single ray has no increment; any positive one will do, and division by it stays defined.
         return Fan(self.angle_min, self.angle_increment or 1.0, self.rays, self.range_max)
 
 
@@ -110,12 +111,14 @@ def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
 def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> Hits:
     """Return the hits of fans of rays in the xy planes of the sensors' frames, without noise."""
     up, forward, senses = _directions(batch.orientations)
+    # cos(t) is about 1 - t^2 / 2, so this compares the tilt with LEVEL without an arccosine.
     level_mask: Bools = np.abs(np.abs(up) - 1.0) <= 0.5 * LEVEL * LEVEL
     if level_mask.all():
         return _see_level(kind, batch, np.arange(len(batch)), forward, senses, fan, details=details)
     shape = (len(batch), fan.rays)
     hits = Hits(np.empty(shape), np.empty(shape, np.int64), np.empty(shape))
     level, tilted = np.flatnonzero(level_mask), np.flatnonzero(~level_mask)
+    # Rays through PyBullet always tell rows and cosines, so the level ones do too: both fill one result.
     parts = [(tilted, _see_tilted(kind, batch, tilted, fan))]
     if len(level):
         parts.append((level, _see_level(kind, batch, level, forward, senses, fan, details=True)))
@@ -138,6 +141,7 @@ def _see_level(
 ) -> Hits:
     x, y, z = np.ascontiguousarray(batch.positions[members].T)
     along_x, along_y = forward[:, members]
+    # A slight tilt shortens the horizontal part of the x axis.
     lengths = np.sqrt(along_x * along_x + along_y * along_y)
     stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
     return cast(stations, fan, outlines_of(solids_of(kind.world), z), details=details)

@@ -69,6 +69,7 @@ class Lidar3dParams(SensorParams):
         angles = self.angle_min + ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
         elevations = np.linspace(self.elevation_min, self.elevation_max, self.layers)
         out = np.empty((self.layers, self.rays, 3))
+        # Spherical coordinates, with the elevation counted from the xy plane.
         out[..., 0] = np.cos(elevations)[:, None] * np.cos(angles)
         out[..., 1] = np.cos(elevations)[:, None] * np.sin(angles)
         out[..., 2] = np.sin(elevations)[:, None]
@@ -109,6 +110,7 @@ class Lidar3d(SensorKind):
             np.repeat(batch.rows, each),
         )
         ranges = measured(batch, hits.ranges.reshape(count, each), params)
+        # Made from the measured ranges, so that points and ranges carry the same noise.
         points = np.where(np.isfinite(ranges), ranges, np.nan)[..., None] * rays
         shape = (count, params.layers, params.rays)
         return {"ranges": ranges.reshape(shape), "points": points.reshape(*shape, 3)}

@@ -18,6 +18,7 @@ def frame_motion(world: World, batch: Batch) -> tuple[Floats, Floats]:
     """
     velocities, spins = world.velocity[batch.rows], world.angular_velocity[batch.rows]
     arms = batch.positions - world.position[batch.rows]
+    # For row -1 this computes with the last row of the columns; those results are replaced below.
     velocities += components.cross(np.ascontiguousarray(spins.T), np.ascontiguousarray(arms.T)).T
     still_mask = batch.rows == NO_ROW
     velocities[still_mask] = 0.0

@@ -1,4 +1,4 @@
-"""Which circles are in reach of which points: the pairs that are looked at more closely."""
+"""Finds the circles in reach of points: candidate pairs for the exact tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 
 BRUTE_FORCE = 2_000_000
-"""Up to so many combinations, comparing all of them is faster than a grid."""
+"""Number of combinations up to which comparing all of them is faster than a grid."""
 _BLOCK = 1 << 16
-"""Combinations compared at once: what is worked on stays in the processor's cache."""
+"""Combinations compared at once, few enough to stay in the processor's cache."""
 
 Pairs = tuple[Ints, Ints, Floats]
 _NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -18,15 +18,18 @@ _NO_PAIRS: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 def pairs_in_reach(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats) -> Pairs:
     """Return the pairs (K,), (K,) of a point and a circle of which some part is within `reach`, and their distances.
 
-    Distances (K,) are to the circles' centres. Circles far larger than the others are no burden.
+    Distances (K,) are to the circles' centres. A few circles that are far larger than the others do not slow it down.
     """
     if len(points_x) * len(x) <= BRUTE_FORCE:
         return _compared(points_x, points_y, reach, x, y, radii, np.arange(len(x)))
+    # The largest circle sets the size of the cells. A few large ones would make a grid useless for all others, so these
+    # are compared with every point.
     small_mask = radii <= 0.5 * reach
     small, large = np.flatnonzero(small_mask), np.flatnonzero(~small_mask)
     near = _in_grid(points_x, points_y, reach, x[small], y[small], radii[small])
     far = _compared(points_x, points_y, reach, x[large], y[large], radii[large], large)
     points, circles, distances = (np.concatenate(parts) for parts in zip(near, far, strict=True))
+    # The grid counts among the small circles only; here they get their own numbers back.
     circles[: len(near[1])] = small[near[1]]
     return points, circles, distances
 
@@ -34,7 +37,7 @@ def pairs_in_reach(points_x: Floats, points_y: Floats, reach: float, x: Floats, 
 def _compared(
     points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints
 ) -> Pairs:
-    """Compare every point with every circle; `numbers` are what the circles are called in the result."""
+    """Compare every point with every circle; `numbers` are the indices of the circles in the result."""
     limits = (radii + reach) ** 2
     rows = max(1, _BLOCK // max(1, len(x)))
     found = [_NO_PAIRS]
@@ -59,13 +62,16 @@ def _in_grid(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Flo
     low_x, low_y = float(x.min()), float(y.min())
     columns = int((float(x.max()) - low_x) / cell) + 1
     lines = int((float(y.max()) - low_y) / cell) + 1
+    # Numbered row by row: neighbouring cells of one row are consecutive, so two searches find all their circles.
     cells = ((y - low_y) / cell).astype(np.int64) * columns + ((x - low_x) / cell).astype(np.int64)
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
+    # Clipped past either end on purpose: for a point beside the grid no column is left.
     from_column = np.clip(np.floor((points_x - furthest - low_x) / cell), 0, columns).astype(np.int64)
     to_column = np.clip(np.floor((points_x + furthest - low_x) / cell), -1, columns - 1).astype(np.int64)
     middle = np.floor((points_y - low_y) / cell).astype(np.int64)
     starts, ends, owners = [], [], []
+    # Two rows up and down are in reach; the third is for rounding.
     for line in range(-3, 4):
         wanted = middle + line
         inside = np.flatnonzero((wanted >= 0) & (wanted < lines) & (from_column <= to_column))

@@ -22,7 +22,7 @@ from fleet_sim.sensors.solids import solids_of
 FREE, OCCUPIED = 0, 100
 MOST_CELLS = 100_000_000
 COARSE_CELLS = 25_000_000
-"""Of a grid that was made coarser: whoever takes such a map has to hold it, too."""
+"""Largest number of cells of a coarsened grid; lower, since receivers of the map have to store it too."""
 _STATIC = CollisionMode.STATIC.code
 _EMPTY_SIZE = 10.0
 _CORE = 0.499
@@ -47,15 +47,17 @@ class OccupancyGrid:
         lines = np.floor((points[:, 1] - self.origin[1]) / self.resolution).astype(np.int64)
         height, width = self.cells.shape
         inside_mask = (columns >= 0) & (columns < width) & (lines >= 0) & (lines < height)
+        # Points outside read some cell, which the next line replaces.
         found = self.cells[np.where(inside_mask, lines, 0), np.where(inside_mask, columns, 0)]
         return np.where(inside_mask, found, np.int8(-1))
 
 
 def immovable_rows(world: World) -> Rows:
-    """Return the rows of what never moves: STATIC entities, and objects without mass that cannot be picked up."""
+    """Return the rows of entities that never move: STATIC ones, and objects without mass that are not pickable."""
     rows = world.rows
     fixture_mask = ~world.pickable[rows] & (world.mass[rows] == 0.0) & (world.kind[rows] != KIND_AGENT)
     still_mask = (world.collision_mode[rows] == _STATIC) | fixture_mask
+    # What is attached to another entity moves with it.
     still: Rows = rows[still_mask & (world.parent[rows] == NO_ROW)]
     return still
 
@@ -78,6 +80,7 @@ def occupancy_grid(
     """
     step = as_float(resolution, "resolution in m", low=1e-6)
     outlines = outlines_of(solids_of(world, immovable_rows(world)), np.array([as_float(z, "z in m")]))
+    # The outlines of upright solids cover all heights; a lidar tests them per sensor, the map once.
     outlines = Outlines(_at_height(outlines.discs, z), _at_height(outlines.polygons, z), outlines.walls)
     grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds, coarsen)
     discs = outlines.discs
@@ -169,18 +172,20 @@ def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
         return
     part, cells_x, cells_y = window
     half = _CORE * grid.resolution
+    # The vector from the disc's centre to the nearest point of each cell.
     across = np.maximum(np.abs(cells_x - x) - half, 0.0)
     along = np.maximum(np.abs(cells_y - y) - half, 0.0)
     grid.cells[part][across * across + along * along <= radius * radius] = OCCUPIED
 
 
 def _fill_polygon(grid: OccupancyGrid, corners: Floats) -> None:
-    """Mark the cells that no line along a side, of the polygon or of the cell, separates from the polygon."""
+    """Mark the cells that overlap a convex polygon: no side of either separates the two."""
     window = _window(grid, corners.min(axis=1), corners.max(axis=1))
     if window is None:
         return
     part, x, y = window
     half = _CORE * grid.resolution
+    # The separating axis test of convex shapes. The window is the test along the sides of the cells.
     mask = np.ones((y.shape[0], x.shape[1]), np.bool_)
     for (ax, ay), (bx, by) in zip(corners.T, np.roll(corners, -1, axis=1).T, strict=True):
         out_x, out_y = by - ay, ax - bx
@@ -193,6 +198,7 @@ def _fill_walls(grid: OccupancyGrid, walls: Walls) -> None:
     x = grid.origin[0] + grid.resolution * (np.arange(width)[None] + 0.5)
     y = grid.origin[1] + grid.resolution * (np.arange(height)[:, None] + 0.5)
     for normal, point in zip(walls.normals, walls.points, strict=True):
+        # A level plane is parallel to the cut: it is the floor or a ceiling, not a wall.
         if math.hypot(normal[0], normal[1]) < 1e-6:
             continue
         off = (x - point[0]) * normal[0] + (y - point[1]) * normal[1] + (grid.z - point[2]) * normal[2]

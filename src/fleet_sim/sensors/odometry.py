@@ -1,4 +1,4 @@
-"""Odometry that drifts: where a robot believes it is, from how it moved."""
+"""Odometry with drift: the pose a robot estimates from its own motion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.spatial import quaternions
 
 @dataclass(frozen=True)
 class OdometryParams(SensorParams):
-    """Odometry: motion added up, with errors that grow with the way. A robot put elsewhere counts as having moved."""
+    """Odometry: integrated motion, with errors that grow with the distance. Teleporting a robot counts as motion."""
 
     default_name: ClassVar[str] = "odometry"
 
@@ -55,7 +55,7 @@ _TOLD = tuple(field.name for field in fields(OdometryReading) if field.name not 
 
 
 class Odometry(SensorKind):
-    """Adds up motion since the reading before, as measured by the robot."""
+    """Integrates the motion since the previous reading, as measured by the robot."""
 
     params_class = OdometryParams
     reading_class = OdometryReading
@@ -75,7 +75,7 @@ class Odometry(SensorKind):
         }
 
     def begin(self, batch: Batch) -> None:
-        """Believe to be at the origin."""
+        """Start with the believed pose at the origin."""
         state = batch.state
         state["time"][:] = batch.time
         for name in ("true", "origin"):
@@ -95,12 +95,14 @@ class Odometry(SensorKind):
     def _advance(self, batch: Batch, later: Ints) -> None:
         state = batch.state
         elapsed = (batch.time - state["time"][later])[:, None]
+        # Motion in the frame of the last reading: this is what wheels measure, and it is added in the believed frame.
         back = quaternions.conjugate(state["true_orientation"][later])
         way = quaternions.rotate(back, batch.positions[later] - state["true_position"][later])
         turn = quaternions.to_rotation_vectors(quaternions.multiply(back, batch.orientations[later]))
         way, turn = _as_measured(batch, later, way, turn)
         believed = state["orientation"][later]
         state["position"][later] += quaternions.rotate(believed, way)
+        # Normalized below: over many thousands of products rounding would otherwise change the length.
         turned = quaternions.multiply(believed, quaternions.from_rotation_vectors(turn))
         state["orientation"][later] = quaternions.normalized(turned)
         state["linear_velocity"][later] = way / elapsed
@@ -111,12 +113,14 @@ class Odometry(SensorKind):
 
 
 def _as_measured(batch: Batch, later: Ints, way: Floats, turn: Floats) -> tuple[Floats, Floats]:
-    """Return a way (N, 3) and a turn (N, 3), as a rotation vector, with the errors of measuring them."""
+    """Return displacements (N, 3) and rotation vectors (N, 3) with measurement errors."""
     params: OdometryParams = batch.params
     drawn = normal_rows(batch.keys[later], batch.tick, 3)
     distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2 + way[:, 2] ** 2)
     angles = np.sqrt(turn[:, 0] ** 2 + turn[:, 1] ** 2 + turn[:, 2] ** 2)
     roots = np.sqrt(distances)
+    # As a factor on the distance d, noise / sqrt(d) gives a deviation of noise * sqrt(d). So variances add up, and the
+    # drift does not depend on the rate.
     stretch = params.linear_scale + params.linear_noise * drawn[:, 0] / np.where(distances > 0.0, roots, 1.0)
     measured_way = way * np.where(distances > 0.0, stretch, 1.0)[:, None]
     measured_turn = turn * params.angular_scale

@@ -87,18 +87,21 @@ class Outlines(NamedTuple):
 def outlines_of(solids: Solids, heights: Floats) -> Outlines:
     """Return the outlines of `solids` in the horizontal planes at `heights` (K,)."""
     x, y, z, w = np.ascontiguousarray(solids.orientations.T)
+    # The product is sin^2(tilt) / 4: it is near 0 both upright and upside down.
     upright_mask = (x * x + y * y) * (z * z + w * w) < _UPRIGHT
     kinds = solids.kinds
     upright_mask |= kinds == _SPHERE
     flat_mask = kinds == _PLANE
     hull_mask = kinds == _MESH
     hull_mask[hull_mask] = [hull is not None for hull in solids.hulls[hull_mask].tolist()]
+    # Compounds, and meshes without a hull, count as the box around them.
     box_mask = ((kinds == _BOX) | (kinds > _PLANE)) & ~hull_mask
     round_mask = ~(box_mask | flat_mask | hull_mask)
     discs = _upright_discs(solids.take(np.flatnonzero(upright_mask & round_mask)))
     polygons = [_upright_boxes(solids.take(np.flatnonzero(upright_mask & box_mask)))]
     if hull_mask.any():
         polygons += _cut_meshes(solids.take(np.flatnonzero(hull_mask)), heights)
+    # Only what is neither upright, flat nor a mesh has to be cut again for each height.
     tilted_mask = ~(upright_mask | flat_mask | hull_mask)
     if tilted_mask.any():
         cuts = ((box_mask, cut_boxes), (kinds == _CYLINDER, cut_cylinders), (kinds == _CAPSULE, cut_capsules))
@@ -114,6 +117,7 @@ def outlines_of(solids: Solids, heights: Floats) -> Outlines:
 def _cut_meshes(solids: Solids, heights: Floats) -> list[Polygons]:
     """Return where the planes at `heights` cut meshes, those of one hull at once."""
     found = []
+    # Equal meshes share one hull through its cache, so identity tells which pieces can be cut in one call.
     z, hulls = solids.positions[:, 2], {id(hull): hull for hull in solids.hulls.tolist()}
     numbers = np.array([id(hull) for hull in solids.hulls.tolist()])
     for height in np.unique(heights).tolist():
@@ -133,6 +137,7 @@ def _upright_discs(solids: Solids) -> Discs:
     ball_mask = solids.kinds == _SPHERE
     capsules = np.flatnonzero(solids.kinds == _CAPSULE)
     reach = halves.copy()
+    # The cylindrical part only; the loop below adds the two halves of balls.
     reach[capsules] -= solids.radii[capsules]
     plain = Discs(solids.rows, x, y, solids.radii, z - reach, z + reach, z, ball_mask)
     if not len(capsules):
@@ -142,6 +147,7 @@ def _upright_discs(solids: Solids) -> Discs:
         height = z[capsules] + sign * reach[capsules]
         radii = solids.radii[capsules]
         outer = height + sign * radii
+        # Each ball fills only its outer half, so that no height has two discs of one capsule.
         lower, upper = np.minimum(height, outer), np.maximum(height, outer)
         whole_mask = np.ones(len(capsules), np.bool_)
         ends.append(Discs(solids.rows[capsules], x[capsules], y[capsules], radii, lower, upper, height, whole_mask))
@@ -172,6 +178,7 @@ def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polyg
     used_mask = np.arange(corners.shape[2]) < counts[:, None]
     x, y = (np.where(used_mask, part, 0.0).sum(axis=1) / np.maximum(counts, 1) for part in corners)
     away = np.where(used_mask, np.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
+    # Valid at this height only. Sensors compare their own height with it for equality, and it is one of theirs.
     level = np.full(len(kept), height)
     first = np.cumsum(counts) - counts
     radii = away.max(axis=1, initial=0.0)
@@ -183,6 +190,7 @@ def _joined(parts: list[Polygons]) -> Polygons:
         return parts[0]
     columns = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
     joined = Polygons(*columns)
+    # `corners` are joined end to end, so every polygon begins elsewhere now.
     return joined._replace(first=np.cumsum(joined.sizes) - joined.sizes)
 
 

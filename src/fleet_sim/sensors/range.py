@@ -60,6 +60,7 @@ class RangeParams(SensorParams):
         """Unit vectors (rays, 3) of a cone in the sensor's frame: evenly spread, the first along its axis."""
         indices = np.arange(self.rays)
         rise = 1.0 - math.cos(0.5 * min(self.field_of_view, 2.0 * math.pi))
+        # Equal steps along the axis cut the cone into bands of equal area (Archimedes), so rays are evenly dense.
         along = 1.0 - rise * indices / max(1, self.rays - 1)
         across = np.sqrt(np.maximum(1.0 - along * along, 0.0))
         return np.stack(
@@ -84,6 +85,7 @@ class Range(SensorKind):
         """Return ranges (N,)."""
         params: RangeParams = batch.params
         distances = see(self, batch, params.fan).ranges if params.shape == "fan" else self._in_cones(batch, params)
+        # The nearest ray first, then noise: noise on each ray would make the minimum too small.
         return {"range": measured(batch, distances.min(axis=1, keepdims=True), params)[:, 0]}
 
     def _in_cones(self, batch: Batch, params: RangeParams) -> Floats:

@@ -16,15 +16,15 @@ FULL_TURN = 2.0 * math.pi
 
 
 class RangingParams(Protocol):
-    """What sensors that measure distances have in common."""
+    """Parameters common to all sensors that measure distances."""
 
     @property
     def range_min(self) -> float:
-        """What is nearer reads as -inf, in m."""
+        """Smallest range in m; nearer obstacles read as -inf."""
 
     @property
     def range_max(self) -> float:
-        """What is further away reads as inf, in m."""
+        """Largest range in m; farther obstacles read as inf."""
 
     @property
     def noise(self) -> float:
@@ -58,14 +58,16 @@ def ray_step(angle_min: float, angle_max: float, rays: int) -> float:
 
 
 def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
-    """Return what the sensors of `batch` report of true `distances` (N, M), infinite for nothing."""
+    """Return the ranges that the sensors of `batch` report for true `distances` (N, M), inf where nothing is hit."""
     ranges = distances
     if params.noise or params.relative_noise:
+        # Drawn for every ray, hit or not: the noise of a ray then depends on sensor, time and ray only.
         drawn = normal_rows(batch.keys, batch.tick, distances.shape[1])
         hit_mask = np.isfinite(distances)
         true = np.where(hit_mask, distances, 0.0)
         spread = np.hypot(params.noise, params.relative_noise * true)
         ranges = np.where(hit_mask, true + spread * drawn, np.inf)
+    # The limits apply to the noisy range, since that is what a device compares.
     near_mask = ranges < params.range_min
     far_mask = ranges > params.range_max
     return np.where(near_mask, -np.inf, np.where(far_mask, np.inf, ranges))

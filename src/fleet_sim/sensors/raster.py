@@ -19,18 +19,18 @@ from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls
 
 NOTHING = -1
 _LANES = 1 << 14
-"""Rays computed at once: what is worked on stays in the processor's cache."""
+"""Rays computed at once, few enough to stay in the processor's cache."""
 _PAIRS = 1 << 13
-"""Pairs of a sensor and an outline looked at at once, for the same reason."""
+"""Pairs of a sensor and an outline computed at once, for the same reason."""
 _CROWD = 150
-"""Up to so many outlines near each sensor, drawing all is faster than finding out which are hidden."""
+"""Number of outlines per sensor up to which drawing all is faster than finding the hidden ones."""
 _SHELLS = (-np.inf, 0.4, np.inf)
-"""Shares of the reach between which outlines of a crowd are drawn together, from the nearest on."""
+"""Bounds of the distance shells in which a crowd is drawn, nearest first, as fractions of the reach."""
 _TURN = 2.0 * np.pi
 _SLACK = 1e-9
-"""In steps between rays: how far outside the angles it covers an outline is still drawn."""
+"""Tolerance, in steps between rays, by which an outline is drawn beyond the angles it covers."""
 _EDGE_ON = 1e-9
-"""Twice the area, in m2, of a sensor and an edge that lie on one line as far as can be told."""
+"""Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
 
 
 class Stations(NamedTuple):
@@ -83,7 +83,7 @@ class Hits(NamedTuple):
 
 
 class Drawing:
-    """The ranges drawn so far, (N * M,), and what is needed to tell afterwards who is in front."""
+    """The ranges drawn so far, (N * M,), and with `details` the data to tell afterwards which outline is in front."""
 
     def __init__(self, stations: Stations, fan: Fan, *, details: bool) -> None:
         self.stations = stations
@@ -95,12 +95,13 @@ class Drawing:
 
     def draw(self, places: Ints, ranges: Floats, rows: Rows | None = None, cosines: Floats | None = None) -> None:
         """Draw `ranges` (K,) at `places` (K,)."""
+        # A place may come several times in one call; plain indexing would keep the last range, not the smallest.
         np.minimum.at(self.ranges, places, ranges)
         if rows is not None and cosines is not None:
             self._kept.append((places, ranges, rows, cosines))
 
     def hits(self) -> Hits:
-        """Return what is in front everywhere."""
+        """Return the nearest hit of each ray."""
         shape = (len(self.stations.x), self.fan.rays)
         self.ranges[self.ranges > self.fan.reach] = np.inf
         if not self.details:
@@ -108,6 +109,7 @@ class Drawing:
         rows = np.full(len(self.ranges), NOTHING, np.int64)
         cosines = np.zeros(len(self.ranges))
         for places, ranges, owners, slants in self._kept:
+            # Equality is exact here: what is in front is a copy of one of the ranges drawn.
             front = np.flatnonzero(ranges == self.ranges[places])
             rows[places[front]] = owners[front]
             cosines[places[front]] = slants[front]
@@ -115,18 +117,20 @@ class Drawing:
 
 
 def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False) -> Hits:
-    """Return what the rays of `fan` meet from each of `stations`.
+    """Return the hits of the rays of `fan` from each of `stations`.
 
-    A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` it is also told whom
-    the rays hit, and at which angle.
+    A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
+    also has the entities hit and the angles of incidence.
     """
     drawing = Drawing(stations, fan, details=details)
+    # Walls come first: the horizon of the second shell then knows what they hide.
     _draw_walls(drawing, outlines.walls)
     discs, polygons = _near(drawing, outlines.discs), _near(drawing, outlines.polygons)
     if len(discs.sensors) + len(polygons.sensors) <= _CROWD * len(stations.x):
         _draw_discs(drawing, outlines.discs, discs)
         _draw_polygons(drawing, outlines.polygons, polygons)
         return drawing.hits()
+    # The nearest shell has no horizon yet. What it draws is the horizon that hides outlines of the next one.
     for low, high in pairwise(_SHELLS):
         near, far = low * fan.reach, high * fan.reach
         horizon = None if low < 0.0 else Horizon(drawing.ranges.reshape(-1, fan.rays), fan.angles)
@@ -163,7 +167,7 @@ def _near(drawing: Drawing, outlines: Discs | Polygons) -> Sights:
 def _in_shell(
     stations: Stations, outlines: Discs | Polygons, sights: Sights, near: float, far: float, horizon: Horizon | None
 ) -> Sights:
-    """Return the pairs whose nearest points are between `near` and `far` away, but for those behind the horizon."""
+    """Return the pairs whose gap is between `near` and `far`, without those behind the horizon."""
     gaps = sights.distances - outlines.radii.take(sights.shapes)
     sights = sights.take(np.flatnonzero((gaps >= near) & (gaps < far)))
     if horizon is None:
@@ -191,6 +195,7 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
     fan = drawing.fan
     begins = begins - fan.first
+    # Counted from the first ray, in [0, 2 pi): dividing by the step then gives ray numbers.
     begins -= _TURN * np.floor(begins / _TURN)
     low = begins / fan.step
     high = (begins + widths) / fan.step
@@ -198,6 +203,8 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     # What goes on beyond a full turn is drawn again one turn earlier.
     again = np.flatnonzero(high >= turn - _SLACK)
     pairs = np.concatenate((np.arange(len(sensors)), again))
+    # The slack lets both edges at a corner draw the ray through it, so that no ray slips between them. The minimum of
+    # ranges makes drawing twice harmless.
     starts = np.concatenate((np.ceil(low - _SLACK), np.ceil(low[again] - turn - _SLACK)))
     ends = np.concatenate((np.floor(high + _SLACK), np.floor(high[again] - turn + _SLACK)))
     starts = np.maximum(starts, 0.0).astype(np.int64)
@@ -210,6 +217,7 @@ def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> I
     first = 0
     while first < len(pairs):
         done = int(totals[first - 1]) if first else 0
+        # At least one pair per piece, even one with more than _LANES rays.
         last = max(first + 1, int(np.searchsorted(totals, done + _LANES, "right")))
         part = slice(first, last)
         rays = ragged_range(starts[part], counts[part])
@@ -230,6 +238,8 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     along = discs.y.take(shapes) - stations.y.take(sensors)
     squares = discs.squares_at(shapes, stations.z.take(sensors))
     distances = across * across + along * along
+    # From inside a disc nothing of it is seen, and the arcsine below would have no value. A ball that the plane misses
+    # has a square of 0.
     outside = np.flatnonzero((distances > squares) & (squares > 0.0))
     sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
@@ -237,16 +247,20 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     owners = discs.rows.take(shapes)
     for lanes in _lanes(drawing, sensors, np.arctan2(y, x) - halves, 2.0 * halves):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
+        # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
+        # so working in place is safe and saves temporary arrays.
         offset = dx * lanes.sines
         offset -= dy * lanes.cosines
         offset *= offset
         square -= offset
+        # Within the slack a ray may pass just beside the disc: then it touches.
         depth = np.sqrt(np.maximum(square, 0.0, out=square), out=square)
         dx *= lanes.cosines
         dy *= lanes.sines
         dx += dy
         dx -= depth
         if drawing.details:
+            # Half the chord over the radius is the cosine of the angle to the normal.
             slants = depth / np.sqrt(squares.take(lanes.pairs))
             drawing.draw(lanes.places, dx, owners.take(lanes.pairs), slants)
         else:
@@ -273,8 +287,11 @@ class Edges(NamedTuple):
 
 def _edges_of(polygons: Polygons) -> Edges:
     following = np.arange(1, polygons.corners.shape[1] + 1)
+    # The last corner of each polygon is followed by its first.
     following[polygons.first + polygons.sizes - 1] = polygons.first
     starts, ends = polygons.corners, np.ascontiguousarray(polygons.corners[:, following])
+    # Normals point outwards, as corners are counter-clockwise, and are as long as their edges: `sides` below is then
+    # twice the area of the triangle of sensor and edge.
     normals = np.stack((ends[1] - starts[1], starts[0] - ends[0]))
     return Edges(starts, ends, normals, normals[0] * starts[0] + normals[1] * starts[1])
 
@@ -288,6 +305,7 @@ def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sens
     sides = x.take(pairs) * edges.normals[0].take(corners)
     sides += y.take(pairs) * edges.normals[1].take(corners)
     sides -= edges.offsets.take(corners)
+    # Of a convex polygon only the edges that face the sensor can be hit first. From inside none does.
     seen = np.flatnonzero(sides > _EDGE_ON)
     pairs, corners = pairs.take(seen), corners.take(seen)
     sensors = sensors.take(pairs)
@@ -306,11 +324,14 @@ def _draw_edges(
     crossed = ax * ey - ay * ex
     from_a, from_b = np.arctan2(ay, ax), np.arctan2(by, bx)
     sweeps = from_b - from_a
+    # An edge covers less than half a turn, so the shorter way round is the right one.
     sweeps -= _TURN * np.round(sweeps / _TURN)
+    # Facing edges run clockwise as seen from upright sensors, but counter-clockwise from those upside down.
     begins = np.where(sweeps < 0.0, from_b, from_a)
     lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
     for lanes in _lanes(drawing, sensors, begins, np.abs(sweeps)):
         pairs = lanes.pairs
+        # The range along direction d to the line through a with direction e is (a x e) / (d x e).
         slants = lanes.cosines * ey.take(pairs)
         slants -= lanes.sines * ex.take(pairs)
         ranges = crossed.take(pairs) / slants
@@ -321,7 +342,7 @@ def _draw_edges(
 
 
 def _draw_walls(drawing: Drawing, walls: Walls) -> None:
-    """Draw planes, which may be in the way of any ray."""
+    """Draw planes: they have no end, so each ray may hit them."""
     stations, fan = drawing.stations, drawing.fan
     cosines, sines = drawing.directions
     for row, normal, point in zip(walls.rows.tolist(), walls.normals, walls.points, strict=True):
@@ -332,6 +353,7 @@ def _draw_walls(drawing: Drawing, walls: Walls) -> None:
             + normal[1] * (stations.y[sensors] - point[1])
             + normal[2] * (stations.z[sensors] - point[2])
         )
+        # `off` is signed: a plane is met from both sides, by rays that come nearer to it.
         closing = -(x[:, None] * cosines + y[:, None] * sines)
         meets = np.flatnonzero((closing * np.sign(off)[:, None]).reshape(-1) > 1e-12)
         places = (sensors[:, None] * fan.rays + np.arange(fan.rays)).reshape(-1)[meets]

@@ -13,13 +13,13 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 BATCH = 16383
-"""One more, and PyBullet loses a ray."""
+"""Largest batch: with one ray more, PyBullet loses a ray."""
 _STEP_ON = 1e-3
-"""In m: how far behind a hit on its own entity a ray goes on."""
+"""Distance in m behind a hit on its own entity at which a ray continues."""
 _HALVINGS = 40
 _ROUND = (np.uint8(ShapeKind.SPHERE), np.uint8(ShapeKind.CAPSULE))
 _MOST_OWN = 16
-"""How many surfaces of its own entity a ray passes through before it counts as free."""
+"""Number of surfaces of its own entity a ray passes through before it counts as free."""
 
 
 class RayHits(NamedTuple):
@@ -35,16 +35,17 @@ class RayHits(NamedTuple):
 def cast_rays(
     mirror: BulletMirror, solids: Solids, origins: Floats, directions: Floats, reach: float, own: Rows
 ) -> RayHits:
-    """Return what rays meet from `origins` (R, 3) along unit `directions` (R, 3), within `reach`.
+    """Return the hits of rays from `origins` (R, 3) along unit `directions` (R, 3), within `reach`.
 
-    Surfaces of the entities `own` (R,) are passed through. Of what a ray begins inside of, it meets nothing or, of
-    spheres and capsules, the inside at once.
+    Surfaces of the entities `own` (R,) are passed through. A ray that begins inside a shape does not hit it; only
+    spheres and capsules are hit from inside, at once.
     """
     mirror.ensure()
     count = len(origins)
     hits = RayHits(np.full(count, np.inf), np.full(count, -1, np.int64), np.zeros((count, 3)))
     begun = np.zeros(count)
     open_rays = np.arange(count)
+    # PyBullet returns only the first hit of a ray, so a ray that hits its own entity is cast again from just behind.
     for _ in range(_MOST_OWN):
         if not len(open_rays):
             break
@@ -52,12 +53,15 @@ def cast_rays(
         ends = origins[open_rays] + reach * directions[open_rays]
         fractions, rows, normals = _cast(mirror, starts, ends)
         hit_mask = fractions < 1.0
+        # Fractions are of the part that was cast, not of the whole reach.
         ranges = begun[open_rays] + fractions * (reach - begun[open_rays])
         own_mask = hit_mask & (rows >= 0) & (rows == own[open_rays])
         done = np.flatnonzero(hit_mask & ~own_mask)
         hits.ranges[open_rays[done]] = ranges[done]
         hits.rows[open_rays[done]] = rows[done]
         hits.normals[open_rays[done]] = normals[done]
+        # In a sphere or capsule PyBullet reports a hit at once, wherever the ray begins. Steps of 1 mm would use up all
+        # tries before the ray is out.
         inside = np.flatnonzero(own_mask & (fractions == 0.0))
         if len(inside):
             rays = open_rays[inside]
@@ -76,11 +80,13 @@ def way_out(solids: Solids, owners: Rows, origins: Floats, directions: Floats) -
         reach = float(solids.half_extents[piece, 2]) - radius
         turn = solids.orientations[piece : piece + 1]
         axis = (reach * quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]])))[0]
+        # No chord of a capsule is longer than the capsule.
         low, high = np.zeros(len(rays)), np.full(len(rays), 2.0 * (radius + reach))
         # The distance to a capsule's axis is convex along a ray: it leaves once. Halving finds where.
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             points = origins[rays] + middle[:, None] * directions[rays] - solids.positions[piece]
+            # The axis of a sphere has length 0; the bound keeps the quotient at 0.
             along = np.clip((points @ axis) / max(reach * reach, 1e-12), -1.0, 1.0)
             inside_mask = ((points - along[:, None] * axis) ** 2).sum(axis=1) < radius * radius
             low, high = np.where(inside_mask, middle, low), np.where(inside_mask, high, middle)

@@ -137,6 +137,7 @@ def sensors_schema() -> dict[str, Any]:
     kinds = []
     for name, kind in SENSORS.all().items():
         schema = object_schema(kind.params_class)
+        # The constant type ties each set of parameters to its kind, so editors complete the right ones.
         properties = {"type": {"const": name}, **schema["properties"]}
         kinds.append({**schema, "properties": properties, "required": ["type", *schema.get("required", [])]})
     return {"type": "array", "description": "What it carries.", "items": {"anyOf": kinds}}

@@ -36,6 +36,7 @@ class SensorParams(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.name:
+            # The class is frozen; this is how a dataclass fills in a value at construction.
             object.__setattr__(self, "name", self.default_name)
 
     def common(self) -> SensorParams:
@@ -141,6 +142,7 @@ class Sensor:
         """The latest reading, of the reading class of its kind; None before the first."""
         if self._latest is None:
             return None
+        # Groups keep arrays; an object is made only for a sensor that is asked.
         readings, index = self._latest
         return readings[index]
 
@@ -163,6 +165,7 @@ class Sensor:
         """Read it whenever it is due, until `unsubscribe` is called."""
         self.check_alive()
         self._consumers += 1
+        # The group needs to know about the first and the last consumer only.
         if self._consumers == 1:
             self._keeper.consumer_came(self)
 
@@ -170,11 +173,13 @@ class Sensor:
         """Undo one `subscribe`."""
         if self._consumers:
             self._consumers -= 1
+            # A removed sensor was already subtracted from its group.
             if not self._consumers and self.is_alive:
                 self._keeper.consumer_went(self)
 
     def on_reading(self, handler: Callable[[Sensor, Any], object]) -> None:
         """Call `handler(sensor, reading)` in each step in which the sensor is read; this makes it a consumer."""
+        # A new tuple instead of an append: a handler may add handlers while they are being called.
         self._handlers = (*self._handlers, handler)
         self.subscribe()
 
@@ -190,7 +195,7 @@ class Sensor:
 
     @property
     def handlers(self) -> tuple[Callable[[Sensor, Any], object], ...]:
-        """What is called with its readings."""
+        """The functions called with its readings."""
         return self._handlers
 
     # ---- the end -----------------------------------------------------------------------------------------------------
@@ -218,7 +223,7 @@ class Sensor:
             raise StateError(f"sensor {self.name!r} was removed; this handle can no longer be used")
 
     def took(self, readings: Readings | None, index: int) -> None:
-        """Note what was read last."""
+        """Store its last reading."""
         self._latest = None if readings is None else (readings, index)
 
     @property

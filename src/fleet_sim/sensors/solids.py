@@ -1,4 +1,4 @@
-"""What sensors see of a world: the collision shapes of its entities, piece by piece."""
+"""The collision shapes of a world as sensors see them, piece by piece."""
 
 from __future__ import annotations
 
@@ -54,10 +54,12 @@ def solids_of(world: World, rows: Rows | None = None) -> Solids:
     chosen = chosen[world.shape_kind[chosen] != _NONE]
     modelled_mask = world.robots.model[chosen] >= 0
     meshed_mask = (world.shape_kind[chosen] == _MESH) & ~modelled_mask
+    # The usual case: all columns can be used as they are, without joining parts.
     if not modelled_mask.any() and not meshed_mask.any():
         return _plain(world, chosen)
     parts = [_plain(world, chosen[~modelled_mask & ~meshed_mask])]
     meshed, modelled = chosen[meshed_mask], chosen[modelled_mask]
+    # Entities of one shape or model have the same pieces, so each kind needs one call.
     for shape_id, members in _alike(world.shape_id[meshed], meshed):
         mesh = world.shapes[shape_id].collision
         piece = () if mesh is None else (LinkGeometry(BASE, mesh),)
@@ -77,6 +79,7 @@ def _alike(numbers: Ints, rows: Rows) -> Iterator[tuple[int, Rows]]:
 
 def _plain(world: World, rows: Rows) -> Solids:
     positions, orientations = world.position.take(rows, axis=0), world.orientation.take(rows, axis=0)
+    # Most shapes are centred on their entity; only the others pay for a rotation.
     off = np.flatnonzero(~world.shape_centred[rows])
     if len(off):
         turns, shapes = orientations[off], rows[off]
@@ -114,6 +117,7 @@ def _local_poses(pieces: Sequence[LinkGeometry]) -> tuple[Floats, Floats]:
     geometries = [piece.geometry for piece in pieces]
     positions = np.array([geometry.position for geometry in geometries], np.float64)
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64)
+    # A hull counts from the middle of its box, a mesh file from its own origin.
     for index, geometry in enumerate(geometries):
         if geometry.kind == ShapeKind.MESH:
             centre = hull_of(geometry).centre[None]
@@ -146,6 +150,7 @@ def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:
     starts = np.searchsorted(owners, rows, "left")
     counts = np.searchsorted(owners, rows, "right") - starts
     asked = np.repeat(np.arange(len(rows)), counts)
+    # Several pieces per row: their indices are laid end to end, one segment per row asked for.
     firsts = np.cumsum(counts) - counts
     pieces = solids.take(order[np.arange(len(asked)) + np.repeat(starts - firsts, counts)])
     nearest = _nearest(pieces, points[asked])
@@ -161,6 +166,7 @@ def _nearest(solids: Solids, points: Floats) -> Floats:
     kinds, radii = solids.kinds[:, None], solids.radii[:, None]
     inner = np.clip(local, -solids.half_extents, solids.half_extents)
     flat_mask = (kinds == ShapeKind.PLANE)[:, 0]
+    # A plane has no extents to clip to: its nearest point is straight below.
     inner[flat_mask] = local[flat_mask] * np.array([1.0, 1.0, 0.0])
     # Round shapes: so far from the axis, or from the core of a ball or capsule.
     core = np.zeros_like(local)
@@ -174,6 +180,7 @@ def _nearest(solids: Solids, points: Floats) -> Floats:
     rounded[cylinder_mask, 2] = inner[cylinder_mask, 2]
     round_mask = (kinds == ShapeKind.SPHERE) | (kinds == ShapeKind.CYLINDER) | (kinds == ShapeKind.CAPSULE)
     out = np.where(round_mask, rounded, inner)
+    # Clipping leaves a point inside where it is; the centre of the piece stands for the surface then.
     inside_mask = (out == local).all(axis=1) & ~flat_mask
     out[inside_mask] = 0.0
     return solids.positions + quaternions.rotate(solids.orientations, out)

@@ -50,6 +50,8 @@ class SensorSystem:
         """Read the sensors that are due and have a consumer, then call their handlers."""
         if self.fresh:
             self.fresh = []
+        # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
+        # reading a few.
         if self._busy is None:
             self._busy = [group for group in self._groups.values() if group.wanted]
         if not self._busy:
@@ -60,6 +62,7 @@ class SensorSystem:
         fresh: list[Readings | None] = []
         for group in self._busy:
             if group.due():
+                # Kinds with a budget only queue here; `Turns` decides who is read in this step.
                 if group.kind.budget is None:
                     fresh.append(guard.call(_title(group), group.compute_wanted, time, tick))
                 else:
@@ -76,6 +79,7 @@ class SensorSystem:
         guard = self._world.guard
         for index, sensor in enumerate(readings.sensors):
             for handler in sensor.handlers:
+                # An earlier handler may have removed the sensor.
                 if sensor.is_alive:
                     guard.call("sensor handler", handler, sensor, readings[index])
 
@@ -140,6 +144,7 @@ class SensorSystem:
                 sensor = Sensor(self, plan.type, plan.params, owner, link)
                 self._of_row.setdefault(row, {})[sensor.name] = sensor
                 sensors.append(sensor)
+            # Keyed by name, not by a counter: the noise of a sensor does not depend on what was added before it.
             keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
             self._take_in(sensors, keys)
             made += sensors
@@ -152,6 +157,7 @@ class SensorSystem:
         kind = self._kind(first.type)
         common = first.params.common()
         slots = self._slots(kind, common, len(sensors))
+        # `groupby` joins neighbours only. Sorting is stable, so sensors of a slot keep their order.
         places = sorted(range(len(sensors)), key=slots.__getitem__)
         for slot, chosen in groupby(places, key=slots.__getitem__):
             group = self._group(first.type, common, slot)
@@ -179,6 +185,7 @@ class SensorSystem:
                 load[slot] += len(group.sensors)
         slots = []
         for _ in range(count):
+            # Of equally loaded steps the first: the choice is reproducible.
             slots.append(int(np.argmin(load)))
             load[slots[-1]] += 1
         return slots
@@ -254,6 +261,7 @@ class SensorSystem:
         clock = self._world.clock
         out: dict[Sensor, Any] = {}
         for group, members in self._by_group(sensors):
+            # A sensor that is asked for twice is read once: some kinds change their state when they are read.
             unique = list(dict.fromkeys(members))
             readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
             out.update(zip(unique, map(readings.__getitem__, range(len(unique))), strict=True))
@@ -295,6 +303,7 @@ class SensorSystem:
         self.fresh = []
         self._busy = None
         groups = saved["groups"]
+        # Groups are compared by identity: one that was dropped and made again under the same key is another one.
         known = {id(group) for _, group, _ in groups}
         for group in self._groups.values():
             if id(group) not in known:
@@ -302,6 +311,7 @@ class SensorSystem:
         for key, group, content in groups:
             group = self._groups.setdefault(key, group)
             self._revive(group, content)
+            # Resets sensors that were added since; those that were saved get their state back next.
             group.begin(np.arange(len(group.sensors)))
             group.restore(content)
         self._turns.restore(saved["turns"])

@@ -103,6 +103,7 @@ class Expression:
         if isinstance(node, ast.UnaryOp):
             return _UNARY[type(node.op)](self._value(node.operand, names))
         if isinstance(node, ast.BoolOp):
+            # A generator, so that evaluation stops at the value that decides, as in Python.
             values = (self._value(item, names) for item in node.values)
             return all(values) if isinstance(node.op, ast.And) else any(values)
         if isinstance(node, ast.BinOp):

@@ -71,6 +71,7 @@ class Field:
 
 
 # Weak: a class made inside a function, and all that its methods hold, must be able to go.
+# Kept, as resolving type hints is slow and fields are looked up at each assignment.
 _FIELDS: WeakKeyDictionary[type, dict[str, Field]] = WeakKeyDictionary()
 
 

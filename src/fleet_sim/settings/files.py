@@ -38,6 +38,7 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[object, int] = {}
         for key_node, _ in node.value:
+            # A merge key (`<<`) brings defaults, whose keys may be given again.
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
                 continue
             key, line = self.construct_object(key_node), key_node.start_mark.line + 1

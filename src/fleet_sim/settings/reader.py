@@ -77,6 +77,7 @@ class Checked:
         if field is not None:
             given, checked = _checked_defaults(cls).get(name, (MISSING, None))
             value = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
+        # What the class itself defines may be set, as a property; a misspelt setting may not.
         elif not hasattr(cls, name):
             raise unknown_name(f"setting of {cls.__name__}", name, fields_of(cls))
         object.__setattr__(self, name, value)
@@ -183,6 +184,7 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
                 raise
             where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
     classes = [option for option in options if dataclasses.is_dataclass(option)]
+    # Read as that class alone, so that an error names the key inside and not the whole value.
     if isinstance(value, Mapping) and len(classes) == 1 and not any(get_origin(o) is dict for o in options):
         return convert(classes[0], value, rules, where)
     for option in options:
@@ -223,6 +225,7 @@ def _convert_dict(hint: Any, value: object, rules: Setting, where: Where) -> dic
 
 def _pick(value: object, choices: Mapping[Any, Any], hint: Any, where: Where) -> Any:
     for choice, result in choices.items():
+        # By type as well: in Python True equals 1.
         if type(value) is type(choice) and value == choice:
             return result
     where.fail(f"must be {describe(hint, NO_RULES)}, got {shown(value)}")

@@ -55,6 +55,7 @@ def _field_schema(field: Field) -> dict[str, Any]:
     if text:
         schema["description"] = text.strip()
     default = plain(field.default()) if field.default is not None else None
+    # JSON has no infinity.
     if field.default is not None and isinstance(default, _JSON) and default not in (math.inf, -math.inf):
         schema["default"] = default
     return schema

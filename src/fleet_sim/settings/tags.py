@@ -39,6 +39,7 @@ def with_tags(
         except InvalidValueError as error:
             raise ConfigError(f"line {node.start_mark.line + 1}: {error}") from error
 
+    # A class for each file: YAML registers constructors on the class, and these know their file.
     tagged: type[yaml.SafeLoader] = type("TaggedLoader", (base,), {})
     for tag, construct in (("!include", include), ("!relpath", relpath), ("!np", arithmetic)):
         tagged.add_constructor(tag, construct)

@@ -39,6 +39,7 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
         return None
     if rules.above is not None and number <= rules.above:
         return None
+    # Whole numbers are not converted by way of a float, which would round large ones.
     return int(value) if kind is int and isinstance(value, Integral) else kind(number)
 
 

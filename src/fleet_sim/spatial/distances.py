@@ -69,6 +69,7 @@ def distances_between(a: ShapeArrays, b: ShapeArrays, *, reach: float = np.inf) 
     distances = np.full(len(a.kinds), np.nan)
     open_mask = np.ones(len(distances), bool)
 
+    # A pair is settled by the first formula that fits; later ones see only what is left.
     def settle(mask: Bools, first: ShapeArrays, second: ShapeArrays, law: Law) -> None:
         rows = np.flatnonzero(mask & open_mask)
         if len(rows):

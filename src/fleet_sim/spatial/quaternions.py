@@ -152,6 +152,7 @@ def to_eulers(quaternions: Floats) -> Floats:
     """Return roll, pitch, yaw (N, 3); at pitch +-pi/2 (gimbal lock) the roll is 0 and the yaw holds the whole angle."""
     x, y, z, w = _parts(quaternions)
     sine = np.clip(2.0 * (w * y - z * x), -1.0, 1.0)
+    # At pitch +-pi/2 roll and yaw turn about the same axis, and both arctangents below would be of 0 and 0.
     locked_mask = np.abs(sine) > 1.0 - 1e-9
     roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
     yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
@@ -163,9 +164,11 @@ def to_eulers(quaternions: Floats) -> Floats:
 def to_rotation_vectors(quaternions: Floats) -> Floats:
     """Return axis times angle (N, 3) of the shorter rotation, angle in [0, pi]."""
     x, y, z, w = _parts(quaternions)
+    # q and -q are the same rotation; the one with w >= 0 turns by at most pi.
     sign = np.where(w < 0.0, -1.0, 1.0)
     sines = np.sqrt(x * x + y * y + z * z)
     angles = 2.0 * np.arctan2(sines, np.abs(w))
+    # For tiny angles angle / sin(angle / 2) tends to 2.
     scale = sign * np.where(sines > _TINY, angles / np.maximum(sines, _TINY), 2.0)
     return stack(x * scale, y * scale, z * scale)
 

@@ -46,6 +46,7 @@ class AgentConfig(Checked):
         corners = self.outline
         if self.agent_radius > 0.0 or corners is None:
             return self.agent_radius
+        # About its anchor, so that the disc does not move when the agent turns.
         return float(np.sqrt((corners * corners).sum(axis=1)).max())
 
 

@@ -90,7 +90,7 @@ def group_key(origin: Group, controller: Controller | None, sensors: Sequence[Se
 
 
 def _identities(controller: Controller | None, sensors: Sequence[Sensor]) -> list[int]:
-    """Return what tells apart the parts of groups: 0 for what is not there, 1 for parts of each agent's own."""
+    """Return the identities of the parts of a group: 0 for a missing part, 1 for parts that each agent has its own."""
     parts = (controller, *sensors)
     return [0 if part is None else id(part) if part.works_on_arrays() else 1 for part in parts]
 
@@ -99,6 +99,7 @@ def move(agent: SwarmAgent, group: Group) -> None:
     """Let `agent` leave its group and join `group`, with what it remembers."""
     old = agent.group
     number = old.number_of(agent.row)
+    # Copied first: leaving the group drops the agent's part of these arrays.
     state = {name: values[number].copy() for name, values in old.state.items()}
     readings = {index: values[number].copy() for index, values in old.readings.items() if index < len(group.sensors)}
     mask = np.ones(len(old), np.bool_)
@@ -107,6 +108,7 @@ def move(agent: SwarmAgent, group: Group) -> None:
     agent.swarm.group[agent.row] = group.index
     group.join([agent])
     for name, value in state.items():
+        # Who joins a group comes last in its arrays.
         group.column(name, value.shape, dtype=value.dtype, default=old.default_of(name))[-1] = value
     for index, reading in readings.items():
         group.only(len(group) - 1).note(index, reading[None])

@@ -1,8 +1,8 @@
 """Searching the parameters of a world for the best value of a metric, by CMA-ES, in parallel processes.
 
 The search is a function of its settings: the same seed gives the same result whatever the number of processes, and one
-that was interrupted goes on to the same result. All it has learnt is in a log, one line of JSON per generation, from
-which it takes up again by replaying it.
+that was interrupted goes on to the same result. A log holds one line of JSON per
+generation, and replaying it restores the state of the search.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Search:
         return world
 
     def cost(self, value: float) -> float:
-        """Return what is to be small."""
+        """Return the cost, which CMA-ES minimises."""
         if not np.isfinite(value):
             return WORST
         return -value if self.config.goal == "maximize" else value
@@ -204,6 +204,7 @@ def evolve(
     strategy = _Strategy(search)
     outcome = SearchOutcome()
     known = _read_log(search, Path(log)) if log is not None else []
+    # The candidates are not in the log: CMA-ES asks for the same ones again, as its draws are seeded.
     for costs_known in known:
         strategy.ask()
         strategy.tell(costs_known, outcome)
@@ -212,10 +213,12 @@ def evolve(
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             trials = [(world, search.config, seed) for world in worlds for seed in search.config.seeds]
             values = np.array(run_all(trials), np.float64).reshape(len(worlds), len(search.config.seeds))
+            # The raw means are logged, not costs: a log stays readable, and costs follow from the goal.
             means = [float(np.mean(row)) for row in values]
             strategy.tell(means, outcome)
             if stream is not None:
                 stream.write(json.dumps({"generation": outcome.generation, "values": means}) + "\n")
+                # An interrupted search loses at most the generation under way.
                 stream.flush()
             report(outcome)
     return outcome
@@ -235,6 +238,7 @@ class _Strategy:
             "bounds": [0.0, 1.0],
             # Its own generator instead of NumPy's global one, which other code may use and change.
             "randn": lambda *shape: rng.standard_normal(shape),
+            # NaN is how cma is told not to seed NumPy's global generator.
             "seed": float("nan"),
             "verbose": -9,
             "verb_log": 0,
@@ -297,7 +301,8 @@ def _begin_worker(path: list[str]) -> None:
 
 
 def _fingerprint(search: Search) -> dict[str, Any]:
-    """Return what a log belongs to: everything that decides what is found, but not how long to search."""
+    """Return the settings that determine the result of a search, without its length; a log is tied to them."""
+    # A search may be continued for more generations, so their number is left out.
     settings = {name: value for name, value in vars(search.config).items() if name not in ("generations", "world")}
     plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))
     return plain

@@ -1,4 +1,4 @@
-"""Which points are near each other: sorted by a grid, with answers that do not depend on it."""
+"""Finds points near each other with a grid; results do not depend on the grid."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fleet_sim.swarm.agents import Group
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
     """Return the pairs (first, second) of points (N, 2) at most `reach` apart: first < second, each once, sorted."""
     first, second = _near_boxes(positions, reach).own_pairs()
+    # The grid yields pairs in an order of its own; sorting makes sums over neighbours reproducible.
     first, second = _sorted(np.minimum(first, second), np.maximum(first, second))
     return _within(positions, first, second, positions, reach)
 
@@ -48,12 +49,13 @@ def is_limited(reach: float, positions: Floats) -> bool:
 
 
 def near_in_crowd(group: Group, reach: float, team: int = -1) -> tuple[Rows, Rows]:
-    """Return (agent, other): who of everybody is at most `reach` from which agent of `group`, itself left out.
+    """Return (agent, other): the agents at most `reach` from each agent of `group`, without itself.
 
     `agent` counts in the group, `other` in the world's `everyone`. Only others of `team` are returned, unless it is -1.
     """
     everyone = group.world.everyone
     positions = everyone.positions
+    # Where the group is everybody, each pair is looked for once and used both ways.
     if len(group) == len(everyone) and bool((group.rows == everyone.rows).all()):
         agent, other = both_ways(*pairs_within(positions, reach))
     else:
@@ -82,6 +84,8 @@ def _near_boxes(points: Floats, reach: float) -> BoxIndex:
 
 
 def _boxes(points: Floats, half: float) -> Boxes:
+    # A little larger, so that rounding loses no pair at exactly the reach; `_within` decides. Infinite reaches are
+    # capped, as the grid needs finite boxes.
     half = min(half, 0.25 * FAR) * (1.0 + 1e-12)
     plane = np.empty((len(points), 4))
     np.subtract(points, half, out=plane[:, :2])
@@ -101,6 +105,7 @@ def _sorted(first: Rows, second: Rows) -> tuple[Rows, Rows]:
     """Return pairs sorted by first, then second."""
     if not len(first):
         return first, second
+    # Radix sort from the lower key to the higher one: stable, so ties in `first` stay sorted by `second`.
     order = radix_order(second, int(second.max()) + 1)
     left = first.take(order)
     order = order.take(radix_order(left, int(left.max()) + 1))

@@ -46,6 +46,7 @@ class Configured:
 
 def documented(cls: Cls) -> Cls:
     """Give the constructor of a dataclass the meaning of each parameter as its documentation."""
+    # The constructor that dataclass makes has no text of its own.
     lines = []
     for field in dataclasses.fields(cls):
         rules: Setting = field.metadata.get("setting", NO_RULES)

@@ -94,6 +94,7 @@ class PictureCanvas:
         """Draw a circle."""
         ((x, y),) = self._at(centre[None])
         size = radius * self._viewport.scale * SMOOTH
+        # Anything smaller would vanish when the picture is reduced.
         if size < 2.0 * SMOOTH:
             size, fill = 2.0 * SMOOTH, fill or outline
         self._pen.ellipse((x - size, y - size, x + size, y + size), fill=fill, outline=outline, width=SMOOTH)

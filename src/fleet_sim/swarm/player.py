@@ -134,6 +134,7 @@ class Player:
 
     def _draw(self) -> None:
         if self.window is not None and self.window.is_open:
+            # In place: the key `c` is bound to this very list.
             self.selected[:] = [agent for agent in self.selected if agent.is_alive]
             self.window.show(self.world, self._lines(), self.selected)
 
@@ -156,6 +157,7 @@ class Player:
         for event in self.window.events():
             if event.kind == "click":
                 self._select(np.array(event.point))
+            # Keys that steer an agent do nothing else.
             elif event.key in self._keys and event.key not in steering_keys(self.world):
                 self._keys[event.key]()
 

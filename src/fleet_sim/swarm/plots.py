@@ -58,6 +58,8 @@ class MetricPlot(Subscriber):
             for name, values in self.values.items():
                 values.append(world.metric(name).value)
         if len(self.times) > MOST_POINTS:
+            # Memory stays bounded however long a run is. The points kept are the multiples of the new stride, so they
+            # stay evenly spaced.
             self._stride *= 2
             self.times = self.times[1::2]
             self.values = {name: values[1::2] for name, values in self.values.items()}

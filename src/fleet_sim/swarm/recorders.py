@@ -17,7 +17,7 @@ from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 COLORS = 64
-"""Of a GIF. One palette for all frames keeps what stands still from flickering."""
+"""Colours of a GIF. One palette for all frames avoids flicker."""
 
 
 class Recorder(Subscriber):
@@ -49,7 +49,7 @@ class Recorder(Subscriber):
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the rest of the file."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -80,6 +80,7 @@ class GifRecorder(Recorder):
         from PIL import Image
 
         image = Image.fromarray(rgb)
+        # The first picture gives the palette of all.
         if self._palette is None:
             self._palette = image.quantize(COLORS)
         stream = io.BytesIO()
@@ -125,6 +126,7 @@ class VideoRecorder(Recorder):
         rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
         if self._writer is None:
             size = (rgb.shape[1], rgb.shape[0])
+            # Opened with the first picture: the encoder needs its size.
             self._writer = self._ffmpeg.write_frames(str(part_of(self.path)), size, fps=self.fps, macro_block_size=2)
             self._writer.send(None)
         self._writer.send(rgb)

@@ -27,6 +27,8 @@ class Region:
         if self.points is None:
             self.centre = as_floats(center, (2,), "center")
         else:
+            # The middle of the box, not the centroid: the circle around it needs to hold the polygon only, not to be
+            # the smallest.
             self.centre = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
             offsets = self.points - self.centre
             self.radius = float(np.sqrt((offsets * offsets).sum(axis=1)).max())
@@ -130,8 +132,10 @@ def inside_polygon(points: Floats, polygon: Floats) -> Bools:
     x, y = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), np.bool_)
     for x1, y1, x2, y2 in edges(polygon).tolist():
+        # A level side never crosses the ray to the right, and would divide by 0.
         if y1 == y2:
             continue
+        # Even-odd rule. The half-open comparison counts a corner for one of its two sides only.
         crosses_mask = (y1 > y) != (y2 > y)
         inside ^= crosses_mask & (x < (x2 - x1) * (y - y1) / (y2 - y1) + x1)
     return inside

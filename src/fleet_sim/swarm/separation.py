@@ -13,10 +13,10 @@ from fleet_sim.swarm.regions import edges, inside_polygon
 from fleet_sim.swarm.swarm_state import SwarmState
 
 ROUNDS = 4
-"""Pushing two apart may push one into a third: so often they are looked at again in one step."""
+"""Rounds of pushing per step: pushing two bodies apart may push one into a third."""
 
 PUSHED = 0.5
-"""How far apart, in the largest radius, two may be of which one may be pushed into the other."""
+"""Margin of the candidate pairs, in largest radii: bodies that near may be pushed into each other."""
 
 FEW = 64
 """Number of bodies up to which all pairs are tested."""
@@ -44,6 +44,7 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     its previous position instead. With `catastrophic` a collision with another agent or object halts it.
     """
     swarm, columns = world.swarm, world.columns
+    # Before the early returns below: contacts of the last step must not stay.
     swarm.touching[movers] = False
     rows = world.collidable_rows
     if not len(rows) or not len(movers):
@@ -55,8 +56,11 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     pairs = _near_pairs(bodies)
     if not len(pairs[0]) and not world.config.collide_walls and not world.polygons:
         return
+    # Kept to tell who was moved: only those are written back and marked as changed.
     first = bodies.centres.copy()
+    # First, since who goes back cannot be pushed any more: the others then make all of the correction.
     bodies = _stop_short(world, bodies, pairs)
+    # The pairs stay the same in all rounds; their margin covers what pushing may bring together.
     for _ in range(ROUNDS):
         shift, met_mask, walled_mask = _pushes(world, bodies, pairs)
         swarm.touching[rows[met_mask | walled_mask]] = True
@@ -112,13 +116,16 @@ def _push_apart(world: SwarmState, bodies: Bodies, pairs: Pairs, shift: Floats, 
         first, second, depths = first[hits], second[hits], depths[hits]
         distances, x, y = distances[hits], x[hits], y[hits]
         met_mask[first] = met_mask[second] = True
+        # Two centres in one place have no direction between them, so these are pushed apart along x.
         same_mask = distances == 0.0
         x, y = np.where(same_mask, 1.0, x), np.where(same_mask, 0.0, y)
         distances = np.where(same_mask, 1.0, distances)
+        # 1, 1/2 or 0: the share of the first one, who makes the whole correction where the other cannot move.
         weights = bodies.movable_mask[first] / np.maximum(
             bodies.movable_mask[first].astype(float) + bodies.movable_mask[second], 1.0
         )
         for axis, along in ((0, x), (1, y)):
+            # `add.at`, as a body may be in several pairs; a plain += would keep only the last push.
             push = depths * along / distances
             np.add.at(shift[:, axis], first, push * weights)
             np.add.at(shift[:, axis], second, -push * (bodies.movable_mask[second] * (1.0 - weights)))
@@ -127,8 +134,10 @@ def _push_apart(world: SwarmState, bodies: Bodies, pairs: Pairs, shift: Floats, 
 def _near_pairs(bodies: Bodies) -> Pairs:
     """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move."""
     movable = bodies.movable_mask.nonzero()[0]
+    # With few bodies a list of all pairs, kept from step to step, is cheaper than sorting boxes.
     if len(bodies.rows) <= FEW:
         if len(movable) == 1:
+            # Agents updated in turn move one by one, so this is the common case there.
             return _pairs_with(len(bodies.rows), int(movable[0]))
         first, second = _all_pairs(len(bodies.rows))
         if len(movable) == len(bodies.rows):
@@ -173,7 +182,9 @@ def _push_from_walls(world: SwarmState, bodies: Bodies, shift: Floats) -> Bools:
         walled_mask |= inside_mask
     if world.config.collide_walls:
         size = np.array(world.config.size)
+        # A disc wider than the world is kept in its middle: otherwise the lower limit would be above the upper one.
         margins = np.minimum(bodies.radii[:, None], 0.5 * size)
+        # Clipped after all pushes are added up: nobody is pushed out of the world.
         after = bodies.centres + shift
         inside = np.minimum(np.maximum(after, margins), size - margins)
         outside_mask = (inside[:, 0] != after[:, 0]) | (inside[:, 1] != after[:, 1])
@@ -200,6 +211,7 @@ def _push_from_polygon(bodies: Bodies, polygon: Floats) -> tuple[Floats, Bools]:
     depths = bodies.radii[near] + np.where(inside_mask, distances, -distances)
     over_mask = depths > EXACT
     signs = np.where(inside_mask, -1.0, 1.0)
+    # A centre exactly on the border has no direction to go; it stays for this round.
     factors = np.where(over_mask, signs * depths / np.where(distances > 0.0, distances, 1.0), 0.0)
     push[near] = away * factors[:, None]
     hit_mask[near] = over_mask

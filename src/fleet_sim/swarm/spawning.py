@@ -74,6 +74,7 @@ def _check_components(config: AgentConfig) -> None:
 
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
     """Return a key that is equal for agents that can share a group."""
+    # A group computes with one configuration; what its agents may differ in is left out.
     shared = {name: value for name, value in vars(config).items() if name not in _OWN}
     return f"{is_object} {cls.__module__}.{cls.__qualname__} {_content(shared)}"
 
@@ -132,6 +133,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     }
     if handle_class is SimObject:
         return SimObjectSpawnParams(**common)
+    # A body without a law of motion never moves; the core wants some law all the same.
     law = recipe.cls.law or MotionMode.DIFFERENTIAL.value
     return AgentSpawnParams(**common, motion_mode=law, use_fixed_base=not moves)
 
@@ -194,6 +196,7 @@ def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made |
     if known is not None and known.works_on_arrays():
         return known
     made = kinds.make(spec)
+    # Otherwise two agents would share one object, and its state.
     if made is spec:
         made = copy.deepcopy(made)
     made.slot = slot

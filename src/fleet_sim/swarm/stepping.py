@@ -39,6 +39,8 @@ class Stepper:
         """Add the systems to the pipeline, in the order of the step."""
         pipeline = self._world.sim.pipeline
         together = self._world.config.update == "together"
+        # Together, the simulation's own motion system moves everybody between the two lists. In turn, agents move
+        # within their turn, and it finds them idle.
         before_motion = [("swarm_spawners", self._run_spawners)]
         before_motion += [("swarm_controllers", self._command_all)] if together else [("swarm_agents", self._in_turn)]
         after_motion = [("swarm_collisions", self._keep_apart), ("swarm_sensors", self._sense_all)] if together else []
@@ -57,6 +59,7 @@ class Stepper:
     # ---- spawners ----------------------------------------------------------------------------------------------------
 
     def _run_spawners(self, dt: float) -> None:
+        # A copy: user code may add or remove spawners meanwhile.
         for spawner in list(self._world.spawners):
             self.run_spawner(spawner)
         self.drop_spawners()
@@ -121,6 +124,7 @@ class Stepper:
         """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
         columns, dt = self._world.columns, self._world.dt
         laws = columns.motion.law[rows]
+        # Law 0 is none: such rows do not move.
         for row_law in sorted(set(laws.tolist())):
             if row_law:
                 motion_law(row_law).step(columns, rows[laws == row_law], dt)
@@ -133,6 +137,7 @@ class Stepper:
         world = self._world
         if not len(group):
             return NO_ROWS
+        # Noted before anybody moves: `stop_on_collision` puts agents back there.
         world.swarm.previous[group.rows] = group.positions
         if group.controller is None:
             return NO_ROWS
@@ -142,6 +147,7 @@ class Stepper:
         if actions is None:
             actions = np.zeros((len(group), 2))
         twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), world.steps))
+        # NaN leaves an agent to other commands. Controllers are user code and may have removed agents.
         driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & world.columns.alive[group.rows]
         driven_mask &= world.columns.motion.law[group.rows] != 0
         rows, twists = group.rows[driven_mask], twists[driven_mask]
@@ -185,12 +191,14 @@ class Stepper:
         world.refresh()
         follow_traces(world.groups, world.steps)
         for metric in world.metrics:
+            # A metric that was appended to the list by hand.
             if metric.world is None:
                 metric.attach_world(world)
             self.call("metric", metric.calculate)
 
     def _run_subscribers(self, dt: float) -> None:
         world = self._world
+        # First, so that subscribers see this step as completed.
         world.steps += 1
         for subscriber in list(world.subscribers):
             if isinstance(subscriber, Subscriber):
@@ -220,6 +228,7 @@ def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
     spread = getattr(group.config, "idiosyncrasies", None)
     if spread is not None:
         factors = group.column("action factors", (2,), default=np.nan)
+        # NaN marks agents that joined since: each draws its factors once, and keeps them.
         new = np.flatnonzero(np.isnan(factors[:, 0]))
         if len(new):
             factors[new] = group.rng.normal(1.0, spread, (len(new), 2))
@@ -227,6 +236,7 @@ def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
     delay = getattr(group.config, "delay", 0)
     if delay:
         waiting = group.column("action queue", (delay, 2))
+        # A ring buffer: the slot holds the action of `delay` steps ago. It is copied before this step overwrites it.
         slot = steps % delay
         actions, waiting[:, slot] = waiting[:, slot].copy(), actions
     return actions

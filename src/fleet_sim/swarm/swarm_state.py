@@ -24,13 +24,13 @@ Found = TypeVar("Found")
 
 
 class ControlledRows(Protocol):
-    """A group as members of other groups see it: who is in it, and what decides for them."""
+    """A group as members of other groups see it: its members and their controller."""
 
     rows: Rows
 
     @property
     def controller(self) -> object | None:
-        """What decides for the group; None: nothing."""
+        """The controller of the group, or None."""
 
 
 class SwarmState:
@@ -75,7 +75,7 @@ class SwarmState:
 
     @property
     def seed(self) -> int:
-        """What the random streams come from."""
+        """The seed of the random streams."""
         return self.columns.random.seed
 
     def rng(self, purpose: str) -> np.random.Generator:
@@ -133,12 +133,12 @@ class SwarmState:
 
     @property
     def walls(self) -> Floats:
-        """What agents collide with as segments (W, 4): x1, y1, x2, y2 of the border and of polygons."""
+        """The walls that agents collide with as segments (W, 4): x1, y1, x2, y2 of the border and of polygons."""
         return self._segments(self.config.collide_walls)
 
     @property
     def detectable_walls(self) -> Floats:
-        """What sensors see as walls, as segments (W, 4): polygons, and the border where `detectable_walls` says so."""
+        """The walls that sensors see, as segments (W, 4): polygons, and the border where `detectable_walls` says so."""
         return self._segments(self.config.detectable_walls)
 
     def _segments(self, border: bool) -> Floats:
@@ -190,10 +190,11 @@ class SwarmState:
     # ---- what was found ----------------------------------------------------------------------------------------------
 
     def forget_cached(self) -> None:
-        """Forget what was found about who is there."""
+        """Clear the cache of rows, polygons and walls."""
         self._cached.clear()
 
     def _cache(self, name: str, find: Callable[[], Found]) -> Found:
+        # Cleared by `forget_cached` whenever somebody comes, goes or is put elsewhere.
         if name not in self._cached:
             self._cached[name] = find()
         found: Found = self._cached[name]  # type: ignore[assignment]  # each name is always found by one function

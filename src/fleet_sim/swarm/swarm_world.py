@@ -145,6 +145,7 @@ class SwarmWorld(SwarmState):
         """
         points = as_floats(positions, (None, 2), "positions")
         headings = as_floats(angles, (len(points),), "angles")
+        # After the checks of shape: a call that they refuse uses up no names.
         names = self.new_names(recipe.config.name, "object" if recipe.is_object else "agent", len(points))
         agents = spawning.spawn(self, recipe, names, points, headings)
         recipe.group.join(agents)
@@ -158,7 +159,7 @@ class SwarmWorld(SwarmState):
         return agents
 
     def _change_members(self, name: str, wanted: list[SwarmAgent]) -> None:
-        """Make the population or the objects what is `wanted`: fewer, or in another order; raises InvalidValueError."""
+        """Set the population or the objects to `wanted`: fewer, or in another order; raises InvalidValueError."""
         members: WatchedList[SwarmAgent] = getattr(self, name)
         for member in wanted:
             if member not in members:
@@ -244,17 +245,19 @@ class SwarmWorld(SwarmState):
         if name is not None and count == 1 and not self.columns.index.has_name(name):
             return [name]
         stem = name or prefix
+        # Counted on and never reused: a name does not come back for another agent.
         first = self.name_counts.get(stem, 0)
         self.name_counts[stem] = first + count
         return [f"{stem}_{index}" for index in range(first, first + count)]
 
     def _on_removed(self, rows: Rows) -> None:
+        # Within a step others compute with the arrays of the group, so members leave at the next `refresh`.
         self._leaving.update(self.agent_of(row) for row in rows.tolist() if self.swarm.group[row] != NO_GROUP)
         if not self.columns.in_step:
             self.refresh()
 
     def refresh(self) -> None:
-        """Let go of agents that were removed: at once outside a step, and at the beginning of each part of one."""
+        """Drop removed agents: at once outside a step, within a step at the beginning of each part."""
         for agent in [agent for agent in self._regrouping if agent.is_alive]:
             self._regroup(agent)
         self._regrouping.clear()

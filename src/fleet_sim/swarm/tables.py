@@ -36,6 +36,7 @@ class MetricTable(Subscriber):
         """Note the metrics of this step."""
         if self.closed or world.steps % self.every:
             return
+        # The columns are those of the first line: neither format can add one later.
         if not self._names:
             self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
         values = {metric.name: metric.value for metric in world.metrics}
@@ -60,6 +61,7 @@ class MetricTable(Subscriber):
                     self._flush()
                     self._sink.close()
                     if part.exists():
+                        # Renaming is atomic: nobody sees half a file, and an old one stays until the new one is whole.
                         os.replace(part, self.path)
             finally:
                 part.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ COLUMN = "trace"
 
 
 def follow_traces(groups: Iterable[Group], steps: int) -> None:
-    """Note where the agents of `groups` are at the end of a step, after so many others."""
+    """Store the positions of the agents of `groups` at the end of step number `steps`."""
     for group in groups:
         length = getattr(group.config, "trace_length", 0)
         if length and len(group):

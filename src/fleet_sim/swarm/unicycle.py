@@ -48,6 +48,7 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
         (motion.angular_accel[rows] * dt, motion.angular_accels[rows, 2] * dt),
     )
     headings = quaternions.yaws(world.orientation[rows])
+    # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
     middles = headings + turns * (0.5 * dt)
     cosines, sines = np.cos(middles), np.sin(middles)
     after = headings + turns * dt

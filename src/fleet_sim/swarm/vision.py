@@ -42,6 +42,7 @@ class Sector:
         outside = off * math.cos(self.half_angle)
         outside -= ahead * math.sin(self.half_angle)
         near_mask &= outside <= radii
+        # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
         radii = np.broadcast_to(radii, near_mask.shape)[some]
         near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
@@ -51,6 +52,7 @@ class Sector:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
         cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
         along = ahead * cosine + off * sine
+        # The nearest point of the straight edge, which ends at the reach.
         foot = np.minimum(np.maximum(along, 0.0), self.reach)
         miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
         edge_mask = miss_ahead * miss_ahead + miss_off * miss_off <= radii * radii
@@ -76,12 +78,13 @@ class Sector:
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
             distances = np.where(inside_mask, distances, np.inf)
+            # The nearest point may be outside of the sector while the segment still enters it, over one of the edges.
             for side in (-sine, sine):
                 distances = np.minimum(distances, ray_segment_distances(cosine, side, begin, end))
         return np.asarray(np.where(distances <= self.reach, distances, np.inf))
 
     def _inside(self, side: Floats, along: Floats) -> Bools:
-        """Return what lies between the straight edges, from the distances to one of them and along it."""
+        """Return which points lie between the straight edges, from their distances to one edge and along it."""
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
 
 
@@ -106,6 +109,7 @@ def ray_segment_distances(cosine: float, sine: float, begin: Floats, end: Floats
     way = end - begin
     turn = cosine * way[1] - sine * way[0]
     begin_side = cosine * begin[1] - sine * begin[0]
+    # Exactly 0: nearly parallel segments still have a well-defined, if distant, intersection.
     parallel_mask = turn == 0.0
     safe = np.where(parallel_mask, 1.0, turn)
     share = -begin_side / safe

@@ -39,12 +39,14 @@ class SwarmMemory:
         What cannot be copied, such as an open file, stays the same one too.
         """
         world = self._world
+        # deepcopy returns what is in its memo: these are kept, not copied.
         memo: dict[int, Any] = {id(kept): kept for kept in (world, world.sim, world.columns, world.swarm)}
         return {name: _copy(value, memo) for name, value in own.items()}
 
     def _group(self, group: Group) -> dict[str, Any]:
         owners: list[Any] = [group, *group.agents]
         parts = [part for owner in owners for part in (owner.controller, *owner.sensors)]
+        # What works on arrays is shared by all agents of a group, and is saved once.
         components = {id(part): part for part in parts if isinstance(part, Component)}
         return {
             "rows": group.rows.copy(),
@@ -67,6 +69,7 @@ class SwarmMemory:
             parts = getattr(world, name)
             parts[:] = [part for part, _ in saved[name]]
             self._give_back(saved[name])
+        # Groups made since stay, empty: rows refer to groups by index.
         for group in world.groups[len(saved["groups"]) :]:
             group.set_members(group.rows[:0], [], {}, {})
         for group, known in zip(world.groups, saved["groups"], strict=False):
@@ -80,6 +83,8 @@ class SwarmMemory:
 
     def _give_back(self, parts: list[tuple[Any, dict[str, Any]]]) -> None:
         for part, own in parts:
+            # In place, since user code may hold the part. Copied again, since a checkpoint can be restored more than
+            # once.
             vars(part).clear()
             vars(part).update(self._copied(own))
 

@@ -66,6 +66,7 @@ def _agent_schema(cls: type[Any]) -> dict[str, Any]:
 def _constructor_schema(kind: str, cls: type[Any]) -> dict[str, Any]:
     if issubclass(cls, Configured):
         schema = object_schema(cls)
+        # The world passes these itself, so a file must not.
         for name in list(schema["properties"])[: _GIVEN.get(kind, 0)]:
             del schema["properties"][name]
             schema["required"].remove(name)

@@ -82,6 +82,7 @@ class SwarmWindow:
     def events(self) -> list[Event]:
         """Return the user's events since the last call; held keys are set in the world."""
         if self._open:
+            # Runs the handlers that fill `_events`; there is no main loop.
             self._root.update()
         events, self._events = self._events, []
         return events
@@ -105,6 +106,7 @@ class SwarmWindow:
 
     def _key_down(self, event: Any) -> None:
         key = str(event.keysym).lower()
+        # A press soon after a release is key repeat: the key was held all the time.
         pending = self._releases.pop(key, None)
         if pending is not None:
             self._root.after_cancel(pending)

@@ -37,6 +37,7 @@ class RandomWalk(GoalController):
         here = agent.get_pose()
         home = self._home = self._home or here
         reach, angle = _stream(agent).random(2).tolist()
+        # The area within a radius grows with its square, so the root spreads places evenly.
         distance = self.radius * math.sqrt(reach)
         x = home.x + distance * math.cos(2.0 * math.pi * angle)
         y = home.y + distance * math.sin(2.0 * math.pi * angle)

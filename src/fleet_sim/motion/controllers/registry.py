@@ -79,6 +79,7 @@ def plan(spec: Any) -> ControllerPlan:
     for entry in entries:
         entry_law, entry_limits, maker = _plan_one(entry)
         law = law or entry_law
+        # Entries in front win.
         limits = {**entry_limits, **limits}
         makers += [maker] if maker is not None else []
     params = read(ControllerParams, limits, path="controller")

@@ -47,6 +47,7 @@ class Goals:
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
         self._open: dict[bytes, AcceptedGoal] = {}
+        # By id of the action: the goal keeps it alive, so no other one gets that id meanwhile.
         self._running: dict[int, AcceptedGoal] = {}
         self._ending: Event | None = None
         bridge.sim.events.on("action_completed", self._on_completed)
@@ -117,6 +118,7 @@ class Goals:
             row = world.index.row_named(goal.robot)
             progress = action.progress(world.handles[row])
             left = float(progress.get("distance_left", 0.0))
+            # The length of the way is not known, so progress is relative to the largest distance seen.
             goal.farthest = max(goal.farthest, left)
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
@@ -128,6 +130,7 @@ class Goals:
         """Return the command that starts the goal; raises FleetSimError."""
         if goal.action is None:
             goal.action = goal.server.kind.build(goal.handle.request, GoalReader(self._bridge))
+        # Before the command is applied: an action may end in the step in which it starts.
         self._running[id(goal.action)] = goal
         return ExecuteAction(names=(goal.robot,), actions=(goal.action,), command_id=goal.name, source="action")
 

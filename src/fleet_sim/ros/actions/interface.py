@@ -34,6 +34,7 @@ class ActionInterface(Interface):
         self._known: frozenset[str] = frozenset()
         bridge.sim.world.on_remove.append(self._forget)
         self._spinning = False
+        # Only the goal checked last: rclpy accepts it right after the check, in the same turn of the executor.
         self._read: tuple[Any, Action | None] = (None, None)
         self._kinds = KINDS.all().values()
         for kind in (kind for kind in self._kinds if kind.per_fleet):
@@ -64,6 +65,7 @@ class ActionInterface(Interface):
         self._goals.end_all(ended)
 
     def receive(self) -> None:
+        # The first step: from now on the servers belong to the executor.
         self._spinning = True
 
     def publish(self, now: int) -> None:

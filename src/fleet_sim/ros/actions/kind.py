@@ -44,6 +44,7 @@ class ArrivalReader(GoalReader):
 
     def pose(self, stamped: PoseStamped) -> Pose:
         """Return a pose in its own frame; raises InvalidValueError."""
+        # Other frames depend on where things are when the goal starts.
         if stamped.header.frame_id.removeprefix("/") not in ("", self._bridge.frames.map):
             self.is_final = False
         return pose_from_msg(stamped.pose)

@@ -32,6 +32,7 @@ class BulkMessage:
                 _set(message, name, np.full(length * np.dtype(kind).itemsize, 1, np.uint8).view(kind))
                 self._views[name] = self._changed(empty, message).view(np.dtype(kind).newbyteorder("<"))
                 _set(message, name, np.zeros(length, kind))
+        # No byte of it is zero, so all bytes of the stamp show up.
         message.header.stamp.sec = message.header.stamp.nanosec = _PATTERN
         self._stamp = self._changed(empty, message).view("<u4")
 

@@ -55,6 +55,7 @@ class CameraTopics(MessageTopics):
 
     def send(self, readings: Readings, now: int) -> None:
         for index, channel in self.with_channels(readings):
+            # The camera was rendered for some of its topics, not necessarily for this one.
             if channel.publisher.get_subscription_count():
                 message = self._messages[channel.slot]
                 channel.publisher.publish(message.fill(now, **self.arrays(readings[index])))

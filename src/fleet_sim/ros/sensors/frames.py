@@ -51,4 +51,5 @@ class SensorFramesTopic(Interface):
             self._publisher.publish(TFMessage(transforms=transforms))
 
     def publish(self, now: int) -> None:
+        # At the end of a step as well, as sensors may have been added in it.
         self.receive()

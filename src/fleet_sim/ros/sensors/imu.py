@@ -22,6 +22,7 @@ def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
     """Return the message of an IMU, with the covariances of its noise."""
     message = Imu()
     message.header.frame_id = frame
+    # Noise of gyros and accelerometers is given per square root of Hz: it grows with the root of the rate.
     density = 1.0 / math.sqrt(period)
     for field, deviation in (
         ("orientation_covariance", params.orientation_noise),

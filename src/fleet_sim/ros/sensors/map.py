@@ -46,6 +46,7 @@ class MapTopic(Interface):
         rows = immovable_rows(world)
         height = self._height()
         poses = world.position[rows].tobytes() + world.orientation[rows].tobytes()
+        # Compared instead of the grid itself, which takes long to compute.
         content = (world.object_id[rows].tobytes(), poses, height)
         if content != self._shown:
             self._shown = content

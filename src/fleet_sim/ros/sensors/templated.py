@@ -42,5 +42,6 @@ class TemplatedTopics(MessageTopics):
             values[slots] = found[name][indices]
             self._template.write(name, values)
         pieces = self._template.pieces()
+        # The template holds all sensors of the kind, but only those read now are published.
         for _, channel in wanted:
             channel.publisher.publish(pieces[channel.slot])

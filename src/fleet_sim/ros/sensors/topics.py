@@ -59,6 +59,7 @@ class SensorTopics(Interface):
     def receive(self) -> None:
         if self.bridge.sim.sensors.version != self._version:
             self._refresh()
+        # Counting subscribers is a call into the middleware for each topic, so they take turns.
         for _ in range(min(POLLED, len(self.channels))):
             self._asked = (self._asked + 1) % len(self.channels)
             channel = self.channels[self._asked]

@@ -9,11 +9,12 @@ from fleet_sim.sensors.render.shot import Shot
 
 
 class Frustum:
-    """The space a camera sees: what is inside all of its six planes."""
+    """The space visible to a camera, bounded by six planes."""
 
     def __init__(self, shot: Shot, axes: Floats) -> None:
         """Take the space of `shot`; `axes` (3, 3) has the axes of its optical frame as columns, in world axes."""
         lens = shot.intrinsics
+        # The picture ends half a pixel outside of the centres of its outermost pixels.
         left, right = (-0.5 - lens.cx) / lens.fx, (lens.width - 0.5 - lens.cx) / lens.fx
         top, bottom = (-0.5 - lens.cy) / lens.fy, (lens.height - 0.5 - lens.cy) / lens.fy
         inwards = np.array([
@@ -21,6 +22,7 @@ class Frustum:
             (0.0, 0.0, -1.0),
         ]).T  # fmt: skip
         inwards /= np.sqrt((inwards * inwards).sum(0))
+        # Turned into world axes once, instead of turning every centre into the optical frame.
         self._normals = axes @ inwards
         self._offsets = np.array([0.0, 0.0, 0.0, 0.0, -shot.near, shot.far])
         self._forward = axes[:, 2]
@@ -39,4 +41,6 @@ class Frustum:
 
     def pixels(self, centres: Floats, radii: Floats) -> Floats:
         """Return the radii (M,) in pixels of spheres it sees."""
+        # What is around or behind the eye gets the size it would have at the near plane: the finest level, and no
+        # division by 0.
         return self._focal * radii / np.maximum(centres @ self._forward, self._near)

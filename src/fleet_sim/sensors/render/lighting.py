@@ -1,4 +1,4 @@
-"""The light of a picture: a sun, the sky's own light, and what is seen where nothing is."""
+"""The light of a picture: a sun, ambient light, and the background."""
 
 from __future__ import annotations
 

@@ -73,6 +73,7 @@ class Intrinsics:
 
     def back_project(self, depth: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Return the points (H, W, 3) in the optical frame that `depth` (H, W) shows; infinite depth gives NaN."""
+        # float32 as the depth is: a float64 factor would double the memory of every step.
         columns = ((np.arange(self.width) - self.cx) / self.fx).astype(np.float32)
         rows = ((np.arange(self.height) - self.cy) / self.fy).astype(np.float32)
         points = np.empty((*depth.shape, 3), np.float32)
@@ -93,8 +94,10 @@ class Intrinsics:
         matrix[0, 2] = 2.0 * (self.cx + sample[0]) / width - 1.0
         matrix[1, 1] = 2.0 * self.fy / height
         matrix[1, 2] = 2.0 * (self.cy + sample[1]) / height - 1.0
+        # Maps depths from near to far to [-1, 1], as OpenGL clips them.
         matrix[2, 2] = (far + near) / (far - near)
         matrix[2, 3] = -2.0 * far * near / (far - near)
+        # w is the depth: the shaders read one over it from gl_FragCoord.w.
         matrix[3, 2] = 1.0
         return matrix
 
@@ -109,6 +112,7 @@ def engine_view(position: Floats, orientation: Floats) -> list[float]:
 
     It leads into a frame with x right, y up and z back.
     """
+    # OpenGL looks along -z with y up, an optical frame along z with y down.
     turn = quaternions.to_matrices(orientation[None])[0].T * np.array([[1.0], [-1.0], [-1.0]])
     matrix = np.eye(4)
     matrix[:3, :3] = turn
@@ -128,5 +132,6 @@ def engine_projection(
 
 
 def _columns(matrix: Floats) -> list[float]:
+    # OpenGL and PyBullet store matrices column by column.
     numbers: list[float] = matrix.T.reshape(-1).tolist()
     return numbers

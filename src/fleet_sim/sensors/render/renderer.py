@@ -1,4 +1,4 @@
-"""The seam between cameras and what draws for them, and the choice of it."""
+"""The interface between cameras and renderers, and the choice of a renderer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Renderer(Protocol):
 
     @property
     def device(self) -> str:
-        """What draws, as its makers call it."""
+        """The name of the device that draws."""
 
     def render(self, shot: Shot) -> Frame:
         """Return the picture, arrays of its own; raises InvalidValueError for files that cannot be used."""
 
     def close(self) -> None:
-        """Free what the pictures needed; may be called again."""
+        """Free the resources; may be called again."""
 
 
 RendererMaker = Callable[[BulletMirror, "Lighting | None"], Renderer]

@@ -1,4 +1,4 @@
-"""What is to be drawn: one instance per visible geometry of every entity, and where each of them is now."""
+"""The content of a picture: one instance per visible geometry of every entity, and where each of them is now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 log = logging.getLogger("fleet_sim.sensors")
 
 PLANE_HALF_SIZE = 100.0
-"""Half the size in m of what is drawn of a plane, which has no end."""
+"""Half the side in m of the drawn part of a plane, which is infinite."""
 _PLANE_HALF_HEIGHT = 1e-3
 
 NOTHING = Mesh((Part(np.zeros((1, 3)), np.zeros((1, 3), np.int64)),))
@@ -37,7 +37,7 @@ Scale = tuple[float, float, float]
 class MeshKey(NamedTuple):
     """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
 
-    What is `mirrored` has a factor below zero in its scale, or three.
+    A `mirrored` mesh has one or three negative scale factors.
     """
 
     kind: ShapeKind
@@ -124,6 +124,7 @@ class Scene:
     def table(self) -> InstanceTable:
         """Return the instances there are now."""
         world = self.world
+        # The version counts spawns and removals. What moves changes poses only, which are read for each picture.
         if self._version != world.version:
             self._table = _make_table(world, _visible(world), self.meshes)
             self._version = world.version
@@ -132,6 +133,8 @@ class Scene:
     def poses(self, table: InstanceTable) -> tuple[Floats, Floats]:
         """Return the world poses (M, 3), (M, 4) of all instances as they are now."""
         world = self.world
+        # Indexing copies, so the parts below may write. Most instances sit on their base frame and need neither of
+        # them.
         positions, orientations = world.position[table.rows], world.orientation[table.rows]
         chosen = table.on_links
         if len(chosen):
@@ -156,12 +159,14 @@ _Groups = dict[MeshKey, list[_Entry]]
 
 
 def _visible(world: World) -> _Groups:
-    """Return what is to be seen, by mesh."""
+    """Return the visible geometries, by mesh."""
     groups: _Groups = defaultdict(list)
     rows = world.rows
     shapes, models = world.shape_id[rows], world.robots.model[rows]
+    # What a robot with a model shows is on its links, whatever its shape column says.
     plain_mask = (models < 0) & (shapes >= 0)
     for shape_id in np.unique(shapes[plain_mask]).tolist():
+        # Grouped by mesh first: instances of one mesh are consecutive in the table and drawn by one call.
         _enter(groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
     for model in np.unique(models[models >= 0]).tolist():
         for visual in world.models[model].visuals:
@@ -185,7 +190,7 @@ def key_of(geometry: Geometry) -> MeshKey:
 
 
 def scale_of(geometry: Geometry) -> Scale:
-    """Return the factors that make the mesh of a geometry as large as it is."""
+    """Return the factors that scale the unit mesh of a geometry to its size."""
     kind = geometry.kind
     if kind == ShapeKind.BOX:
         return geometry.half_extents
@@ -203,12 +208,14 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
     counts = [len(entry.rows) for entry in entries]
     geometries = [entry.geometry for entry in entries]
     scales = np.array([scale_of(geometry) for geometry in geometries], np.float64).reshape(-1, 3)
+    # The finest level: its vertices reach furthest, so its bound holds all coarser ones too.
     meshes = [store.mesh(key, key.levels - 1) for key, group in groups.items() for _ in group]
     radii = [mesh.bound(scale) for mesh, scale in zip(meshes, scales, strict=True)]
     rows = np.concatenate([NO_ROWS, *(entry.rows for entry in entries)])
     links = np.repeat(np.array([entry.link for entry in entries], np.int64), counts)
     positions = np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3)
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
+    # Composing poses is the costly part of a frame, and most geometries are centred on their link.
     placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
     colours = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
     return InstanceTable(

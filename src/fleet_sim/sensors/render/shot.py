@@ -1,4 +1,4 @@
-"""What a renderer is asked for, and what it gives back."""
+"""The request to a renderer, and its result."""
 
 from __future__ import annotations
 

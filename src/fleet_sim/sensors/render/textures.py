@@ -25,4 +25,5 @@ def read_texture(path: str) -> Bytes:
             pixels = np.asarray(image.convert("RGB"), np.uint8)
     except (OSError, ValueError) as error:
         raise InvalidValueError(f"texture {path!r} cannot be read: {error}") from error
+    # OpenGL takes the first row in memory as v = 0, and v points up. It reads memory, so a flipped view will not do.
     return np.ascontiguousarray(pixels[::-1])

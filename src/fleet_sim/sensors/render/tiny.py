@@ -48,9 +48,11 @@ class TinyRenderer:
             lit_from=self.lighting.sun,
         )
         depth = metres_of(image.depth, image.segments, shot.near, shot.far)
+        # What TinyRenderer draws beyond the far plane counts as nothing, as with the other renderer.
         beyond_mask = depth > shot.far
         segments = np.where(beyond_mask, np.int32(NOTHING), image.segments)
         depth[beyond_mask] = np.inf
+        # With links, PyBullet packs the body into the lower 24 bits and link + 1 above.
         bodies = segments & np.int32(_BODY_MASK) if "links" in wanted else segments
         ids = self._ids(np.where(segments < 0, np.int32(NOTHING), bodies)) if wanted & {"ids", "links"} else None
         return Frame(

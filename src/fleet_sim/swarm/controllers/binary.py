@@ -32,7 +32,7 @@ class BinaryController(Configured, Controller):
     sense_avg_time: int = setting(1, low=1, doc="Number of readings to average.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.b is None:
             self.a, self.b = _both(self.a)

@@ -45,6 +45,7 @@ class BoidsController(Configured, Controller):
         crowd = group.world.everyone
         own_x, own_y = np.cos(headings), np.sin(headings)
         wish_x, wish_y = own_x.copy(), own_y.copy()
+        # Pairs in order of owner and neighbour, so that sums are the same bit for bit in each run.
         owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))
         if len(owner):
             flock_x, flock_y = self._flock(positions, crowd, owner, other, (own_x, own_y))
@@ -77,6 +78,7 @@ class BoidsController(Configured, Controller):
         many = np.maximum(number, 1)
         distances = np.sqrt(x * x + y * y)
         near = np.flatnonzero(distances < self.separation_distance)
+        # Neighbours in the very same place have no direction to flee from; the bound keeps it finite.
         gaps = np.maximum(distances.take(near), 1e-9)
         push = self.separation_distance / gaps - 1.0
         near_owner = owner.take(near)

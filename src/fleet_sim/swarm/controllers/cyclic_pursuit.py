@@ -45,8 +45,10 @@ class CyclicPursuitController(Configured, Controller):
     def _targets(self, group: Group) -> Rows:
         """Return the rows (N,) of whom the agents of `group` chase."""
         whole = group.whole
+        # Ids, not rows: a row can be used again by another agent.
         rows, ids = whole.rows, whole.columns.object_id[whole.rows]
         chased = self.column(whole, "chased", dtype=np.int64, default=-1)
+        # While nobody comes or goes, `chased` holds every id of the group exactly once.
         if (np.sort(chased) != np.sort(ids)).any():
             ring = np.arange(len(rows))
             if self.order == "around":

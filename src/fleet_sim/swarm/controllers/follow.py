@@ -35,6 +35,7 @@ class FollowController(Configured, Controller):
         """Return the actions (N, 2)."""
         columns = group.columns
         numbers = group.numbers
+        # For the first agent this is the last one; its row or its action is replaced below.
         ahead = group.whole.rows[numbers - 1]
         first_mask = numbers == 0
         if self.leader is not None:

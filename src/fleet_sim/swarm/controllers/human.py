@@ -35,7 +35,7 @@ class HumanController(Configured, Controller):
     key_turn_mult: float = setting(0.1, low=0, unit="rad/s", doc="Change of the angular velocity per step.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         for name in ("speed_range", "turn_range"):
             low, high = getattr(self, name)

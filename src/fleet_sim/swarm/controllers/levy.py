@@ -38,7 +38,7 @@ class LevyController(Configured, Controller):
     seed: int | None = seed_setting("lengths and headings")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._draws = AgentDraws(self.seed)
 
@@ -61,6 +61,7 @@ class LevyController(Configured, Controller):
 
     def _begin_ways(self, group: Group, mask: Bools, left: AnyArray, turn: AnyArray, count: Ints) -> None:
         index, widths = self._indices(group)
+        # Numerator and denominator are separate sequences, so that they are independent.
         tall = self._draws.normals(group, self.slot, count, _NUMERATOR) * widths
         small = np.abs(self._draws.normals(group, self.slot, count, _DENOMINATOR))
         lengths = self.step_scale * np.abs(tall) / np.maximum(small, 1e-300) ** (1.0 / index)
@@ -71,6 +72,8 @@ class LevyController(Configured, Controller):
         turn[mask] = 0.0
 
     def _begin_turns(self, group: Group, mask: Bools, left: AnyArray, turn: AnyArray, count: Ints) -> None:
+        # Drawn for everybody and used where `mask` is set: a draw depends on agent and leg only, so unused ones change
+        # nothing.
         angles = (2.0 * self._draws.uniforms(group, self.slot, count, _HEADING) - 1.0) * np.pi
         dt = group.world.dt
         steps = np.maximum(np.ceil(np.abs(angles) / (self.angular_velocity * dt)), 1.0).astype(np.int64)

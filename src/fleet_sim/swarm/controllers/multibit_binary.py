@@ -61,7 +61,7 @@ class MultibitBinaryController(Configured, Controller):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))
@@ -94,4 +94,5 @@ class MultibitBinaryController(Configured, Controller):
             raise InvalidValueError(
                 f"{_WHAT}: outputs has no action for {missing[0]} ({missing[0]:0{count}b}); add it, or a default_output"
             )
+        # A dense table: all agents look up their actions in one indexing.
         return np.array([self.outputs.get(state, self.default_output) for state in range(1 << count)], np.float64)

@@ -41,7 +41,7 @@ class OrcaController(Configured, Controller):
     slow_down: float = setting(0.3, low=1e-6, unit="m", doc="Distance to the goal at which it begins to slow down.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if [self.static_waypoint, self.waypoints, self.sensor_id].count(None) != 2:
             raise self.refuse("give one of static_waypoint, waypoints and sensor_id")
@@ -68,6 +68,7 @@ class OrcaController(Configured, Controller):
         only = np.zeros(len(everyone), bool)
         only[mine] = True
         first, second = pairs
+        # Pairs of two other agents change nothing for this group.
         heeded = np.flatnonzero(only.take(first) | only.take(second))
         vx, vy = avoiding_velocities(
             discs,
@@ -104,9 +105,11 @@ class OrcaController(Configured, Controller):
         else:
             goals = self.goals[group.numbers % len(self.goals)]
         way_x, way_y = goals[:, 0] - x, goals[:, 1] - y
+        # A sensor without a target reads NaN: the agent stays, but still gives way.
         lost_mask = np.isnan(way_x) | np.isnan(way_y)
         way_x, way_y = np.where(lost_mask, 0.0, way_x), np.where(lost_mask, 0.0, way_y)
         distances = np.sqrt(way_x * way_x + way_y * way_y)
+        # Full speed outside of `slow_down`, in proportion to the distance within it.
         scale = self.speed / np.maximum(distances, self.slow_down)
         return way_x * scale, way_y * scale
 

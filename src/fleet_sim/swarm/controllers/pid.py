@@ -29,7 +29,9 @@ class PID(Checked):
         integral, last = memory[:, 0], memory[:, 1]
         integral += self.i * errors * dt
         if self.imax is not None:
+            # Against windup: a long error must not have to be unlearnt as long.
             np.clip(integral, -abs(self.imax), abs(self.imax), out=integral)
+        # Without a last error there is no derivative: the first call makes no jump.
         change = np.where(np.isnan(last), 0.0, errors - last) / dt
         last[:] = errors
         out = self.p * errors + integral + self.d * change

@@ -32,7 +32,7 @@ class WaypointPIDController(Configured, Controller):
     static_waypoint: Vector | None = setting(None, unit="m", doc="The waypoint if there is no `sensor_id`.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if (self.sensor_id is None) == (self.static_waypoint is None):
             raise self.refuse("give either sensor_id or static_waypoint")
@@ -55,6 +55,7 @@ class WaypointPIDController(Configured, Controller):
         speeds, turns = (self.column(group, name, (2,), default=_EMPTY) for name in ("speed", "steer"))
         dt = group.world.dt
         actions = np.stack((self._speed.output(distances, speeds, dt), self._steer.output(bearings, turns, dt)), axis=1)
+        # The next waypoint begins without the integral and the error of the lost one.
         for memory in (speeds, turns):
             memory[lost_mask] = _EMPTY
         return np.where(lost_mask[:, None], 0.0, actions)

@@ -18,6 +18,8 @@ def components(first: Rows, second: Rows, count: int) -> Ints:
     """Return for each of `count` nodes (count,) the least node it is connected with by the edges (first, second)."""
     label = np.arange(count)
     while True:
+        # Labels are joined, not only nodes, and each node then takes the label of its label (Shiloach and Vishkin,
+        # 1982): long chains need few rounds.
         least = np.minimum(label[first], label[second])
         after = label.copy()
         np.minimum.at(after, label[first], least)

@@ -52,7 +52,7 @@ class PercentageAtGoal(CrowdMetric):
     percentage: float = setting(low=0, high=1, doc="The share of agents that must be at a goal.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._steps = 0
         self._found = 0

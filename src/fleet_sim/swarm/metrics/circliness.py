@@ -63,7 +63,7 @@ class Circliness(CrowdMetric):
     avg_history_max: int = setting(100, low=1, unit="steps", doc="Number of steps of the two means.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._recent: deque[tuple[float, float]] = deque(maxlen=self.avg_history_max)
 

@@ -17,6 +17,7 @@ def convex_hull(positions: Floats) -> Floats:
     Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979), after points inside the polygon of
     the extreme ones are left out (Akl and Toussaint, 1978). Points on an edge are no corners.
     """
+    # Sorted by x, then y, as the chains need it.
     points = np.unique(_outer(positions), axis=0).tolist()
     if len(points) < 3:
         return np.array(points).reshape(-1, 2)
@@ -29,6 +30,7 @@ def convex_hull_area(positions: Floats) -> float:
     hull = convex_hull(positions)
     if len(hull) < 3:
         return 0.0
+    # Relative to a corner: far from the origin the products would cancel and lose digits.
     x, y = (hull - hull[0]).T
     return 0.5 * float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
 
@@ -43,6 +45,7 @@ def _outer(positions: Floats) -> Floats:
         if (begin == end).all():
             continue
         way = end - begin
+        # Strictly inside only: the extreme points themselves must stay.
         inside_mask &= way[0] * (positions[:, 1] - begin[1]) - way[1] * (positions[:, 0] - begin[0]) > 0.0
     return positions[~inside_mask]
 

@@ -41,7 +41,7 @@ class CrowdMetric(Configured, Metric):
     team: int | str | None = setting(None, doc="Measure this team only; null: all agents.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         Metric.__init__(self, self.name, self.history_size)
 
@@ -89,12 +89,14 @@ class Ledger:
 
         Values of who was not there are 0.
         """
+        # An id beyond the last one finds a wrong entry; the comparison below tells.
         index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))
         before = np.zeros_like(values)
         known_mask = np.zeros(len(ids), bool)
         if len(self.ids):
             known_mask = self.ids[index] == ids
             before[known_mask] = self.values[index[known_mask]]
+        # Agents come in the world's order, and the search needs ids ascending.
         order = np.argsort(ids)
         self.ids, self.values = ids[order], values[order]
         return known_mask, before

@@ -21,6 +21,7 @@ def dispersion(positions: Floats) -> float:
     count = len(positions)
     if count < 2:
         return 0.0
+    # In blocks: all pairs at once would need memory that grows with N^2.
     total, rows = 0.0, max(1, _BLOCK // count)
     for begin in range(0, count, rows):
         offsets = positions[begin : begin + rows, None, :] - positions[None, :, :]
@@ -46,6 +47,7 @@ def nearest_neighbour_distance(positions: Floats) -> float:
         one, other = left[local[kept]], other[kept]
         offsets = positions[one] - positions[other]
         np.minimum.at(nearest, one, np.hypot(offsets[:, 0], offsets[:, 1]))
+        # All within reach were compared, so who found one found the nearest; the others look twice as far.
         left = left[np.isinf(nearest[left])]
         reach *= 2.0
     return float(nearest.mean())

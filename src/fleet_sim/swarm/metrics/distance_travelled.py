@@ -30,7 +30,7 @@ class DistanceTravelled(CrowdMetric):
     total: bool = setting(False, doc="Return the sum instead of the mean.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.reset()
 

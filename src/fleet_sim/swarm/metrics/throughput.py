@@ -29,7 +29,7 @@ class Throughput(CrowdMetric):
     window: float = setting(60.0, low=1e-6, unit="s", doc="Time window in which arrivals are counted.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.reset()
 
@@ -40,6 +40,7 @@ class Throughput(CrowdMetric):
         ids = crowd.columns.object_id[crowd.rows]
         known_mask, before = self._inside.exchange(ids, inside[:, None].astype(float))
         self._steps += 1
+        # Who is spawned inside a goal did not come from outside.
         count = arrivals(inside[known_mask], before[known_mask, 0] > 0.0)
         if count:
             self._arrived.append((self._steps, count))

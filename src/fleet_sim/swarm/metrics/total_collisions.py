@@ -27,7 +27,7 @@ class TotalCollisions(CrowdMetric):
     each_step: bool = setting(False, doc="Count every step of a contact, not only its first.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.reset()
 

@@ -34,7 +34,7 @@ class BinaryLOSSensor(BinarySensor):
     occlusion: bool = setting(False, doc="Walls end the line.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.show, self.store_history = self.draw, True
         self.history = deque(maxlen=self.history_length)

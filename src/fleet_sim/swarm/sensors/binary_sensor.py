@@ -40,7 +40,7 @@ class BinarySensor(Configured, Sensor):
     target_team: int | str | None = team_setting("Detect agents of this team only")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""
@@ -63,6 +63,7 @@ class BinarySensor(Configured, Sensor):
             last[:] = fresh if due_mask is None else np.where(due_mask, fresh, last)
         if self.store_history:
             self.history.append(last.copy())
+        # `last` is written in place in the next step; readings must not change.
         return last.copy()
 
     def _due(self, group: Group) -> Bools | None:
@@ -76,6 +77,7 @@ class BinarySensor(Configured, Sensor):
     def _observe(self, group: Group) -> Ints:
         detected = self.detect(group)
         if self.false_positive or self.false_negative:
+            # Counted per agent, so that its mistakes do not depend on how others are stepped.
             looks = self.column(group, "looks", dtype=np.int64)
             luck = self._draws.uniforms(group, self.slot, looks)
             looks += 1

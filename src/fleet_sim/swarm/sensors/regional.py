@@ -27,7 +27,7 @@ class RegionalSensor(Configured, Sensor):
     history_length: int = setting(50, low=1, doc="Number of readings to keep in `history`.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.show = self.draw
         self.history: deque[AnyArray] = deque(maxlen=self.history_length)

@@ -1,4 +1,4 @@
-"""Who detects anything at all: from near to far, so that nobody looks farther than the first thing seen."""
+"""Tests whether agents detect anything, from near to far: an agent with a hit is not tested further."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Test = Callable[[Rows, Rows], Bools]
 """From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
 
 _FEW_PAIRS = 1024
-"""Up to so many pairs all are tested: that is faster than finding out which are near."""
+"""Number of pairs up to which testing all is faster than searching for near ones."""
 
 _BLOCK = 1 << 15
 """Pairs tested at once where everybody is looked at: they stay in the processor's cache."""
 _GROWTH = 3.0
 _NEIGHBOURS = 8.0
-"""How many candidates the first look takes in, about, where they are spread evenly."""
+"""Approximate number of candidates within the first radius, if they are spread evenly."""
 
 
 class Candidates:
-    """What agents of a group may see: everybody else, or those of one team."""
+    """The agents that a group may see: everybody else, or those of one team."""
 
     def __init__(self, group: Group, team: int = -1) -> None:
         everyone = group.world.everyone
@@ -35,7 +35,7 @@ class Candidates:
         self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
         self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
         self.own_rows: Rows = group.rows
-        """The rows of those who look."""
+        """The rows of the observers."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -59,6 +59,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
         _look_everywhere(left, candidates, test, hit_mask)
         return hit_mask
     radius = _first_radius(candidates.positions)
+    # Most agents see somebody near, so a small circle answers for most of them. It grows for those who are left.
     while len(left) and radius < reach and is_limited(radius, candidates.positions):
         left = _look_near(left, origins, radius, candidates, test, hit_mask)
         radius *= _GROWTH
@@ -70,7 +71,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
 
 
 def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
-    """Note who of `left` has a hit among those within `radius`, or a little more; return who has none."""
+    """Mark the agents of `left` with a hit within `radius`, or a little more; return those without one."""
     local, candidate = targets_about(origins.take(left, axis=0), candidates.positions, radius)
     agent, candidate = candidates.others(left.take(local), candidate)
     hit_mask[agent[test(agent, candidate)]] = True
@@ -78,12 +79,13 @@ def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidate
 
 
 def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
-    """Note who of `left` has a hit anywhere."""
+    """Mark the agents of `left` with a hit at any distance."""
     everybody = np.arange(len(candidates))[None, :]
     rows = max(1, _BLOCK // len(candidates))
     for begin in range(0, len(left), rows):
         agent = left[begin : begin + rows, None]
         hits = test(agent, everybody)
+        # Nobody detects itself.
         hits &= candidates.own_rows.take(agent) != candidates.rows
         hit_mask[agent[:, 0]] = hits.any(axis=1)
 
@@ -108,6 +110,7 @@ def visible(
     begin, end = origins[left], targets[left]
     middles = 0.5 * (begin + end)
     way = end - begin
+    # A circle about the middle of the longest line, widened by the largest disc, holds all that may hide a target.
     reach = 0.5 * float(np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2).max()) + float(blockers.radii.max())
     line, disc = targets_within(middles, blockers.positions, reach)
     row = blockers.rows.take(disc)

@@ -53,7 +53,7 @@ class Targeter(Configured, Sensor):
     target_name: str | None = setting(None, doc="Detect this one only; null: all.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._draws = AgentDraws(self.seed)
 
@@ -90,6 +90,7 @@ class Targeter(Configured, Sensor):
             alive_mask = np.isin(target, columns.object_id[columns.rows])
             chosen = np.where(alive_mask, target, best)
             return chosen, chosen
+        # Targets are remembered by id: rows change hands.
         kept_mask = ((ids[None, :] == target[:, None]) & allowed).any(axis=1)
         chosen = best if self.hold == "alwaysretarget" else np.where(kept_mask, target, best)
         looks = self.column(group, "looks", dtype=np.int64)
@@ -129,6 +130,7 @@ class Targeter(Configured, Sensor):
         columns = group.columns
         living = columns.rows  # in order of their ids
         ids = columns.object_id[living]
+        # Ids of the dead, and -1, find a wrong neighbour; the next line tells.
         index = np.minimum(np.searchsorted(ids, shown), max(len(ids) - 1, 0))
         found_mask = ids[index] == shown
         rows = living[index]

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
@@ -19,9 +20,9 @@ Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | No
 MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
-"""How often positions are drawn again where they overlap."""
+"""Largest number of times that overlapping positions are drawn again."""
 MANY = 1000
-"""So many positions drawn at random reach to the ends of what they are drawn from."""
+"""Number of random positions from which on their box shows the size of the region."""
 
 
 def read_facing(value: object) -> Facing:
@@ -49,7 +50,7 @@ class AgentSpawner(Configured, Spawner):
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
     agent: Any = setting(doc="Configuration of the agents.")
-    n: int = setting(1, low=0, doc="Number of agents.")
+    n: int = setting(1, low=0, high=MOST_ALIKE, doc="Number of agents.")
     facing: Facing = setting(
         None,
         reader=read_facing,
@@ -134,6 +135,7 @@ class AgentSpawner(Configured, Spawner):
         radii = world.swarm.agent_radius[rows]
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
+            # What fits is kept; only the rest is drawn again.
             drawn = np.concatenate((chosen, self.choose_positions(self.n - len(chosen))))
             if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
                 # Comparing all with all would take minutes, and for larger numbers all memory.

@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import parse_value, setting
 from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.parameters import Vector, documented
@@ -49,7 +50,7 @@ class PointAgentSpawner(AgentSpawner):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.position is None:
             self.position = np.array(self.recipe.config.position or 0.5 * self.world.size)
@@ -66,6 +67,7 @@ class PointAgentSpawner(AgentSpawner):
             return np.tile(self.position, (count, 1))
         draws = self.rng.random((count, 2))
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
+        # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
         return self.position + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
 
@@ -103,7 +105,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
     )
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         count = len(self.positions)
         if self.n not in (None, count):
@@ -121,13 +123,13 @@ class FixedAgentSpawner(ListedAgentSpawner):
 class GridAgentSpawner(ListedAgentSpawner):
     """Puts `n` agents on a grid about `center`."""
 
-    n: int = setting(low=0, doc="Number of agents.")
+    n: int = setting(low=0, high=MOST_ALIKE, doc="Number of agents.")
     columns: int | None = setting(None, low=1, doc="Number of agents per row; null: as square as possible.")
     spacing: float = setting(1.0, unit="m", doc="Distance between neighbours.")
     center: Vector | None = setting(None, unit="m", doc="Centre of the grid; null: the centre of the world.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         wide = self.columns or max(1, int(np.ceil(np.sqrt(self.n))))
         index = np.arange(self.n)
@@ -162,6 +164,7 @@ class CsvAgentSpawner(Spawner):
             try:
                 position = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")
                 angle = settings.pop("angle", None)
+                # Lines alike are spawned in one call; the order of the file is kept, so agents keep its numbering.
                 if settings != last:
                     self._batches.append((world.recipe({**plain, **settings}), [], []))
                     last = settings

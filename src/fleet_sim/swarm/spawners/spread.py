@@ -50,7 +50,7 @@ class UniformAgentSpawner(AgentSpawner):
     holes: Any = setting(None, schema=POLYGON, reader=read_polygons, unit="m", doc="Corners of each hole.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         corners = self.region
         if corners is None:
@@ -90,7 +90,7 @@ class DonutAgentSpawner(AgentSpawner):
     outer: float = setting(6.0, low=0, unit="m", doc="Radius of the ring, not below `inner`.")
 
     def __post_init__(self) -> None:
-        """Check what was given; raises InvalidValueError."""
+        """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         if self.outer < self.inner:
             raise self.refuse(f"outer: must be at least inner ({self.inner:g} m), got {self.outer:g}")

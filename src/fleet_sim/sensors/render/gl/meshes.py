@@ -50,14 +50,17 @@ class GpuMesh:
     def write(self, instances: npt.NDArray[np.void]) -> None:
         """Replace the instances, an array of INSTANCE."""
         if len(instances) > self._capacity:
+            # Doubling keeps the number of new buffers small while a fleet grows.
             self._capacity = max(2 * self._capacity, len(instances))
             self._instances = self._context.buffer(reserve=self._capacity * INSTANCE.itemsize, dynamic=True)
+            # Vertex arrays refer to the old buffer.
             self._arrays.clear()
         assert self._instances is not None
         self._instances.write(instances)
 
     def array(self, piece: int, program: moderngl.Program) -> moderngl.VertexArray:
         """Return what draws one piece with `program`."""
+        # A vertex array belongs to one program: each has other inputs in use.
         key = (piece, program.glo)
         array = self._arrays.get(key)
         if array is None:
@@ -88,6 +91,7 @@ class Textures:
             except InvalidValueError as error:
                 log.warning("%s; it is drawn white", error)
                 pixels = np.full((1, 1, 3), 255, np.uint8)
+            # Rows of RGB bytes are not padded to 4 bytes, which is what OpenGL assumes unless told otherwise.
             size = (pixels.shape[1], pixels.shape[0])
             texture = self._textures[path] = self._context.texture(size, 3, pixels, alignment=1)
             texture.build_mipmaps()
@@ -98,6 +102,7 @@ def layout(
     program: moderngl.Program, buffer: moderngl.Buffer, fields: tuple[tuple[str, str, int], ...], per: str
 ) -> tuple[Any, ...]:
     """Return how `program` reads a buffer of records with `fields`; those it does not use are skipped."""
+    # The compiler drops inputs that have no effect on the outputs, and binding those would raise.
     used = [name for name, _, _ in fields if name in program]
     formats = [format if name in program else f"{size}x" for name, format, size in fields]
     return (buffer, " ".join(formats) + per, *used)

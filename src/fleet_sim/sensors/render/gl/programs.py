@@ -28,11 +28,13 @@ class Programs:
         self._context = context
         sun = np.array(lighting.sun, np.float64)
         self.sun = sun / np.linalg.norm(sun)
+        # The six corners of two triangles, drawn without an index buffer.
         self._square = context.buffer(primitives.square().parts[0].drawable().vertices[[0, 1, 2, 0, 2, 3]])
         self._solids: dict[tuple[frozenset[str], bool], moderngl.Program] = {}
         self._floors: dict[frozenset[str], moderngl.VertexArray] = {}
         self._shadows: dict[frozenset[str], moderngl.Program] = {}
         shaded = np.array(lighting.sky_colour)
+        # The floor faces up, so its light is the same everywhere and computed once, not per pixel.
         lit = shaded + self.sun[2] * np.array(lighting.sun_colour)
         self._in_light = {"dark": _under(_DARK, lit), "bright": _under(_BRIGHT, lit)}
         self._in_shadow = {"dark": _under(_DARK, shaded), "bright": _under(_BRIGHT, shaded)}

@@ -41,6 +41,7 @@ class GlRenderer:
         self._context = make_context()
         # Whoever made the renderer may forget to close it: a simulation that is dropped does.
         self._release = weakref.finalize(self, self._context.release)
+        # At exit the process frees all of it, and the driver may be gone before this is called.
         self._release.atexit = False
         self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
         self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
@@ -59,6 +60,7 @@ class GlRenderer:
     def render(self, shot: Shot) -> Frame:
         """Return the picture; raises InvalidValueError for a mesh or texture file that cannot be used."""
         with self._context:
+            # Frees what Python has dropped since, while the context is current.
             self._context.gc()
             axes = _axes(shot)
             clip = _clip_matrix(shot, axes)
@@ -68,7 +70,7 @@ class GlRenderer:
             return target.read()
 
     def close(self) -> None:
-        """Free what the pictures needed; may be called again."""
+        """Free the resources; may be called again."""
         self._targets.clear()
         self._meshes.clear()
         self._release()
@@ -81,6 +83,7 @@ class GlRenderer:
 
     def _target(self, shot: Shot) -> Target:
         size = (shot.intrinsics.width, shot.intrinsics.height)
+        # Framebuffers are costly to make, and cameras of one kind share one.
         key = (*size, shot.channels)
         target = self._targets.get(key)
         if target is None:
@@ -91,6 +94,7 @@ class GlRenderer:
         """Upload the instances that can be seen, themselves or their shadows."""
         table = self._scene.table()
         positions, orientations = self._scene.poses(table)
+        # Subtracted in 64 bits: the GPU computes in 32, which would jitter far from the world's origin.
         positions -= shot.position
         frustum = Frustum(shot, axes)
         seen_mask = frustum.sees(positions, table.radii)
@@ -110,6 +114,7 @@ class GlRenderer:
     def _shadow_seen(self, shot: Shot, frustum: Frustum, centres: Floats, radii: Floats) -> Bools:
         sun = self._programs.sun
         heights = np.maximum(centres[:, 2] + shot.position[2], 0.0)
+        # Along the sun's rays down to the floor. A sphere's shadow is stretched by at most 1 / sun.z.
         shadows = centres - (heights / sun[2])[:, None] * sun
         seen_mask = frustum.sees(shadows, radii / sun[2])
         edge = PLANE_HALF_SIZE - np.abs(shot.position[:2])
@@ -119,7 +124,8 @@ class GlRenderer:
         return seen_mask
 
     def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
-        """Return all instances of a table as they are uploaded, but for their poses."""
+        """Return all instances of a table as uploaded, without their poses."""
+        # The table is made anew when something is spawned or removed; until then only poses change.
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)
             instances["scale"] = table.scales
@@ -142,6 +148,7 @@ class GlRenderer:
         context = self._context
         target.clear(self.lighting.background)
         context.enable_only(context.DEPTH_TEST | context.CULL_FACE)
+        # The floor comes last: where something stands on it, the depth test skips its pixels.
         self._draw_solids(clip, shot, drawn)
         if self.floor:
             if self._shaded(shot):
@@ -204,6 +211,7 @@ def _clip_matrix(shot: Shot, axes: Floats) -> Float32s:
     turn = np.eye(4)
     turn[:3, :3] = axes.T
     clip = shot.intrinsics.clip_matrix(shot.near, shot.far) @ turn
+    # OpenGL reads matrices column by column.
     return np.ascontiguousarray(clip.T, np.float32)
 
 
@@ -211,6 +219,7 @@ def _by_mesh(
     table: InstanceTable, seen: Ints, frustum: Frustum, positions: Floats
 ) -> Iterator[tuple[MeshKey, int, Ints | slice]]:
     """Yield mesh, level of detail and places in `seen` of the instances that show it; `seen` is in order."""
+    # Instances of one mesh are consecutive in the table, and `seen` is sorted: two searches find those of each batch.
     starts = np.searchsorted(seen, [batch.start for batch in table.batches])
     stops = np.searchsorted(seen, [batch.stop for batch in table.batches])
     for batch, start, stop in zip(table.batches, starts.tolist(), stops.tolist(), strict=True):
@@ -220,6 +229,7 @@ def _by_mesh(
             yield batch.key, 0, slice(start, stop)
             continue
         members = seen[start:stop]
+        # The larger a body is in the picture, the more sides it gets.
         levels = np.searchsorted(primitives.LEVEL_RADII, frustum.pixels(positions[members], table.radii[members]))
         for level in np.unique(levels).tolist():
             yield batch.key, level, start + np.flatnonzero(levels == level)

@@ -17,6 +17,7 @@ in vec3 in_position; in vec4 in_orientation; in vec3 in_scale; in vec4 in_colour
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 """
 
+# Ids are floats in the target; 32 bits hold whole numbers exactly up to 2^24.
 _OUTPUTS = {
     "rgb": ("vec4", "vec4(colour, 1.0)"),
     "depth": ("float", "gl_FragCoord.w"),
@@ -44,6 +45,7 @@ def _fragment(channels: frozenset[str], body: str) -> str:
     return "\n".join([*lines, body.replace("WRITES", " ".join(writes))])
 
 
+# Normals are divided by the scale, as positions are multiplied by it: they stay at right angles to the surface.
 _SOLID_VERTEX = f"""
 {_INSTANCE}
 {_LIGHT}
@@ -92,6 +94,7 @@ void main() {
     gl_Position = clip * vec4(point - eye, 1.0);
 }
 """
+# The floor is at z = 0 of the world, so at -eye.z here.
 _SHADOW_VERTEX = f"""#version 330
 {_INSTANCE}
 uniform mat4 clip; uniform vec3 sun; uniform vec3 eye;
@@ -104,6 +107,8 @@ void main() {{
     gl_Position = clip * vec4(flat_point, -eye.z, 1.0);
 }}
 """
+# The product of both waves is the sign of a square. Dividing by fwidth, the change per pixel, blurs edges over one
+# pixel.
 _SQUARES = (
     f"""
 #define CYCLES {0.5 / CHECK_SIZE}

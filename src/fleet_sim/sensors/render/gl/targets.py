@@ -1,4 +1,4 @@
-"""What is drawn into, and read from."""
+"""Framebuffers to draw into and read from."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ class Target:
         self.framebuffer = context.framebuffer(textures, context.depth_renderbuffer(size))
 
     def clear(self, background: Colour) -> None:
-        """Forget what was drawn, and draw here from now on."""
+        """Clear the target and make it the current one."""
         framebuffer = self.framebuffer
+        # One clear writes all attachments alike, but colours begin with the background and all others with 0. Masks
+        # make it two clears.
         if self._colours_only is not None:
             framebuffer.color_mask = self._colours_only
             framebuffer.clear(*background)
@@ -43,7 +45,7 @@ class Target:
         framebuffer.use()
 
     def read(self) -> Frame:
-        """Return what was drawn, as arrays of its own."""
+        """Return the picture as new arrays."""
         arrays = {name: self._read_channel(attachment, name) for attachment, name in enumerate(self.channels)}
         return Frame(**arrays)
 
@@ -56,13 +58,16 @@ class Target:
         values = np.empty((height, width), np.float32)
         self.framebuffer.read_into(values, components=1, attachment=attachment, alignment=1, dtype="f4")
         if name == "depth":
+            # One over 0, where nothing was drawn, is the infinite depth that is wanted there.
             with np.errstate(divide="ignore"):
                 return np.reciprocal(values, out=values)
+        # Ids were stored plus one, so that the cleared 0 becomes -1.
         values -= 1.0
         return values.astype(np.int32)
 
 
 def _mask(written: list[bool]) -> Any:
     """Return which attachments are written, as a framebuffer takes it."""
+    # With one attachment moderngl takes its mask alone, not in a tuple.
     masks = tuple((each,) * 4 for each in written)
     return masks if len(masks) > 1 else masks[0]
