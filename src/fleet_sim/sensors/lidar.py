@@ -11,7 +11,17 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.outlines import outlines_of
-from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
+from fleet_sim.sensors.ranging import (
+    FULL_TURN,
+    check_limits,
+    check_span,
+    measured,
+    noise_setting,
+    range_max_setting,
+    range_min_setting,
+    ray_step,
+    relative_noise_setting,
+)
 from fleet_sim.sensors.raster import Fan, Hits, Stations, cast
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
@@ -38,14 +48,10 @@ class LidarParams(SensorParams):
     angle_max: float = setting(
         math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Direction of the end of the field of view."
     )
-    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
-    range_max: float = setting(
-        10.0, above=0, unit="m", doc="Largest range; without an obstacle up to it a ray reads inf."
-    )
-    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
-    relative_noise: float = setting(
-        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
-    )
+    range_min: float = range_min_setting()
+    range_max: float = range_max_setting(10.0)
+    noise: float = noise_setting()
+    relative_noise: float = relative_noise_setting()
     intensities: bool = setting(False, doc="Read intensities: the cosine of the angle between ray and surface normal.")
     labels: bool = setting(False, doc="Read labels: the object id that each ray hits.")
 

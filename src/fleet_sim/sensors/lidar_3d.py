@@ -11,7 +11,17 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
 from fleet_sim.sensors.kind import Batch, SensorKind
-from fleet_sim.sensors.ranging import FULL_TURN, check_limits, check_span, measured, ray_step
+from fleet_sim.sensors.ranging import (
+    FULL_TURN,
+    check_limits,
+    check_span,
+    measured,
+    noise_setting,
+    range_max_setting,
+    range_min_setting,
+    ray_step,
+    relative_noise_setting,
+)
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
@@ -44,14 +54,10 @@ class Lidar3dParams(SensorParams):
     elevation_max: float = setting(
         0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the highest layer."
     )
-    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
-    range_max: float = setting(
-        20.0, above=0, unit="m", doc="Largest range; without an obstacle up to it a ray reads inf."
-    )
-    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
-    relative_noise: float = setting(
-        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
-    )
+    range_min: float = range_min_setting()
+    range_max: float = range_max_setting(20.0)
+    noise: float = noise_setting()
+    relative_noise: float = relative_noise_setting()
 
     def __post_init__(self) -> None:
         super().__post_init__()

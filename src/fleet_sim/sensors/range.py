@@ -11,7 +11,14 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.lidar import see
-from fleet_sim.sensors.ranging import check_limits, measured
+from fleet_sim.sensors.ranging import (
+    check_limits,
+    measured,
+    noise_setting,
+    range_max_setting,
+    range_min_setting,
+    relative_noise_setting,
+)
 from fleet_sim.sensors.raster import Fan
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
@@ -31,14 +38,10 @@ class RangeParams(SensorParams):
     field_of_view: float = setting(0.5, low=0, high=2.0 * math.pi, unit="rad", doc="Full opening angle.")
     shape: Literal["fan", "cone"] = setting("fan", doc="fan: in the xy plane of its frame; cone: about its x axis.")
     rays: int = setting(15, low=1, high=10_000, doc="Number of rays that sample the field of view.")
-    range_min: float = setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
-    range_max: float = setting(
-        4.0, above=0, unit="m", doc="Largest range; without an obstacle up to it the range is inf."
-    )
-    noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of the range.")
-    relative_noise: float = setting(
-        0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it."
-    )
+    range_min: float = range_min_setting()
+    range_max: float = range_max_setting(4.0)
+    noise: float = noise_setting()
+    relative_noise: float = relative_noise_setting()
     radiation: Literal["ultrasound", "infrared"] = setting(
         "ultrasound", doc="Radiation type in the ROS message; it does not change the reading."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.random import normal_rows
 from fleet_sim.errors import ConfigError
 from fleet_sim.sensors.kind import Batch
+from fleet_sim.settings import setting
 
 FULL_TURN = 2.0 * math.pi
 
@@ -33,6 +34,26 @@ class RangingParams(Protocol):
     @property
     def relative_noise(self) -> float:
         """Standard deviation as a share of the distance."""
+
+
+def range_min_setting() -> Any:
+    """Return the dataclass field of the smallest range."""
+    return setting(0.0, low=0, unit="m", doc="Smallest range; nearer obstacles read as -inf.")
+
+
+def range_max_setting(default: float) -> Any:
+    """Return the dataclass field of the largest range, in m."""
+    return setting(default, above=0, unit="m", doc="Largest range; it reads inf without an obstacle up to it.")
+
+
+def noise_setting() -> Any:
+    """Return the dataclass field of the part of the noise that does not depend on the range."""
+    return setting(0.0, low=0, unit="m", doc="Standard deviation of a range.")
+
+
+def relative_noise_setting() -> Any:
+    """Return the dataclass field of the part of the noise that grows with the range."""
+    return setting(0.0, low=0, doc="Standard deviation in proportion to the range, as a fraction of it.")
 
 
 def check_limits(range_min: float, range_max: float) -> None:
