@@ -1,4 +1,4 @@
-"""Batteries: what robots run on. `feature.py` is the front door; the names below can be imported from here."""
+"""Batteries: what robots run on. `feature.py` connects them to a simulation; import the names below from here."""
 
 from __future__ import annotations
 

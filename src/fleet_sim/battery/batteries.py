@@ -34,7 +34,7 @@ class EmptyBattery(DriveRule):
 
 
 class Batteries:
-    """What happens to batteries in a step. `section` is what the scenario says of all of them."""
+    """Drains and charges all batteries in each step. `section` holds the scenario's settings for all of them."""
 
     def __init__(self, world: World, table: BatteryColumns) -> None:
         self.section = BatterySectionSettings()
@@ -45,7 +45,7 @@ class Batteries:
         world.drive_rules.add(self._rule)
 
     def hold(self) -> None:
-        """Stop robots that would drive with an empty battery; what they were doing is cancelled.
+        """Stop robots that would drive with an empty battery, and cancel their actions.
 
         Before they move: actions and controllers steer a robot without asking whether it may drive.
         """
@@ -68,7 +68,7 @@ class Batteries:
         power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
         before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
         after = np.clip(before + power * dt, 0.0, capacity)
-        # At the ends nothing flows, whatever is drawn or given.
+        # A full battery takes nothing and an empty one gives nothing, whatever the load or the charger.
         table.power[rows] = np.where((after == before) & (power != 0.0), 0.0, power)
         table.energy[rows] = after
         for event, mask in (
@@ -79,7 +79,7 @@ class Batteries:
             self._events.to_agents(event, rows[mask])
 
     def _speeds(self, rows: Rows) -> Floats:
-        """Return how fast `rows` drive, (N,) in m/s; who is carried does not."""
+        """Return how fast `rows` drive, (N,) in m/s; 0 for robots that are carried."""
         velocity = self._world.velocity[rows]
         # By components: a sum over an axis depends on the size of the array, and so would the run.
         x, y, z = velocity[:, 0], velocity[:, 1], velocity[:, 2]
@@ -87,7 +87,7 @@ class Batteries:
         return np.where(self._world.parent[rows] == NO_ROW, speeds, 0.0)
 
     def set_charging(self, command: SetCharging) -> CommandAck:
-        """Carry a SetCharging out."""
+        """Carry out a SetCharging: connect batteries to a charger, or disconnect them."""
         to = Recipients(self._world, command.names)
         to.keep(self._table.present[to.rows], "it has no battery")
         self._table.charging[to.rows] = command.charging

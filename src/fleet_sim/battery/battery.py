@@ -8,7 +8,7 @@ from fleet_sim.entities.sim_object import SimObject
 
 
 class Battery:
-    """A handle: the entity that has it, and its table. Raises StaleHandleError once the entity was removed."""
+    """A handle of the battery of one entity. Raises StaleHandleError once the entity was removed."""
 
     def __init__(self, owner: SimObject, table: BatteryColumns) -> None:
         self._owner = owner
@@ -22,7 +22,7 @@ class Battery:
 
     @property
     def battery_soc(self) -> float:
-        """How full it is, 0 to 1."""
+        """State of charge, 0 to 1. Can be set."""
         return self.energy / self.capacity
 
     @battery_soc.setter
@@ -32,27 +32,27 @@ class Battery:
 
     @property
     def energy(self) -> float:
-        """What it holds, in J."""
+        """Stored energy in J."""
         return float(self._table.energy[self._owner.row])
 
     @property
     def capacity(self) -> float:
-        """What it holds when full, in J."""
+        """Stored energy in J when it is full."""
         return float(self._table.full_energy[self._owner.row])
 
     @property
     def power(self) -> float:
-        """What flowed into it in the last step, in W; negative when it drained."""
+        """Power in W into the battery in the last step; negative while it discharges."""
         return float(self._table.power[self._owner.row])
 
     @property
     def is_charging(self) -> bool:
-        """Whether a charger gives it power."""
+        """Whether it is connected to a charger."""
         return bool(self._table.charging[self._owner.row])
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no energy is left."""
         return self.energy <= 0.0
 
     def set_charging(self, charging: bool = True) -> None:

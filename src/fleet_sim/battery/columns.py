@@ -7,14 +7,14 @@ from fleet_sim.core.columns import FeatureColumns, column
 
 
 class BatteryColumns(FeatureColumns):
-    """What is in each battery, what flows, and what the battery is like."""
+    """State and properties of each battery."""
 
-    energy: Floats = column(float, unit="J", writer="spawning, Batteries", doc="what it holds, 0 to full_energy")
-    charging: Bools = column(bool, writer="SetCharging, Battery", doc="a charger gives it power")
-    power: Floats = column(float, unit="W", writer="Batteries", doc="into it in the last step, negative when it drains")
+    energy: Floats = column(float, unit="J", writer="spawning, Batteries", doc="stored, 0 to full_energy")
+    charging: Bools = column(bool, writer="SetCharging, Battery", doc="is connected to a charger")
+    power: Floats = column(float, unit="W", writer="Batteries", doc="into it in the last step, negative: discharges")
 
     full_energy: Floats = column(float, unit="J", writer="spawning")
-    low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it is an event")
+    low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it emits battery_low")
     idle_power: Floats = column(float, unit="W", writer="spawning", doc="drawn all the time")
     drive_energy: Floats = column(float, unit="J/m", writer="spawning", doc="drawn by driving")
     charge_power: Floats = column(float, unit="W", writer="spawning", doc="what a charger gives")

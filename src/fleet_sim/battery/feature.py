@@ -1,4 +1,4 @@
-"""The front door of the feature: what `setup.cfg` names."""
+"""The entry point of the feature, which `setup.cfg` declares: it connects batteries to a simulation."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
 
 
 def with_battery(roster: Roster, world: World) -> Roster:
-    """Return the part of `roster` that has a battery."""
+    """Return the robots of `roster` that have a battery."""
     table = world.tables.get("battery")
     present = np.zeros(world.capacity, np.bool_) if table is None else _battery_columns(world).present
     return roster.where(present[roster.rows])
@@ -38,7 +38,7 @@ def battery_state_template(capacities: Floats, voltages: Floats) -> MessageTempl
     messages = [
         BatteryState(
             voltage=voltage,
-            temperature=math.nan,  # nobody measures it
+            temperature=math.nan,  # not simulated
             capacity=capacity,
             design_capacity=capacity,
             present=True,

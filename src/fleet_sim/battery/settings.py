@@ -9,7 +9,7 @@ from fleet_sim.settings import Checked, setting
 JOULES_PER_WATT_HOUR = 3600.0
 
 LARGEST = 1e9
-"""Of any number here. Entries come over ROS too, and products of larger ones could be infinite."""
+"""Upper limit of every number here. Entries come over ROS too, and products of larger ones could be infinite."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class BatterySettings(Checked):
 
 @dataclass
 class BatterySectionSettings(Checked):
-    """What holds for all batteries of a simulation."""
+    """Settings that hold for all batteries of a simulation."""
 
     publish_rate: float | None = setting(
         1.0, low=0, unit="Hz", doc="Of <robot>/battery_state, per simulated second; null: at each step, 0: never."

@@ -24,7 +24,7 @@ class Snapshot:
     """
 
     tick: int
-    """How many steps were made."""
+    """Number of steps made."""
     time: float
     """Simulation time in s."""
     names: tuple[str, ...]
@@ -35,9 +35,9 @@ class Snapshot:
     velocities: Floats
     angular_velocities: Floats
     carriers: Ints
-    """(N,) index of who carries each; -1: nobody."""
+    """(N,) index of the entity that carries each; -1: none."""
     joint_starts: Ints
-    """(N + 1,) the joints of the entity `i` are those from `joint_starts[i]` to `joint_starts[i + 1]`."""
+    """(N + 1,) the joints of entity `i` are those from `joint_starts[i]` to before `joint_starts[i + 1]`."""
     joint_positions: Floats
     """(J,) in rad or m, in the order of each robot's movable joints."""
     joint_velocities: Floats
@@ -45,7 +45,7 @@ class Snapshot:
     collisions: Ints
     """(M, 2) indices of the pairs that collided at the last check."""
     features: Mapping[str, Mapping[str, AnyArray]]
-    """The columns (N, ...) of each feature in use, by its name and theirs; `present` says who has it."""
+    """The columns (N, ...) of each feature in use, by the names of both; `present` tells which entities have it."""
 
     def index_of(self, name: str) -> int:
         """Return the index of the entity called `name`; raises UnknownNameError with the closest names."""
@@ -65,12 +65,12 @@ class Snapshot:
 
 
 def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
-    """Return the state of `world` as it is now; inside a step, as it is at its end.
+    """Return the present state of `world`; inside a step it gets the number and the time of the step's end.
 
     `pairs` (M, 2) are the rows that collide, `names` those of all living entities, in the order of `world.rows`.
     """
     rows = world.rows
-    # One more than there are rows, so that NO_ROW is looked up as itself.
+    # NO_ROW is -1: as an index it finds the last entry, which is NO_ROW because no entity has that row.
     index_of_row = np.full(world.capacity + 1, NO_ROW, np.int64)
     index_of_row[rows] = np.arange(len(rows))
     collisions = index_of_row[pairs].reshape(-1, 2)

@@ -216,26 +216,22 @@ class Agent(EndEffectorHandle):
     @property
     def max_linear_vel(self) -> Floats:
         """Speed limit per body axis (3,), in m/s."""
-        value: Floats = self._world.motion.linear_limits[self.row].copy()
-        return value
+        return self._copy_of(self._world.motion.linear_limits)
 
     @property
     def max_linear_accel(self) -> Floats:
         """Acceleration limit per body axis (3,), in m/s2."""
-        value: Floats = self._world.motion.linear_accels[self.row].copy()
-        return value
+        return self._copy_of(self._world.motion.linear_accels)
 
     @property
     def max_angular_vel(self) -> Floats:
         """Turning speed limit per body axis (3,), in rad/s."""
-        value: Floats = self._world.motion.angular_limits[self.row].copy()
-        return value
+        return self._copy_of(self._world.motion.angular_limits)
 
     @property
     def max_angular_accel(self) -> Floats:
         """Turning acceleration limit per body axis (3,), in rad/s2."""
-        value: Floats = self._world.motion.angular_accels[self.row].copy()
-        return value
+        return self._copy_of(self._world.motion.angular_accels)
 
     @property
     def motion_mode(self) -> MotionMode | str:

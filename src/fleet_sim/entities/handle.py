@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleet_sim.arrays import Floats
 from fleet_sim.core.world import World
 from fleet_sim.errors import StaleHandleError, did_you_mean
 
@@ -53,6 +54,10 @@ class Handle:
     def is_alive(self) -> bool:
         """Whether the entity still exists."""
         return self._world.is_live(self._row, self._generation)
+
+    def _copy_of(self, column: Floats) -> Floats:
+        value: Floats = column[self.row].copy()
+        return value
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute that can be set; raises AttributeError with the closest name for any other."""

@@ -132,20 +132,17 @@ class SimObject(Handle):
     @property
     def position(self) -> Floats:
         """A copy of the position (3,) in the world frame, in m."""
-        value: Floats = self._world.position[self.row].copy()
-        return value
+        return self._copy_of(self._world.position)
 
     @property
     def orientation(self) -> Floats:
         """A copy of the orientation (4,), xyzw."""
-        value: Floats = self._world.orientation[self.row].copy()
-        return value
+        return self._copy_of(self._world.orientation)
 
     @property
     def velocity(self) -> Floats:
         """A copy of the linear velocity (3,) in the world frame, in m/s."""
-        value: Floats = self._world.velocity[self.row].copy()
-        return value
+        return self._copy_of(self._world.velocity)
 
     def get_pose(self) -> Pose:
         """Return the present pose: always current, also inside a step. A pose never changes later."""

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from fleet_sim.envs.episode import begun
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.camera import Camera
@@ -94,9 +95,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
 
     def loaded_scene(self) -> BinScene:
         """Return the scene; raises InvalidValueError before the first reset."""
-        if self.scene is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        return self.scene
+        return begun(self.scene)
 
     def configure_renderer(self, disable_rendering: bool) -> None:
         """Stop drawing in the window, or continue."""
@@ -141,9 +140,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
         camera.compute_view_and_projection_matrix()
 
     def _camera(self) -> Camera:
-        if self.camera is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        return self.camera
+        return begun(self.camera)
 
     def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
         """Return the camera's picture in the render mode (or `mode`): colours, or colours and depth in m.

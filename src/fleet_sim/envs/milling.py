@@ -15,10 +15,11 @@ from gymnasium.utils import seeding
 from fleet_sim.arrays import Floats
 from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
+from fleet_sim.envs.episode import begun
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.errors import missing_extra
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
@@ -164,9 +165,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
     @property
     def swarm(self) -> MillingWorld:
         """The swarm; raises InvalidValueError before the first reset."""
-        if self._swarm is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        return self._swarm
+        return begun(self._swarm)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -248,19 +247,17 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Apply the action of each agent; an agent without an action stands still."""
-        if self._swarm is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        agents = self.agents
+        swarm, agents = begun(self._swarm), self.agents
         if not agents:
             return {}, {}, {}, {}, {}
         wanted = np.array([np.asarray(actions.get(name, (0.0, 0.0)), float) for name in self.possible_agents])
-        self._swarm.controller.actions = np.clip(wanted, -1.0, 1.0) * [SPEED, TURN]
-        self._swarm.step()
+        swarm.controller.actions = np.clip(wanted, -1.0, 1.0) * [SPEED, TURN]
+        swarm.step()
         self._steps += 1
-        circliness, late = self._swarm.metric("Circliness"), self._steps >= self.params.max_steps
+        circliness, late = swarm.metric("Circliness"), self._steps >= self.params.max_steps
         self.agents = [] if late else agents
         return (
-            self._observe(self._swarm),
+            self._observe(swarm),
             dict.fromkeys(agents, circliness),
             dict.fromkeys(agents, False),
             dict.fromkeys(agents, late),
@@ -273,9 +270,8 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
 
     def render(self) -> Image | None:
         """Return a picture (480, 480, 3), or None without a render mode."""
-        if self._swarm is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        return None if self.render_mode is None else self._swarm.draw()
+        swarm = begun(self._swarm)
+        return None if self.render_mode is None else swarm.draw()
 
     def close(self) -> None:
         """End the swarm; may be called again."""

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.episode import begun
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.spaces import drive_box, observation_box
@@ -35,9 +36,7 @@ class ArenaEnv(gym.Env[Observations, Observations]):
     @property
     def task(self) -> ArenaTask[Any]:
         """The task; raises InvalidValueError before the first reset."""
-        if self._task is None:
-            raise InvalidValueError("this needs a running episode; call reset() first")
-        return self._task
+        return begun(self._task)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""The names by which users know a simulation: one line each, to the part that does the work.
+"""The documented methods of a simulation: one line each, which calls the part that does the work.
 
 Those that ask about what is in the world, or change it, are in `documented_world.py`.
 """
@@ -160,10 +160,10 @@ class DocumentedNames(WorldNames):
         return self.state.save()
 
     def restore_state(self, checkpoint: Checkpoint) -> None:
-        """Restore a saved state of this simulation. Entities spawned since are removed, removed ones live again.
+        """Restore a saved state of this simulation. Entities spawned since are removed, removed ones are restored.
 
-        Callbacks, plugins, managers and event handlers stay as they are, except that entities that live again have
-        theirs again. Raises StateError inside a step and InvalidValueError for a checkpoint of another simulation.
+        Callbacks, plugins, managers and event handlers stay as they are; restored entities have those that they had.
+        Raises StateError inside a step and InvalidValueError for a checkpoint of another simulation.
         """
         self.state.restore(checkpoint)
 

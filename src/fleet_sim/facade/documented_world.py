@@ -24,7 +24,7 @@ Handle = TypeVar("Handle", bound=SimObject)
 
 
 class WorldNames:
-    """Names for what is in the world, one line each, to the part that does the work."""
+    """Methods about what is in the world: one line each, which calls the part that does the work."""
 
     world: World
     collisions: CollisionSystem
@@ -75,7 +75,7 @@ class WorldNames:
         return self.view.quiet()
 
     def add_object(self, obj: SimObject) -> None:
-        """Accept an entity of this simulation; it does nothing, as entities belong to it from their spawning."""
+        """Do nothing, as entities are added when spawned. Raises InvalidValueError for one of another simulation."""
         self.population.check_ours(obj)
 
     def remove_object(self, obj: SimObject) -> None:
@@ -87,7 +87,7 @@ class WorldNames:
         self.population.remove_all(objects)
 
     def remove_rows(self, rows: Rows) -> None:
-        """Remove the entities in `rows`."""
+        """Remove the entities in these rows of the world's columns."""
         self.population.remove_rows(rows)
 
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:

@@ -14,7 +14,8 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
+from fleet_sim.ros.sensors.odometry import odometry_template
+from fleet_sim.ros.templates import MessageTemplate
 from fleet_sim.spatial import quaternions
 
 
@@ -32,13 +33,7 @@ def odom_template(frames: Frames, names: Sequence[str]) -> MessageTemplate:
         message = Odometry(child_frame_id=frames.base(name))
         message.header.frame_id = frames.odom(name)
         messages.append(message)
-    numbers = {
-        **STAMP,
-        "position": ("f8", under("pose.pose", POSITION)),
-        "orientation": ("f8", under("pose.pose", ORIENTATION)),
-        "twist": ("f8", under("twist.twist", TWIST)),
-    }
-    return MessageTemplate(messages, [MessagePart(numbers)])
+    return odometry_template(messages)
 
 
 class OdomTopic(Interface):

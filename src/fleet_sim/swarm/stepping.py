@@ -81,10 +81,14 @@ class Stepper:
         world.refresh()
         for group in world.population_groups:
             if _steps_itself(group):
-                for agent in list(group.agents):
-                    self.call("agent step", agent.step)
+                self._step_each("agent step", group)
             else:
                 self._command(group)
+
+    def _step_each(self, place: str, group: Group) -> None:
+        # A step may remove agents, also itself.
+        for agent in list(group.agents):
+            self.call(place, agent.step)
 
     def _keep_apart(self, dt: float) -> None:
         world = self._world
@@ -178,8 +182,7 @@ class Stepper:
         world.refresh()
         for group in world.object_groups:
             if _steps_itself(group):
-                for agent in list(group.agents):
-                    self.call("object step", agent.step)
+                self._step_each("object step", group)
             elif group.controller is not None or group.sensors:
                 self.take_turn(group)
 

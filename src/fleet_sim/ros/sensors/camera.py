@@ -9,7 +9,7 @@ from geometry_msgs.msg import TransformStamped
 from fleet_sim.ros.names import Frames
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.ros.sensors.topics import Channel, MessageTopics
 from fleet_sim.sensors import Readings, Sensor
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 from fleet_sim.sensors.render.optics import OPTICAL_TURN
@@ -30,7 +30,7 @@ def optical_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
     return transform
 
 
-class CameraTopics(SensorTopics):
+class CameraTopics(MessageTopics):
     """Publishes one part of a camera's readings, for cameras with the channel it needs.
 
     A camera is rendered at its own rate while one of its topics has subscribers.
@@ -50,9 +50,8 @@ class CameraTopics(SensorTopics):
         """Return the arrays of the message that change with each picture."""
         raise NotImplementedError
 
-    def prepare(self) -> None:
-        frames = self.bridge.frames
-        self._messages = [self.message(c.sensor.params, optical_frame_of(frames, c.sensor)) for c in self.channels]
+    def message_of(self, channel: Channel) -> BulkMessage:
+        return self.message(channel.sensor.params, optical_frame_of(self.bridge.frames, channel.sensor))
 
     def send(self, readings: Readings, now: int) -> None:
         for index, channel in self.with_channels(readings):

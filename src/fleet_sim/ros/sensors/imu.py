@@ -52,9 +52,8 @@ class ImuTopic(TemplatedTopics):
     widths: ClassVar[Mapping[str, int]] = {"orientation": 4, "angular_velocity": 3, "linear_acceleration": 3}
 
     def message_of(self, channel: Channel) -> Imu:
-        params = channel.sensor.params
-        period = self.bridge.sim.clock.dt if params.rate is None else 1.0 / params.rate
-        return imu_message(params, frame_of(self.bridge.frames, channel.sensor), period)
+        frame = frame_of(self.bridge.frames, channel.sensor)
+        return imu_message(channel.sensor.params, frame, self.period_of(channel))
 
     def template_of(self, messages: Sequence[Imu]) -> MessageTemplate:
         return imu_template(messages)

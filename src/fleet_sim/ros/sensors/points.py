@@ -8,7 +8,7 @@ from sensor_msgs.msg import PointCloud2
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.clouds import cloud_message
 from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.ros.sensors.topics import Channel, MessageTopics
 from fleet_sim.sensors import Lidar3dParams, Readings
 
 
@@ -17,15 +17,14 @@ def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
     return cloud_message(frame, params.layers, params.rays, "xyz", 3)
 
 
-class PointsTopic(SensorTopics):
+class PointsTopic(MessageTopics):
     """Publishes organised clouds, one row per layer; rays without a hit have NaN points."""
 
     sensor_type = "lidar_3d"
     message_type = PointCloud2
 
-    def prepare(self) -> None:
-        frames = self.bridge.frames
-        self._messages = [points_message(c.sensor.params, frame_of(frames, c.sensor)) for c in self.channels]
+    def message_of(self, channel: Channel) -> BulkMessage:
+        return points_message(channel.sensor.params, frame_of(self.bridge.frames, channel.sensor))
 
     def send(self, readings: Readings, now: int) -> None:
         points = readings.values["points"].astype("<f4")

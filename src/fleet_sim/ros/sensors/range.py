@@ -6,7 +6,7 @@ from sensor_msgs.msg import Range
 
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.ros.sensors.topics import Channel, MessageTopics
 from fleet_sim.sensors import RangeParams, Readings
 
 
@@ -22,15 +22,14 @@ def range_message(params: RangeParams, frame: str) -> Range:
     return message
 
 
-class RangeTopic(SensorTopics):
+class RangeTopic(MessageTopics):
     """Publishes the distance to the nearest obstacle: inf without one, -inf if it is too near."""
 
     sensor_type = "range"
     message_type = Range
 
-    def prepare(self) -> None:
-        frames = self.bridge.frames
-        self._messages = [range_message(c.sensor.params, frame_of(frames, c.sensor)) for c in self.channels]
+    def message_of(self, channel: Channel) -> Range:
+        return range_message(channel.sensor.params, frame_of(self.bridge.frames, channel.sensor))
 
     def send(self, readings: Readings, now: int) -> None:
         stamp = time_to_msg(now)

@@ -6,7 +6,7 @@ from sensor_msgs.msg import LaserScan
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import SensorTopics
+from fleet_sim.ros.sensors.topics import Channel, MessageTopics
 from fleet_sim.sensors import LidarParams, Readings
 
 
@@ -25,22 +25,15 @@ def scan_message(params: LidarParams, frame: str, period: float) -> BulkMessage:
     return BulkMessage(message, {"ranges": ("f4", count), "intensities": ("f4", count if params.intensities else 0)})
 
 
-class ScanTopic(SensorTopics):
+class ScanTopic(MessageTopics):
     """Publishes ranges, and intensities if the lidar has them."""
 
     sensor_type = "lidar"
     message_type = LaserScan
 
-    def prepare(self) -> None:
-        frames, dt = self.bridge.frames, self.bridge.sim.clock.dt
-        self._messages = [
-            scan_message(
-                channel.sensor.params,
-                frame_of(frames, channel.sensor),
-                dt if channel.sensor.params.rate is None else 1.0 / channel.sensor.params.rate,
-            )
-            for channel in self.channels
-        ]
+    def message_of(self, channel: Channel) -> BulkMessage:
+        frame = frame_of(self.bridge.frames, channel.sensor)
+        return scan_message(channel.sensor.params, frame, self.period_of(channel))
 
     def send(self, readings: Readings, now: int) -> None:
         ranges, intensities = readings.values["ranges"], readings.values["intensities"]

@@ -8,19 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.ros.sensors.topics import Channel, SensorTopics
+from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.ros.templates import MessageTemplate
 from fleet_sim.sensors import Readings
 
 
-class TemplatedTopics(SensorTopics):
+class TemplatedTopics(MessageTopics):
     """Publishes messages of a fixed layout; `widths` are the groups of numbers in them."""
 
     widths: ClassVar[Mapping[str, int]] = {}
-
-    def message_of(self, channel: Channel) -> Any:
-        """Return the message of one sensor with its constant fields."""
-        raise NotImplementedError
 
     def template_of(self, messages: Sequence[Any]) -> MessageTemplate:
         """Return the template for the messages of all sensors; groups sec, nanosec, and those of `widths`."""
@@ -31,9 +27,9 @@ class TemplatedTopics(SensorTopics):
         return readings.values
 
     def prepare(self) -> None:
-        messages = [self.message_of(channel) for channel in self.channels]
-        self._template = self.template_of(messages) if messages else None
-        self._values = {name: np.zeros((len(messages), width)) for name, width in self.widths.items()}
+        super().prepare()
+        self._template = self.template_of(self._messages) if self._messages else None
+        self._values = {name: np.zeros((len(self._messages), width)) for name, width in self.widths.items()}
 
     def send(self, readings: Readings, now: int) -> None:
         wanted = list(self.with_channels(readings))

@@ -109,3 +109,23 @@ class SensorTopics(Interface):
         for slot, channel in enumerate(self.channels):
             channel.slot = slot
         self.prepare()
+
+
+class MessageTopics(SensorTopics):
+    """Keeps a message for each sensor, with its constant fields; `send` writes readings into them."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._messages: list[Any] = []
+
+    def message_of(self, channel: Channel) -> Any:
+        """Return the message of one sensor with its constant fields."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        self._messages = [self.message_of(channel) for channel in self.channels]
+
+    def period_of(self, channel: Channel) -> float:
+        """Return the time in s between readings of a sensor; without a rate it is read in each step."""
+        rate = channel.sensor.params.rate
+        return self.bridge.sim.clock.dt if rate is None else 1.0 / rate
