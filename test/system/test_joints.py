@@ -57,6 +57,15 @@ def position(states: list[JointState], joint: str = J1) -> float:
     return float(states[-1].position[states[-1].name.index(joint)])
 
 
+def test_a_node_alone_does_not_listen_to_its_own_frames(fleet: Running) -> None:
+    _, client = fleet
+    states = client.listen(JointState, "/arm/joint_states")
+    # Ten seconds of simulated time are one of real time: two checks for other publishers.
+    client.until(lambda: states and states[-1].header.stamp.sec >= 12, "12 s of the arm")
+    assert client.node.count_publishers("/tf") == 2
+    assert client.node.count_subscribers("/tf") == 0
+
+
 def test_states_and_commands(fleet: Running) -> None:
     node, client = fleet
     states = client.listen(JointState, "/arm/joint_states")

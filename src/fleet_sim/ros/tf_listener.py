@@ -25,6 +25,9 @@ CHECK_PERIOD = 0.5
 LARGE = 4096
 """Larger messages (bytes) are decoded when a frame is looked up, not on arrival."""
 
+MOST_PENDING = 64
+"""Large messages kept for a look-up; beyond that they are decoded at once."""
+
 _FIRST_FRAME = struct.Struct("<4xI8xI")
 """The beginning of a TFMessage in CDR: the number of transforms, and the length of the first frame_id."""
 
@@ -52,7 +55,7 @@ class TfListener:
         self._refuse = refuse
         self._links: dict[str, Link] = {}
         self._takes: dict[str, Any] = {}
-        self._pending: dict[bytes, bytes] = {}
+        self._pending: dict[tuple[int, bytes], bytes] = {}
         self._next_check = 0.0
 
     def listen(self) -> None:
@@ -69,9 +72,7 @@ class TfListener:
         """Return the latest transform of `frame` into its parent, or None if no other node has published one."""
         if self._takes:
             self.listen()
-            for data in self._pending.values():
-                self._decode(data)
-            self._pending.clear()
+            self._decode_pending()
         return self._links.get(frame)
 
     @property
@@ -81,9 +82,13 @@ class TfListener:
 
     def _subscribe(self) -> None:
         for topic, profile in TOPICS:
-            if topic not in self._takes and self._node.count_publishers(topic) > 1:
+            # Base frames, frames of links and frames of sensors have a publisher each, so one is not the limit.
+            if topic not in self._takes and self._node.count_publishers(topic) > self._own_publishers(topic):
                 subscription = self._node.create_subscription(TFMessage, topic, _never_called, profile)
                 self._takes[topic] = subscription.handle.take_message
+
+    def _own_publishers(self, topic: str) -> int:
+        return sum(publisher.topic_name == topic for publisher in self._node.publishers)
 
     def _hear(self, data: bytes) -> None:
         # Byte 1 of the header is 1 for little endian; anything else is left to the full decoder.
@@ -98,7 +103,15 @@ class TfListener:
             self._decode(data)
         else:
             # Another simulation may send thousands of frames many times per second; only the latest are decoded.
-            self._pending[b"%d %s" % (len(data), data[_FIRST_FRAME.size : 128])] = data
+            self._pending[len(data), begin] = data
+            # Frames nobody looks up must not pile up, whatever sizes of messages arrive.
+            if len(self._pending) > MOST_PENDING:
+                self._decode_pending()
+
+    def _decode_pending(self) -> None:
+        for data in self._pending.values():
+            self._decode(data)
+        self._pending.clear()
 
     def _decode(self, data: bytes) -> None:
         try:
