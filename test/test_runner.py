@@ -217,7 +217,7 @@ def test_another_thread_pauses_steps_and_resumes(sim: Sim) -> None:
         for call in (sim.step_once, sim.reset, sim.clear, sim.save_state):
             with pytest.raises(fs.StateError, match="another thread"):
                 call()
-        with pytest.raises(fs.StateError, match="running already"):
+        with pytest.raises(fs.StateError, match="already running"):
             sim.run_simulation()
     assert run.wait().reason == "stopped"
     assert len(threads) == 1

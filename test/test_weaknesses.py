@@ -316,7 +316,10 @@ def test_20_a_users_fault_does_not_end_the_step(make_sim: MakeSim, caplog: pytes
         ({"simulation": {"timestp": 0.1}}, r"simulation\.timestp: unknown key\. Did you mean 'timestep'"),
         ({"simulaton": {}, "robots": []}, "simulaton.*Did you mean 'simulation'"),
         ({"simulation": {"timestep": -1}}, r"simulation\.timestep"),
-        ({"robots": [{"name": "g", "grid": {"count": 9}}, {"name": "a"}, {"name": "a"}]}, r"robots\[2\].*'a' is taken"),
+        (
+            {"robots": [{"name": "g", "grid": {"count": 9}}, {"name": "a"}, {"name": "a"}]},
+            r"robots\[2\].*'a' is already taken",
+        ),
         ({"robots": [{"name": "a", "max_linear_vel": -2}]}, r"robots\[0\]\.max_linear_vel"),
         ({"robots": [{"name": "a", "pose": [0, 0, float("nan")]}]}, r"robots\[0\]\.pose"),
         ({"robots": [{"name": "a"}], "objects": [{"nam": "b"}]}, "objects"),

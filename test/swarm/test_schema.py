@@ -82,4 +82,4 @@ def test_the_command_prints_it() -> None:
 
 def test_the_schema_is_json_and_says_what_parameters_mean() -> None:
     text = json.dumps(world_schema(), allow_nan=False)
-    assert "Share of readings of 1 where nothing is." in text
+    assert "Probability of reading 1 when there is nothing." in text

@@ -119,7 +119,7 @@ def test_entities_are_spawned_listed_attached_and_deleted(fleet: Running) -> Non
     assert (response.success, response.message) == (True, "")
     again = client.call(Spawn, "/sim/spawn", request)
     assert not again.success
-    assert "'crate' is taken" in again.message
+    assert "'crate' is already taken" in again.message
     assert client.call(Attach, "/sim/attach", Attach.Request(robot="robot_1", object="crate")).success
     robot = Spawn.Request(name="new", shape=box, options="{motion_mode: omnidirectional}")
     assert client.call(Spawn, "/sim/spawn", robot).success
