@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any, get_type_hints
@@ -83,12 +84,23 @@ def fields_of(cls: type) -> dict[str, Field]:
 
 
 def _fields_of(cls: type) -> dict[str, Field]:
-    hints = get_type_hints(cls)
+    hints = _hints_of(cls)
     return {
         field.name: Field(field.name, hints[field.name], field.metadata.get("setting", NO_RULES), _default_of(field))
         for field in dataclasses.fields(cls)
         if field.init
     }
+
+
+def _hints_of(cls: type) -> dict[str, Any]:
+    """Return the resolved annotations of `cls` and its bases, but not `_: KW_ONLY`, which 3.10 cannot resolve."""
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        own = {name: hint for name, hint in inspect.get_annotations(base).items() if name != "_"}
+        # A class of its own, since only annotations of classes may be ClassVars.
+        copy = type(base.__name__, (), {"__annotations__": own, "__module__": base.__module__})
+        hints.update(get_type_hints(copy, localns=dict(vars(base))))
+    return hints
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
