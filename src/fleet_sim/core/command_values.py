@@ -7,6 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import numpy as np
+import numpy.typing as npt
 
 from fleet_sim.errors import InvalidValueError
 
@@ -20,7 +21,7 @@ def frozen(value: Any, hint: Any) -> Any:
     # NumPy would turn "1.5" and True into numbers, and they would no longer be rejected.
     if value is None or isinstance(value, (str, bool)):
         return value
-    if any(get_origin(kind) is np.ndarray for kind in kinds):
+    if any(_origin(kind) is np.ndarray for kind in kinds):
         try:
             array = np.array(value, np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -66,7 +67,7 @@ def read(value: Any, hint: Any, where: str) -> Any:
     if value is None and NoneType in kinds:
         return None
     for kind in kinds:
-        if get_origin(kind) is np.ndarray:
+        if _origin(kind) is np.ndarray:
             # The right shape of arrays depends on the other fields, so it is checked when the command is applied.
             if isinstance(value, list):
                 return value
@@ -80,7 +81,7 @@ def read(value: Any, hint: Any, where: str) -> Any:
                 return float(value)
         elif isinstance(value, get_origin(kind) or kind):
             return value
-    wanted = " or ".join(_WORDS.get(get_origin(kind) or kind, str(kind)) for kind in kinds)
+    wanted = " or ".join(_WORDS.get(_origin(kind) or kind, str(kind)) for kind in kinds)
     raise InvalidValueError(f"{where}: expected {wanted}, got {value!r}")
 
 
@@ -98,6 +99,12 @@ _WORDS: dict[Any, str] = {
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _origin(hint: Any) -> Any:
+    origin = get_origin(hint)
+    # Since NumPy 2.5, NDArray[...] is an alias of the language: its origin is the alias and not the array.
+    return np.ndarray if origin is npt.NDArray else origin
 
 
 def _key(key: Any, where: str) -> str:
