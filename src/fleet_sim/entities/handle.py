@@ -8,6 +8,8 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.world import World
 from fleet_sim.errors import StaleHandleError, did_you_mean
 
+_set = object.__setattr__
+
 
 class Handle:
     """Refers to one entity of a world by its row; all state is in the world's columns.
@@ -33,8 +35,11 @@ class Handle:
         return handle
 
     def _refer(self, world: World, row: int) -> None:
+        # Around our own __setattr__, which would take most of the time of spawning ten thousand entities.
+        _set(self, "_world", world)
+        _set(self, "_row", row)
         # Rows are reused: the generation tells the entity from a later one in the same row.
-        self._world, self._row, self._generation = world, row, int(world.generation[row])
+        _set(self, "_generation", int(world.generation[row]))
 
     @property
     def world(self) -> World:
