@@ -10,18 +10,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
+from fleet_sim.sensors import ranging
 from fleet_sim.sensors.kind import Batch, SensorKind
-from fleet_sim.sensors.ranging import (
-    FULL_TURN,
-    check_limits,
-    check_span,
-    measured,
-    noise_setting,
-    range_max_setting,
-    range_min_setting,
-    ray_step,
-    relative_noise_setting,
-)
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
@@ -43,10 +33,14 @@ class Lidar3dParams(SensorParams):
     rays: int = setting(180, low=1, high=10_000, doc="Number of rays per layer.")
     layers: int = setting(16, low=1, high=1_000, doc="Number of layers.")
     angle_min: float = setting(
-        -math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth of the first ray of a layer."
+        -math.pi, low=-ranging.FULL_TURN, high=ranging.FULL_TURN, unit="rad", doc="Azimuth of the first ray of a layer."
     )
     angle_max: float = setting(
-        math.pi, low=-FULL_TURN, high=FULL_TURN, unit="rad", doc="Azimuth of the end of the field of view."
+        math.pi,
+        low=-ranging.FULL_TURN,
+        high=ranging.FULL_TURN,
+        unit="rad",
+        doc="Azimuth where the field of view ends.",
     )
     elevation_min: float = setting(
         -0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the lowest layer."
@@ -54,15 +48,15 @@ class Lidar3dParams(SensorParams):
     elevation_max: float = setting(
         0.26, low=-_QUARTER, high=_QUARTER, unit="rad", doc="Elevation of the highest layer."
     )
-    range_min: float = range_min_setting()
-    range_max: float = range_max_setting(20.0)
-    noise: float = noise_setting()
-    relative_noise: float = relative_noise_setting()
+    range_min: float = ranging.range_min_setting()
+    range_max: float = ranging.range_max_setting(20.0)
+    noise: float = ranging.noise_setting()
+    relative_noise: float = ranging.relative_noise_setting()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_span(self.angle_min, self.angle_max)
-        check_limits(self.range_min, self.range_max)
+        ranging.check_span(self.angle_min, self.angle_max)
+        ranging.check_limits(self.range_min, self.range_max)
         if self.elevation_min > self.elevation_max:
             raise ConfigError(
                 f"must be at most elevation_max ({self.elevation_max:g}), got {self.elevation_min:g}",
@@ -72,7 +66,7 @@ class Lidar3dParams(SensorParams):
     @property
     def directions(self) -> Floats:
         """Unit vectors (layers * rays, 3) along the rays in the sensor's frame, layer by layer."""
-        angles = self.angle_min + ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
+        angles = self.angle_min + ranging.ray_step(self.angle_min, self.angle_max, self.rays) * np.arange(self.rays)
         elevations = np.linspace(self.elevation_min, self.elevation_max, self.layers)
         out = np.empty((self.layers, self.rays, 3))
         # Spherical coordinates, with the elevation counted from the xy plane.
@@ -115,7 +109,7 @@ class Lidar3d(SensorKind):
             params.range_max,
             np.repeat(batch.rows, each),
         )
-        ranges = measured(batch, hits.ranges.reshape(count, each), params)
+        ranges = ranging.measured(batch, hits.ranges.reshape(count, each), params)
         # Made from the measured ranges, so that points and ranges carry the same noise.
         points = np.where(np.isfinite(ranges), ranges, np.nan)[..., None] * rays
         shape = (count, params.layers, params.rays)
