@@ -207,3 +207,16 @@ def test_faults_can_be_raised_and_the_world_goes_on(make_sim: MakeSim) -> None:
     while agent.is_moving:
         sim.step_once()
     assert agent.get_pose().x == 1.0
+
+
+def test_a_plugin_that_cannot_be_made_leaves_nobody_spawned(sim: fs.MultiRobotSimulationCore) -> None:
+    class Broken(fs.AgentPlugin):
+        def __init__(self, agent: fs.Agent, config: dict[str, object] | None = None) -> None:
+            raise RuntimeError("no battery inside")
+
+    entries = [fs.AgentSpawnParams(name="a"), fs.AgentSpawnParams(name="b", plugins=[Broken])]
+    with pytest.raises(RuntimeError, match="no battery"):
+        sim.spawn_all(entries)
+    assert sim.agents == []
+    sim.spawn(fs.AgentSpawnParams(name="a"))
+    sim.step_once()

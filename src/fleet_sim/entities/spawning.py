@@ -140,7 +140,7 @@ def _spawn(
 ) -> list[Any]:
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
-    # Names are checked here and params before. Sensors may still be rejected: then the rows are freed again.
+    # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.
     rows = world.allocate(names)
     first = 0
     for template, _, count in runs:
@@ -154,11 +154,16 @@ def _spawn(
         world.handles[row] = handle
     # With columns and handles complete, as listeners may use both.
     world.announce(rows)
-    _mount_sensors(world, runs, rows)
-    first = 0
-    for template, _, count in runs:
-        _python_parts(world, template, handles[first : first + count])
-        first += count
+    try:
+        _mount_sensors(world, runs, rows)
+        first = 0
+        for template, _, count in runs:
+            _python_parts(world, template, handles[first : first + count])
+            first += count
+    except BaseException:
+        # All or none: a sensor that does not fit, or the constructor of a plugin, ends the lives that have just begun.
+        world.release(rows)
+        raise
     # Last: handlers see entities with all their parts.
     emit_spawned(world, handles)
     return handles
@@ -175,16 +180,12 @@ def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]
 
 
 def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:
-    """Mount the sensors of the entities in `rows`; if one cannot carry them, none is spawned."""
+    """Mount the sensors of the entities in `rows`; raises where one cannot carry them."""
     first = 0
-    try:
-        for template, _, count in runs:
-            if template.sensors:
-                world.sensors.mount(rows[first : first + count], template.sensors)
-            first += count
-    except BaseException:
-        world.release(rows)
-        raise
+    for template, _, count in runs:
+        if template.sensors:
+            world.sensors.mount(rows[first : first + count], template.sensors)
+        first += count
 
 
 def _python_parts(world: World, template: Template, handles: Sequence[SimObject]) -> None:
