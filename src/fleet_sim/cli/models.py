@@ -28,7 +28,6 @@ from fleet_sim.models import (
     resolve_urdf,
 )
 from fleet_sim.models.tiers import TIERS
-from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial.shapes import ShapeKind
 
 MAX_SIZE = 4096
@@ -135,6 +134,9 @@ def picture_of(model: str, width: int, height: int, *, yaw: float = 135.0, pitch
     path = resolve_urdf(model)
     # Loaded for its check: our reader reports file and line of an error, PyBullet does not.
     load_robot_model(path)
+    # Imported here so that the other commands and --help do not wait for it.
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
     with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
         Agent.from_urdf(path, pose=Pose((0.0, 0.0, 0.0)), mass=0.0, use_fixed_base=True, sim_core=sim)
         body = sim.agents[0].body_id
