@@ -183,6 +183,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
+        # Before the engine, whose filters follow it.
+        self.checkpoints.register("collision_filters", self.world.collision_filters)
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("sensors", self.sensors)
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))

@@ -46,6 +46,7 @@ class JointColumns(ColumnTable):
     robot: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="row it belongs to", hashed=False)
     position: Floats = column(float, unit="rad or m", writer="joint motion, physics")
     velocity: Floats = column(float, unit="rad/s or m/s", writer="joint motion, physics", doc="true velocity")
+    effort: Floats = column(float, unit="N m or N", writer="physics", doc="of its motor, 0 without one")
     control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY, ...")
     target: Floats = column(float, unit="rad or m", writer="joint commands", doc="goes or went there")
     command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
