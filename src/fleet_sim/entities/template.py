@@ -59,9 +59,11 @@ class Template:
             self.robot.write(world, rows)
 
 
-def make_template(world: World, params: SimObjectSpawnParams) -> Template:
-    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world."""
-    model = _model(world, params)
+def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> Template:
+    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world.
+
+    `model` is its robot description, see `model_of`.
+    """
     body = _body_columns(world, params, model)
     robot = None
     if model is not None and isinstance(params, AgentSpawnParams):
@@ -110,7 +112,7 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
     }
 
 
-def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
+def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the robot description an agent is spawned from, None for anything else."""
     path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
     if path is None:
