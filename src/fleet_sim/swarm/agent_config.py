@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.written import changed_settings
 
 Point = tuple[float, float]
 Team = int | str
@@ -37,6 +38,10 @@ class AgentConfig(Checked):
     grounded: bool = setting(False, doc="It is not moved when it is separated from others.")
     body_color: Color = setting((40, 90, 190), low=0, high=255, doc="Red, green, blue.")
     body_filled: bool = setting(True, doc="Draw it filled.")
+
+    def as_config_dict(self) -> dict[str, Any]:
+        """Return the entry of a configuration that says the same."""
+        return {"type": self.associated_type, **changed_settings(self)}
 
     @property
     def outline(self) -> Floats | None:

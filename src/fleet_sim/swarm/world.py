@@ -7,15 +7,13 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.settings import load_mapping, read
+from fleet_sim.settings import Variables, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
@@ -28,16 +26,16 @@ from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
 from fleet_sim.swarm.watched_list import WatchedList
-from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
+from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+from fleet_sim.swarm.world_config import StopCondition, read_stop
+from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
+from fleet_sim.swarm.world_source import load_world, naming
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
-
-
-SECTIONS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
-"""Keys of a world that hold lists; left empty, they hold nothing."""
 
 
 class RectangularWorld(NamedWorld):
@@ -56,10 +54,16 @@ class RectangularWorld(NamedWorld):
 
         Raises ConfigError for a wrong configuration, and DuplicateNameError where `sim` has a world already.
         """
-        if isinstance(config, Mapping):
-            # `agents:` with nothing after it is null in YAML.
-            config = {key: value for key, value in config.items() if value is not None or key not in SECTIONS}
-        settings = read(self.config_class, config or {})
+        # `agents:` with nothing after it is null in YAML, which `from_dict` knows.
+        if isinstance(config, WorldConfig):
+            settings = read(self.config_class, config)
+        else:
+            settings = self.config_class.from_dict(config or {})
+        known = WORLDS.type_of(settings.associated_type)
+        if not isinstance(self, known):
+            raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
+        if type(self) is not known:
+            settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""
@@ -224,9 +228,7 @@ def World_from_config(
     """
     if isinstance(config, (str, Path)):
         source = str(config)
-        config = load_mapping(config)
-        with naming(source):
-            config = world_in(config)
+        config = load_world(config)
     if isinstance(config, WorldConfig):
         return WORLDS.type_of(config.associated_type)(config, sim)
     with naming(source):
@@ -234,25 +236,6 @@ def World_from_config(
         world = cls(params, sim)
     world.source = source
     return world
-
-
-@contextmanager
-def naming(source: str) -> Iterator[None]:
-    """Let errors name the file `source`, where they do not name one themselves."""
-    try:
-        yield
-    except ConfigError as error:
-        if error.source or not source:
-            raise
-        raise error.within(source=source) from error
-
-
-def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the world in what a file holds: the section `swarm` of a scenario, or all of it; raises ConfigError."""
-    world = as_scenario(config).get("swarm", config)
-    if not isinstance(world, Mapping):
-        raise ConfigError(f"must be a mapping with the settings of a world, got {world!r}", path="swarm")
-    return dict(world)
 
 
 def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
@@ -289,3 +272,24 @@ WORLDS = PartRegistry("world", RectangularWorld, BUILT_IN)
 
 world_from_config = World_from_config
 """Another name of it."""
+
+
+def config_from_dict(d: Mapping[str, Any]) -> RectangularWorldConfig:
+    """Return the settings of a world in a mapping, of the class that its `type` asks for; raises ConfigError."""
+    return WORLDS.type_of(d.get("type", "RectangularWorld")).config_class.from_dict(d)
+
+
+def config_from_yaml(path: str | Path, **values: Any) -> RectangularWorldConfig:
+    """Return the settings of the world in a YAML file; `values` are those of the variables of a template.
+
+    Raises ConfigError, also for a value that the file does not ask for, and MissingDependencyError for a template
+    without Jinja2.
+    """
+    variables = Variables(values)
+    config = load_world(path, variables)
+    variables.check_used(str(path))
+    with naming(str(path)):
+        return config_from_dict(config)
+
+
+WorldConfig.maker = World_from_config
