@@ -124,7 +124,10 @@ class SwarmAgent(NamedBody):
 
     def as_settings(self) -> AgentConfig:
         """Return the settings of an agent like this one, with the parts it has now; one that was removed will do."""
-        start = {"position": tuple(self.last.position.tolist()), "angle": self.last.angle}
+        start: dict[str, Any] = {"position": tuple(self.last.position.tolist()), "angle": self.last.angle}
+        if isinstance(self.config.anchor_point, str):
+            # Its position is that of its anchor by now.
+            start["anchor_point"] = self.config.anchor_point.removesuffix(" inplace")
         config: AgentConfig = replace(self.config, controller=self.controller, sensors=self.plain_sensors, **start)
         return config
 

@@ -15,6 +15,7 @@ from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.swarm.component import Component
+from fleet_sim.swarm.foreign import check_keys, check_type
 
 Part = TypeVar("Part")
 
@@ -42,6 +43,7 @@ class PartRegistry(Registry[type[Part]]):
             return name
         if not isinstance(name, str):
             raise InvalidValueError(f"{self.noun}: type must be a name or a dotted path, got {name!r}")
+        check_type(self.noun, name, self)
         return self.find(name)
 
     def split(self, spec: object) -> tuple[type[Part], dict[str, Any]]:
@@ -75,6 +77,7 @@ class PartRegistry(Registry[type[Part]]):
         if isinstance(spec, self.base):
             return type(spec)
         cls, params = self.split(spec)
+        check_keys(params, parameters_of(cls))
         check_arguments(self._signature(cls, given), params, _what(self.noun, spec, cls))
         return cls
 

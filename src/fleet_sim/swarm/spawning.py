@@ -19,12 +19,14 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.settings import read
+from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.foreign import check_keys
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle
 from fleet_sim.swarm.sensors import SENSORS
@@ -68,6 +70,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
             raise InvalidValueError(f"{cls.__name__} needs {cls.config_class.__name__}, got {type(spec).__name__}")
     else:
         cls, params = AGENT_TYPES.split(spec)
+        check_keys(params, fields_of(cls.config_class))
         config = read(cls.config_class, params)
     _check_components(config)
     return cls, config

@@ -129,7 +129,7 @@ class SwarmWorld(SwarmState):
 
     def _add(self, recipe: Recipe, position: object, angle: float | None) -> SwarmAgent:
         config = recipe.config
-        chosen = position if position is not None else config.position or 0.5 * self.size
+        chosen = self.start_of(config).position if position is None else position
         return self.spawn_many(recipe, [chosen], [config.angle if angle is None else angle])[0]
 
     def recipe(self, spec: object) -> Recipe:

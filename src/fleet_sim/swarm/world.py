@@ -25,6 +25,7 @@ from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.svg import object_entries
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
@@ -103,7 +104,8 @@ class RectangularWorld(NamedWorld):
         for key, entry in _each("spawners", config.spawners):
             self.spawners.append(_at(key, SPAWNERS.make, entry, self))
         for key, entry in _each("objects", config.objects):
-            _at(key, self.add_object, entry)
+            for thing in _at(key, object_entries, entry):
+                _at(key, self.add_object, thing)
         for key, entry in _each("metrics", config.metrics):
             _at(key, self.add_metric, entry)
         if step_spawners:

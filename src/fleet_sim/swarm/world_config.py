@@ -124,6 +124,7 @@ class RectangularWorldConfig(WorldConfig):
     show_walls: bool = setting(True, doc="Draw the border.")
     collide_walls: bool = setting(True, doc="Keep agents inside the border.")
     detectable_walls: bool = setting(False, doc="Sensors detect the border.")
+    padding: float = setting(0.0, low=0, high=0, unit="m", doc="Room around the world: none; a larger size has some.")
     time_step: float = setting(1 / 60, above=0, unit="s", doc="Simulated time per step.")
     update: Literal["together", "in_turn"] = setting(
         "together",
