@@ -137,7 +137,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
         self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
-        self.bullet = BulletHandle(self._mirror)
+        self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
         params, world = self.params, self.world

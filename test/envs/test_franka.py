@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_bins import small_bin
 from fleet_sim import Pose
 from fleet_sim.envs import Franka0Env, Franka2Env
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation import BinScene, load_bin_picking
 
 DOWN = [1.0, 0.0, 0.0, 0.0]
 
@@ -66,6 +68,53 @@ def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(e
     terminated, info = env.check_termination()
     assert terminated
     assert env.get_reward(info) == pytest.approx(-1.1)
+
+
+def test_names_of_the_documents_mean_the_same(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    assert env.bullet_client is scene.sim.bullet
+    assert env.num_arms == 1
+    assert list(env.scene_modes) == ["bin-scene"]
+    assert scene.bin_with_objs is scene.pick_bin
+    assert scene.ground_id == scene.ground > -1
+    assert scene.pick_bin.bin_origin == list(scene.pick_bin.pose.position)
+    kind = scene.pick_bin.path_to_current_object
+    env.reset(keep_object_type=True)
+    assert scene.pick_bin.path_to_current_object == kind == "box_training_1"
+    settings = env.config_file
+    assert settings["scene"]["drop-bin-enable"] is True
+    assert settings["simulation"]["ml-mode"] == "training"
+    assert load_bin_picking(settings) == env.config
+    assert arm.moveable_joints[7:] == [9, 10]
+
+
+def test_a_reward_and_an_end_may_be_asked_for_without_more(env: Franka2Env) -> None:
+    ended = env.check_termination()
+    assert not ended
+    assert env.get_reward() == pytest.approx(-0.1)
+    grip_first_thing(env)
+    ended = env.check_termination()
+    assert ended
+    assert ended == (True, ended.info)
+    assert env.get_reward() == env.get_reward(ended.info) == pytest.approx(0.9)
+    env.reset(seed=2)
+    assert env.get_reward() == pytest.approx(-0.1)
+
+
+def test_a_scene_of_ones_own_is_a_mode() -> None:
+    class Table(BinScene):
+        pass
+
+    class TableEnv(Franka2Env):
+        scene_modes: ClassVar = {"bin-scene": Table}
+
+    env = TableEnv(small_bin(objects=(1, 1)))
+    assert env.bullet_client is None
+    assert isinstance(env.load_scene("bin-scene"), Table)
+    with pytest.raises(InvalidValueError, match="mode"):
+        env.load_scene("table")
+    env.close()
 
 
 def test_an_episode_is_cut_in_the_end(env: Franka2Env) -> None:

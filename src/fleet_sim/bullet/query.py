@@ -66,8 +66,10 @@ class BulletHandle:
     and so does removing the body of any entity.
     """
 
-    def __init__(self, mirror: BulletMirror) -> None:
+    def __init__(self, mirror: BulletMirror, owner: object = None) -> None:
+        """`owner` is the simulation."""
         self._mirror = mirror
+        self._owner = owner
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -84,6 +86,11 @@ class BulletHandle:
             kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
             call = self._calls[name] = kind(self._mirror, name)
         return call
+
+    @property
+    def owner(self) -> object:
+        """The simulation whose world this is."""
+        return self._owner
 
     def set_rendering(self, on: bool) -> None:
         """Switch drawing of the window on or off; without a window it has no effect."""

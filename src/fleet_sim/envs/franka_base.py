@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.envs.base_env import BaseGymEnv, Config
+from fleet_sim.envs.base_env import BaseGymEnv, Config, Termination
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import look_at
@@ -41,12 +41,18 @@ class FrankaBaseEnv(BaseGymEnv):
         self.steps = 0
         self.completed_grabs = 0
         self.grabs_before_termination = 1
+        self._last_info: dict[str, Any] = {}
         super().__init__(config_file, render_mode)
         self.set_default_arm_configs()
 
     def set_default_arm_configs(self) -> None:
         """Count the arms of the settings. The scene creates them."""
         self.number_of_arms = len(self.config.arms)
+
+    @property
+    def num_arms(self) -> int:
+        """Another name of `number_of_arms`."""
+        return self.number_of_arms
 
     def load_scene(self, mode: str = "bin-scene") -> BinScene:
         """Load the scene, with arms whose motors are stiffer than by default."""
@@ -56,9 +62,12 @@ class FrankaBaseEnv(BaseGymEnv):
         scene.arm_gain = STIFFNESS
         return scene
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, keep_object_type: bool = False, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the number of required grabs is at most the number of objects."""
-        observation, _ = super().reset(seed=seed, options=options)
+        observation, _ = super().reset(keep_object_type, seed=seed, options=options)
+        self._last_info = {}
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
@@ -72,8 +81,13 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return the camera's colours (H, W, 3) and depth (H, W) in m."""
         return self._camera().get_image(get_depth_data=True)
 
-    def get_reward(self, info: dict[str, Any]) -> float:
-        """Return -1 for touching a bin, +1 for a grab, and -0.1 for the step."""
+    def get_reward(self, info: dict[str, Any] | None = None) -> float:
+        """Return the sum of -1 for touching a bin, +1 for a grab, and -0.1 for the step.
+
+        `info` is that of `check_termination`; without it that of its last call in this episode.
+        """
+        if info is None:
+            info = self._last_info
         reward = STEP_REWARD
         if info.get("collision_with_bin"):
             reward += COLLISION_REWARD
@@ -87,8 +101,8 @@ class FrankaBaseEnv(BaseGymEnv):
 
     # ---- the end of an episode ---------------------------------------------------------------------------------------
 
-    def check_termination(self) -> tuple[bool, dict[str, Any]]:
-        """Return whether the episode has ended, and why.
+    def check_termination(self) -> Termination:
+        """Return whether the episode has ended, and why; as a truth value, whether.
 
         The second value holds `collision_with_bin`, `successful_grab`, `grab_limit_reached`, `grabs` and `objects`.
         """
@@ -100,7 +114,8 @@ class FrankaBaseEnv(BaseGymEnv):
         limit_reached, grabbed = self.check_for_successful_grab()
         info = {"collision_with_bin": hit, "grab_limit_reached": limit_reached, "successful_grab": grabbed}
         ended = hit or (ends.terminate_after_successful_grabs.enable and limit_reached)
-        return ended, {**info, **self.get_info()}
+        self._last_info = {**info, **self.get_info()}
+        return Termination(ended, dict(self._last_info))
 
     def check_for_collision_with_bin(self, arm_id: int, enable: bool = True) -> bool:
         """Return whether the arm with this PyBullet body id touches a bin; False if not `enable`."""
