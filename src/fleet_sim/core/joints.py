@@ -100,6 +100,10 @@ class JointPool(JointColumns):
         count = len(model.movable)
         starts = self._take(count, len(rows))
         slots: Ints = starts[:, None] + np.arange(count)
+        robots.joint_start[rows] = starts
+        robots.joint_count[rows] = count
+        if count == 0:
+            return slots
         flat = slots.reshape(-1)
         self.clear_rows(flat)
         prismatic_mask = model.joint_types[model.movable] == PRISMATIC
@@ -113,8 +117,6 @@ class JointPool(JointColumns):
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
         self.position[flat] = np.clip(0.0, self.lower[flat], self.upper[flat])
         self.target[flat] = self.position[flat]
-        robots.joint_start[rows] = starts
-        robots.joint_count[rows] = count
         return slots
 
     def find_followers(self) -> None:

@@ -18,6 +18,7 @@ from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
+from fleet_sim.core.look import LookColumns
 from fleet_sim.core.ports import (
     ActionBook,
     BodyBook,
@@ -95,12 +96,9 @@ class World(BodyColumns):
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
-        self.tables: dict[str, ColumnTable] = {
-            "body": self,
-            "motion": self.motion,
-            "robots": self.robots,
-            "material": self.material,
-        }
+        self.look = LookColumns(capacity)
+        own = {"motion": self.motion, "robots": self.robots, "material": self.material, "look": self.look}
+        self.tables: dict[str, ColumnTable] = {"body": self, **own}
         self.waypoints = WaypointPool()
         self.joints = JointPool()
         self.models: list[RobotModel] = []

@@ -11,10 +11,12 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
+from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
 from fleet_sim.entities.collision_handle import CollisionHandle
+from fleet_sim.entities.colours import color_of, set_color
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
@@ -204,6 +206,18 @@ class SimObject(CollisionHandle):
         Takes effect with physics on, in the next step. Raises InvalidValueError, and UnknownNameError for other names.
         """
         set_material(self._world, self.row, values)
+
+    def set_color(self, rgba: Sequence[float] | None, link: int | str | None = None) -> None:
+        """Colour the entity, or the `link` given by index or name, in red, green, blue and opacity from 0 to 1.
+
+        Cameras, windows and snapshots show it from now on, also after `sim.rebuild_engine()`; `sim.reset()` restores
+        the colours of then. None takes back what was given. Raises InvalidValueError where there is nothing to see.
+        """
+        set_color(self._world, self.row, rgba, link)
+
+    def get_color(self, link: int | str = BASE) -> Rgba | None:
+        """Return the colour in which a link is shown, of its first shape; None where there is nothing to see."""
+        return color_of(self._world, self.row, link)
 
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
         """Push with `force` (3,) in N, world frame, for the next step of physics; at the centre of mass, or `position`.

@@ -22,6 +22,7 @@ from fleet_sim.settings import Checked, read, setting
 from fleet_sim.settings.fields import fields_of
 
 Limit = float | Vector
+Shapes = ShapeParams | list[ShapeParams] | None
 
 ORIGIN = Pose((0.0, 0.0, 0.0))
 
@@ -30,8 +31,8 @@ ORIGIN = Pose((0.0, 0.0, 0.0))
 class SimObjectSpawnParams(Checked):
     """The parameters of an object to spawn. Checked when constructed and when changed."""
 
-    visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
-    collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
+    visual_shape: Shapes = setting(None, doc="What it looks like: a shape, or a list of shapes.")
+    collision_shape: Shapes = setting(None, doc="What it collides as: a shape, or a list of shapes.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
     mass: float | None = setting(
         0.0, low=0, high=LARGEST_MASS, unit="kg", doc="0: kinematic; null: what a robot description says."
@@ -73,6 +74,9 @@ class SimObjectSpawnParams(Checked):
         reader=read_features,
         schema={"type": "object"},
         doc="Features: settings by feature name. In a scenario, a feature may also be a key of the entry itself.",
+    )
+    urdf_path: str | None = setting(
+        None, doc="Description (URDF, SDF, MJCF) instead of shapes: a model's name, or a file."
     )
 
     @classmethod
@@ -149,7 +153,6 @@ class AgentSpawnParams(SimObjectSpawnParams):
     list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
-    urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
     motion_mode: str = setting(
         MotionMode.DIFFERENTIAL,
         doc="Motion law of the base. With physics, differential robots with wheels drive with their motors.",
