@@ -38,7 +38,7 @@ def test_a_list_that_has_changed_is_read_again(sim: fs.MultiRobotSimulationCore)
         positions[0] = value
         params = fs.AgentSpawnParams(urdf_path="arm6", joint_positions=positions, use_fixed_base=True)
         robots.append(sim.spawn(params))
-    assert [robot.get_joint_state(0)[0] for robot in robots] == pytest.approx([0.1, 0.5])
+    assert [robot.get_joint_state_by_name("joint_1")[0] for robot in robots] == pytest.approx([0.1, 0.5])
 
 
 def test_params_that_have_changed_are_checked_again(sim: fs.MultiRobotSimulationCore) -> None:

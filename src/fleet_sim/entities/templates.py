@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from fleet_sim.core.world import World
+from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import Template, make_template, model_of
 from fleet_sim.geometry import Pose
@@ -70,11 +71,14 @@ def _says_all(params: SimObjectSpawnParams) -> bool:
     """Return whether the template follows from the params, the model and what a world never changes."""
     if params.user_data or params.features:
         return False
+    # The file of a mesh may have changed; that of a description is looked at each time. Lists are never compared.
+    shapes = (params.visual_shape, params.collision_shape)
+    if any(isinstance(shape, ShapeParams) and shape.mesh_path for shape in shapes):
+        return False
     if not isinstance(params, AgentSpawnParams):
-        # The file of a mesh may have changed.
-        return all(shape is None or not shape.mesh_path for shape in (params.visual_shape, params.collision_shape))
+        return True
     # Classes behind names may be registered anew, and instances belong to one robot.
-    return params.urdf_path is not None and not (params.controller or params.plugins or params.sensors)
+    return not (params.controller or params.plugins or params.sensors)
 
 
 _PLAIN = (type(None), bool, int, float, str, Pose)

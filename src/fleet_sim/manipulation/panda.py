@@ -31,7 +31,14 @@ class Panda:
             raise InvalidValueError("a FrankaArm is moved by motors; make the simulation with physics=True")
         self.sim = sim
         params = AgentSpawnParams(
-            name=name, urdf_path="panda", initial_pose=pose, use_fixed_base=True, mass=1.0, pickable=False
+            name=name,
+            urdf_path="panda",
+            initial_pose=pose,
+            use_fixed_base=True,
+            mass=1.0,
+            pickable=False,
+            # The fingers move apart from each other here.
+            mimic_joints=False,
         )
         self.agent: Agent = sim.spawn(params)
         model = self.agent.robot_model

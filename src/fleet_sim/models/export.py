@@ -155,6 +155,11 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
         lines.append(
             f'    <dynamics damping="{_text(model.damping[joint])}" friction="{_text(model.friction[joint])}"/>'
         )
+    for mimic in model.mimics:
+        if mimic.follower == joint:
+            leader = quoteattr(model.joint_names[mimic.leader])
+            ratio, offset = _text(mimic.multiplier), _text(mimic.offset)
+            lines.append(f'    <mimic joint={leader} multiplier="{ratio}" offset="{offset}"/>')
     return [*lines, "  </joint>"]
 
 

@@ -190,6 +190,9 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
     # Read as that class alone, so that an error names the key inside and not the whole value.
     if isinstance(value, Mapping) and len(classes) == 1 and not any(get_origin(o) is dict for o in options):
         return convert(classes[0], value, rules, where)
+    lists = [option for option in options if get_origin(option) is list]
+    if isinstance(value, list) and len(lists) == 1 and classes:
+        return convert(lists[0], value, rules, where)
     for option in options:
         try:
             return convert(option, value, rules, where)
