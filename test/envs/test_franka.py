@@ -137,6 +137,31 @@ def test_the_camera_rides_on_an_arm(env: Franka2Env) -> None:
     assert not np.array_equal(env.get_image_observation(), hand)
 
 
+@pytest.mark.parametrize("link", [7, 8, 9])
+def test_a_camera_mounted_as_by_default_sees_the_bin(
+    env: Franka2Env, link: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    env.mount_camera_on_robot(0, link, 11)
+    assert env.camera is not None
+    _, depth = env.camera.get_image(get_depth_data=True)
+    assert np.quantile(depth, 0.5) > 0.2
+    assert not caplog.records
+
+
+def test_notes_on_files_are_logged_once_and_not_for_every_environment(caplog: pytest.LogCaptureFixture) -> None:
+    for repeated in (False, True):
+        env = Franka2Env(small_bin(objects=(1, 1)))
+        env.reset(seed=0)
+        env.close()
+        assert not repeated or not [record for record in caplog.records if "are missing" in record.getMessage()]
+        caplog.clear()
+
+
+def test_a_camera_inside_the_hand_is_warned_of(env: Franka2Env, caplog: pytest.LogCaptureFixture) -> None:
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=0.02)
+    assert [record.getMessage() for record in caplog.records if "inside the arm" in record.getMessage()]
+
+
 def test_a_reset_puts_the_camera_back(env: Franka2Env) -> None:
     assert env.camera is not None
     view = env.camera.view_matrix

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.envs.base_env import BaseGymEnv, Config, Termination
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
-from fleet_sim.manipulation.camera import look_at
+from fleet_sim.manipulation.camera_mount import HAND_LINKS, HAND_OFFSET, MOUNT_OFFSET, mount_on_arm
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.manipulation.scenes import BinScene
-from fleet_sim.spatial import quaternions
 
 STIFFNESS = 0.5
 """Position gain of the arms' motors."""
@@ -193,7 +190,7 @@ class FrankaBaseEnv(BaseGymEnv):
         robot_id: int,
         mount_joint_index: int,
         grasp_target_index: int,
-        mount_position_offset: float = 0.02,
+        mount_position_offset: float | None = None,
         target_position_offset: float = 0.02,
         fov: float = 40.0,
         near_plane: float = 0.001,
@@ -201,21 +198,22 @@ class FrankaBaseEnv(BaseGymEnv):
     ) -> None:
         """Mount the camera on a link of an arm, pointing at its grasp target. Offsets are along the world's z axis.
 
-        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`.
+        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`. By default the camera is 0.02 m
+        above the link, but 0.05 m below the links of the hand (7, 8), whose body is around the point above. A warning
+        is logged if the camera sees only the arm itself.
         """
         arm = next((arm for number, arm in enumerate(self.robots) if robot_id in (arm.arm_id, number)), None)
         if arm is None:
             raise InvalidValueError(f"robot_id: there is no arm {robot_id!r}; there are {len(self.robots)}")
-        mount = arm.agent.get_link_pose(mount_joint_index)
-        target = arm.agent.get_link_pose(grasp_target_index)
-        eye = np.array(mount.position) + [0.0, 0.0, mount_position_offset]
-        aim = np.array(target.position) + [0.0, 0.0, target_position_offset]
-        # A camera that looks straight up or down cannot have z as its up vector.
-        forward_is_vertical = np.hypot(*(aim - eye)[:2]) < 1e-6
-        up = np.array([1.0, 0.0, 0.0] if forward_is_vertical else [0.0, 0.0, 1.0])
-        turn = look_at(eye, aim, up)
-        # The camera's pose in the frame of the link, with which it moves from now on.
-        back = quaternions.conjugate(np.array([mount.orientation]))
-        position = quaternions.rotate(back, (eye - np.array(mount.position))[None])[0]
-        orientation = quaternions.multiply(back, turn[None])[0]
-        self._camera().mount_on(arm.agent, mount_joint_index, position, orientation, fov, near_plane, far_plane)
+        offset = mount_position_offset
+        if offset is None:
+            offset = HAND_OFFSET if mount_joint_index in HAND_LINKS else MOUNT_OFFSET
+        mount_on_arm(
+            self._camera(),
+            arm.agent,
+            mount_joint_index,
+            grasp_target_index,
+            offset,
+            target_position_offset,
+            (fov, near_plane, far_plane),
+        )
