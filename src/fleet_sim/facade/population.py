@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.sdf_models import check_gravity, params_of_world, read_world_file
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
@@ -75,6 +77,13 @@ class Population:
     def spawn_robots(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
         return spawn_entries(self._world, Agent, entries, path="robots")
+
+    def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
+        """Spawn the models of a world file, see `WorldNames.load_world`."""
+        found = read_world_file(path, self._world.model_paths, takes_gravity=True)
+        if self._world.physics:
+            check_gravity(found, self._mirror.client.gravity, path)
+        return self.spawn_all(params_of_world(found, skip_models=skip_models))
 
     def remove(self, obj: SimObject) -> None:
         """Remove an entity: what it carries is detached, its collisions end. Raises StaleHandleError if it is gone."""
