@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fleet_sim.actions.registry import describe_action, parse_action_goal
 from fleet_sim.actions.timers import ActionTimers
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
+from fleet_sim.core.faults import FAILED, Outcome
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
@@ -199,21 +200,21 @@ class ActionScheduler:
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
         """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
-        # The guard swallows the exception, so a fault only shows in its count.
-        faults, returned = guard.total, False
+        outcome: Until | Literal[Outcome.FAILED] | None = FAILED
+        returned = False
         self._acting = row
         try:
-            step = guard.call(what, call)
+            outcome = guard.attempt(what, call)
             returned = True
-            return step
         finally:
             self._acting = None
-            if guard.total > faults and self._running.get(row) is action and not action.is_complete():
+            if outcome is FAILED and self._running.get(row) is action and not action.is_complete():
                 action.fail("it raised an exception; see the log")
                 # With `raise_on_fault` the exception leaves `_advance`, so what that would do next is done here.
                 if not returned:
                     self._woken.add(row)
                     self._settle(row, action)
+        return None if outcome is FAILED else outcome
 
     def _settle(self, row: int, action: Action) -> None:
         """Finish the running action, which has ended; after a failure the robot is stopped."""

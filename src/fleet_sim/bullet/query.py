@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
 from fleet_sim.bullet.takeover import TAKEN_OVER, body_of
@@ -82,9 +83,7 @@ class BulletHandle:
             return value
         call = self._calls.get(name)
         if call is None:
-            kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
-            kind = _TakenOver if name in TAKEN_OVER else kind
-            call = self._calls[name] = kind(self._mirror, name)
+            call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
 
     def set_rendering(self, on: bool) -> None:
@@ -151,6 +150,23 @@ class _Lasting(_Writing):
         if _FORCES[self.__name__] or mode == client.TORQUE_CONTROL:
             self._mirror.forces.add(partial(getattr(client, self.__name__), *args, **kwargs))
         return result
+
+
+class _Filtering(_Ensured):
+    """A function that sets who collides: for entities it sets what fleet_sim's own checks follow too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not FILTER_CALLS[self.__name__](self._mirror, *args, **kwargs):
+            return super().__call__(*args, **kwargs)
+
+
+def _kind_of(name: str) -> type[_Ensured]:
+    """Return the class of the calls of pybullet's function `name`."""
+    if name in FILTER_CALLS:
+        return _Filtering
+    if name in TAKEN_OVER:
+        return _TakenOver
+    return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
 
 
 class BulletQueries:

@@ -15,8 +15,8 @@ from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
+from fleet_sim.entities.collision_handle import CollisionHandle
 from fleet_sim.entities.colours import color_of, set_color
-from fleet_sim.entities.handle import Handle
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
@@ -31,7 +31,7 @@ JOINT_FIXED = 4
 Self = TypeVar("Self", bound="SimObject")
 
 
-class SimObject(Handle):
+class SimObject(CollisionHandle):
     """A rigid body of a simulation.
 
     Its state is in the world's columns; a SimObject only refers to its row there, see Handle.
@@ -263,26 +263,6 @@ class SimObject(Handle):
     @pickable.setter
     def pickable(self, value: bool) -> None:
         self._world.pickable[self.row] = bool(value)
-
-    @property
-    def collision_mode(self) -> CollisionMode:
-        """How the entity takes part in collision checks."""
-        return CollisionMode.from_code(self._world.collision_mode[self.row])
-
-    def set_collision_mode(self, mode: CollisionMode | str) -> None:
-        """Change how the entity takes part in collision checks, from the next check on.
-
-        Going to DISABLED ends its collisions.
-        """
-        row = self.row
-        self._world.collision_mode[row] = CollisionMode.parse(mode).code
-        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
-        self._world.bounds_behind[row] = True
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the entity is static, that is never moves."""
-        return self.collision_mode is CollisionMode.STATIC
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.core.collision_filters import LARGEST_GROUP
 from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
@@ -41,6 +42,16 @@ class SimObjectSpawnParams(Checked):
     visual_frame_pose: Pose | None = pose_setting(doc="Pose of the visual shape in the body frame.")
     collision_frame_pose: Pose | None = pose_setting(doc="Pose of the collision shape in the body frame.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
+    collision_group: int = setting(
+        1, low=0, high=LARGEST_GROUP, column="body.collision_group", doc="The groups it is in, as bits: 1, 2, 4, ..."
+    )
+    collision_mask: int = setting(
+        -1,
+        low=-1,
+        high=LARGEST_GROUP,
+        column="body.collision_mask",
+        doc="The groups it collides with, as bits; both of a pair must name the other's. -1: all.",
+    )
     block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as set for the simulation.")
     friction: float | None = setting(
         None, low=0, column="material.friction", doc="Lateral friction; null: as described, or 0.5."

@@ -61,12 +61,14 @@ class Template:
             self.robot.write(world, rows)
 
 
-def make_template(world: World, params: SimObjectSpawnParams) -> Template:
-    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world."""
-    # Before the description is looked at, so that a wrong shape is rejected for robots that have one too.
+def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> Template:
+    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world.
+
+    `model` is its robot description, see `model_of`.
+    """
+    # First, so that a wrong shape is rejected for robots that have a description too.
     visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
     collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
-    model = _model(world, params)
     body = _body_columns(world, params, model)
     robot = None
     if model is None and max(len(visuals), len(collisions)) > 1:
@@ -119,7 +121,7 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
     }
 
 
-def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
+def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the description an entity is spawned from, None for one made of shapes."""
     path = params.urdf_path
     if path is None:
