@@ -54,7 +54,7 @@ class SimObject(CollisionHandle):
     ) -> None:
         """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation.
 
-        `mass` None is the one it has in PyBullet, of its base.
+        `mass` None is the one it has in PyBullet, of its base. An Agent has the joints of its body from then on.
         """
         self._refer(*sim_core.adopt_body(self, body_id, mass, name))
         self.pickable = pickable
