@@ -14,8 +14,9 @@ from fleet_sim.core.features import spawn_values
 from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
 from fleet_sim.core.world import World
+from fleet_sim.entities.concave import check_concave, check_concave_model
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
@@ -65,6 +66,7 @@ def make_template(world: World, params: SimObjectSpawnParams) -> Template:
     body = _body_columns(world, params, model)
     robot = None
     if model is not None and isinstance(params, AgentSpawnParams):
+        check_concave_model(model, dynamic=body["dynamic"], fixed_base=params.use_fixed_base)
         robot = plan_robot(params, model, motors=body["dynamic"])
     body.update(_shape_columns(world, params, robot))
     columns = declared_columns(params)
@@ -129,8 +131,11 @@ def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan 
     # Before the description is looked at, so that a wrong shape is rejected for robots that have one too.
     visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
     collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
+    check_concave(params, collision or None)
     if robot is not None:
         return _model_columns(world, robot, fixed_base=bool(getattr(params, "use_fixed_base", False)))
+    if visual and collision:
+        visual = seen_as(visual, (collision,))
     shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
     columns: dict[str, Any] = {"shape_id": shape_id}
     if collision:
