@@ -128,6 +128,16 @@ def test_physics_does_not_move_descriptions_with_concave_meshes(make_sim: Maker,
         sim.spawn(fs.AgentSpawnParams(urdf_path=str(tmp_path / "hall.urdf"), mass=None))
 
 
+def test_a_body_of_several_shapes_may_have_a_concave_one(sim: Sim, tmp_path: Path) -> None:
+    walls = fs.ShapeParams("mesh", mesh_path=hall_file(tmp_path), concave=True)
+    post = fs.ShapeParams("box", half_extents=(0.1, 0.1, 1.0), frame_pose=fs.Pose.from_xyz(2, 0, 0))
+    with pytest.raises(fs.InvalidValueError, match="pickable: a concave mesh"):
+        sim.spawn(fs.SimObjectSpawnParams([walls, post], [walls, post]))
+    sim.spawn(fs.SimObjectSpawnParams([walls, post], [walls, post], fs.Pose.from_xyz(0, 0, 1), pickable=False))
+    lidar = sim.add_sensor("lidar", pose=[0, 0, 0.5], rays=90)
+    np.testing.assert_allclose(lidar.read().ranges, engine_ranges(sim, (0, 0, 0.5), fan(90), 10.0), atol=0.01)
+
+
 # ---- what sees them --------------------------------------------------------------------------------------------------
 
 
