@@ -178,8 +178,9 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
         shape = f'<sphere radius="{_text(geometry.radius)}"/>'
     else:
         shape = f'<{kind.name.lower()} radius="{_text(geometry.radius)}" length="{_text(geometry.height)}"/>'
+    concave = ' concave="yes"' if geometry.concave and tag == "collision" else ""
     lines = [
-        f"    <{tag}>",
+        f"    <{tag}{concave}>",
         "    " + _origin(geometry.position, geometry.orientation),
         f"      <geometry>{shape}</geometry>",
     ]
