@@ -17,10 +17,11 @@ _HOMES = {
         "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
         "register_action"
     ),
+    "core.acknowledgement": "CommandAck",
     "core.checkpoint": "Checkpoint",
     "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
     "core.commands": (
-        "Attach CancelActions Call Clear Command CommandAck ExecuteAction FollowPath Navigate Remove Reset "
+        "Attach CancelActions Call Clear Command ExecuteAction FollowPath Navigate Remove Reset "
         "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
     ),
     "core.log_level": "LogLevelManager",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from fleet_sim.config.modes import PosePhase as PosePhase
     from fleet_sim.config.modes import SpatialHashCellSizeMode as SpatialHashCellSizeMode
     from fleet_sim.config.params import SimulationParams as SimulationParams
+    from fleet_sim.core.acknowledgement import CommandAck as CommandAck
     from fleet_sim.core.checkpoint import Checkpoint as Checkpoint
     from fleet_sim.core.command_log import CommandLog as CommandLog
     from fleet_sim.core.command_log import LoggedCommand as LoggedCommand
@@ -109,7 +111,6 @@ if TYPE_CHECKING:
     from fleet_sim.core.commands import CancelActions as CancelActions
     from fleet_sim.core.commands import Clear as Clear
     from fleet_sim.core.commands import Command as Command
-    from fleet_sim.core.commands import CommandAck as CommandAck
     from fleet_sim.core.commands import ExecuteAction as ExecuteAction
     from fleet_sim.core.commands import FollowPath as FollowPath
     from fleet_sim.core.commands import Navigate as Navigate

@@ -110,7 +110,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def _build_world(self) -> None:
         params = self.params
         self.clock = Clock(params.timestep)
-        self.guard = FaultGuard(raise_on_fault=params.raise_on_fault)
+        self.guard = FaultGuard(raise_on_fault=params.raise_on_fault, max_failures=params.max_failures)
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
@@ -183,6 +183,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
+        # Before the engine, whose filters follow it.
+        self.checkpoints.register("collision_filters", self.world.collision_filters)
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("sensors", self.sensors)
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))

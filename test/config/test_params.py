@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "pose_flush": "demand",
     "block_on_collision": False,
     "raise_on_fault": False,
+    "max_failures": 100,
     "gravity": (0.0, 0.0, -9.81),
     "physics_substep": 1 / 240,
     "solver_iterations": 50,

@@ -97,6 +97,8 @@ AGENT_ELSEWHERE = {
     "wheel_separation": "bullet/test_physics_wheels.py",
     "plugins": "entities/test_sim_object.py",
     "features": "test_features.py",
+    "collision_group": "collision/test_filters.py",
+    "collision_mask": "collision/test_filters.py",
 }
 CONTROLLER: dict[str, Any] = {
     "max_linear_vel": 0.3,

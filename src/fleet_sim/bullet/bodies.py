@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.colours import BodyColours
 from fleet_sim.bullet.joints import BulletJoints
 from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
 from fleet_sim.bullet.shapes import ShapeCache
@@ -70,6 +71,7 @@ class BulletBodies:
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
+        self.colours = BodyColours(world, client, lambda: (self.table.body, self.table.made))
         self.count = 0
         """Number of rows with a body."""
         self.version = 0
@@ -138,6 +140,7 @@ class BulletBodies:
         if mass > 0.0:
             self._write_velocities(rows)
         self.refresh_materials(rows)
+        self.refresh_colours(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
         """Return new bodies, made in one call except those that reuse ids of removed bodies."""
@@ -193,7 +196,7 @@ class BulletBodies:
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]
         table.made[rows] = self.version
-        self.world.material.behind[rows] = True
+        self.world.material.behind[rows] = self.world.look.behind[rows] = True
         table.mass[rows] = mass
         highest = max(bodies)
         if highest >= len(self._row_of_body):
@@ -271,6 +274,11 @@ class BulletBodies:
             options = {option: value for option, value in given if value >= 0.0}
             for link in range(-1, client.getNumJoints(body) if self.table.model[row] else 0):
                 client.changeDynamics(body, link, **options)
+
+    def refresh_colours(self, rows: Rows) -> None:
+        """Write changed colours of `rows`, which must have bodies, to PyBullet."""
+        if self.visuals:
+            self.colours.refresh(rows)
 
     def create_loose(self, shape: BodyShape) -> int:
         """Return a new invisible kinematic body of `shape` at the origin that belongs to no row."""

@@ -45,16 +45,20 @@ class BulletJoints:
             deque(map(reset, bodies, indices, values, rates, repeat(client.id)), maxlen=0)
 
     def read_back(self, rows: Rows) -> None:
-        """Copy positions and velocities of the joints of `rows` from PyBullet into the columns."""
+        """Copy positions, velocities and efforts of the joints of `rows` from PyBullet into the columns."""
         client, world = self.client, self.world
         joints = world.joints
         moved: list[Rows] = []
         for model, members, slots in self._groups(rows):
             bodies = self._body_of_row()[members].tolist()
             states = list(map(client.module.getJointStates, bodies, repeat(self._movable(model)), repeat(client.id)))
-            flat = np.array([[state[:2] for state in robot] for robot in states], np.float64)
+            flat = np.array([[(state[0], state[1], state[3]) for state in robot] for robot in states], np.float64)
             changed_mask = (flat[..., 0] != joints.position[slots]).any(axis=1)
             joints.position[slots], joints.velocity[slots] = flat[..., 0], flat[..., 1]
+            # The engine does not count the forces that it was told to apply.
+            joints.effort[slots] = flat[..., 2] + np.where(
+                joints.control[slots] == AT_FORCE, joints.command[slots], 0.0
+            )
             moved.append(members[changed_mask])
         if moved:
             world.touch_joints(np.concatenate(moved))

@@ -306,6 +306,7 @@ class BulletMirror:
         if len(behind):
             bodies.refresh_masses(behind)
             bodies.refresh_materials(behind)
+            bodies.refresh_colours(behind)
             bodies.write_poses(behind, world.position[behind], world.orientation[behind])
             world.bullet_behind[behind] = False
         self._sync_joints(rows)

@@ -10,8 +10,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
+from fleet_sim.bullet.takeover import TAKEN_OVER, body_of
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
@@ -81,8 +83,7 @@ class BulletHandle:
             return value
         call = self._calls.get(name)
         if call is None:
-            kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
-            call = self._calls[name] = kind(self._mirror, name)
+            call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
 
     def set_rendering(self, on: bool) -> None:
@@ -110,7 +111,7 @@ class _Writing(_Ensured):
     """A function that changes a body: refused where the next write from the columns would undo it, without a word."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._check(kwargs.get("bodyUniqueId", kwargs.get("objectUniqueId", args[0] if args else None)))
+        self._check(body_of(args, kwargs))
         return super().__call__(*args, **kwargs)
 
     def _check(self, body: object) -> None:
@@ -123,6 +124,17 @@ class _Writing(_Ensured):
             f"sim.bullet.{self.__name__}: PyBullet's body {int(str(body))} is {world.label(row)!r}, whose state is in "
             f"fleet_sim's columns, from which PyBullet is written; use {instead}"
         )
+
+
+class _TakenOver(_Ensured):
+    """A function that sets what the columns hold too: of an entity it is set there, from where PyBullet has it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        body = body_of(args, kwargs)
+        row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
+        if row == NO_ROW:
+            return super().__call__(*args, **kwargs)
+        return TAKEN_OVER[self.__name__](self._mirror, row, args, kwargs)
 
 
 class _Lasting(_Writing):
@@ -138,6 +150,23 @@ class _Lasting(_Writing):
         if _FORCES[self.__name__] or mode == client.TORQUE_CONTROL:
             self._mirror.forces.add(partial(getattr(client, self.__name__), *args, **kwargs))
         return result
+
+
+class _Filtering(_Ensured):
+    """A function that sets who collides: for entities it sets what fleet_sim's own checks follow too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not FILTER_CALLS[self.__name__](self._mirror, *args, **kwargs):
+            return super().__call__(*args, **kwargs)
+
+
+def _kind_of(name: str) -> type[_Ensured]:
+    """Return the class of the calls of pybullet's function `name`."""
+    if name in FILTER_CALLS:
+        return _Filtering
+    if name in TAKEN_OVER:
+        return _TakenOver
+    return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
 
 
 class BulletQueries:

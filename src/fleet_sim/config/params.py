@@ -78,6 +78,12 @@ class SimulationParams(Checked):
     )
     keep_initial_state: bool = setting(True, doc="Save the state at the start of the run so that it can be restored.")
     raise_on_fault: bool = setting(False, doc="Re-raise exceptions from user callbacks and plugins.")
+    max_failures: int = setting(
+        100,
+        low=0,
+        doc="Exceptions in a row after which a callback, plugin, controller, sensor or ROS publisher is switched off "
+        "until a reset; 0 = never.",
+    )
 
     # Collisions
     collision_check_frequency: float | None = setting(

@@ -46,6 +46,7 @@ class JointColumns(ColumnTable):
     robot: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="row it belongs to", hashed=False)
     position: Floats = column(float, unit="rad or m", writer="joint motion, physics")
     velocity: Floats = column(float, unit="rad/s or m/s", writer="joint motion, physics", doc="true velocity")
+    effort: Floats = column(float, unit="N m or N", writer="physics", doc="of its motor, 0 without one")
     control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY, ...")
     target: Floats = column(float, unit="rad or m", writer="joint commands", doc="goes or went there")
     command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
@@ -93,6 +94,10 @@ class JointPool(JointColumns):
         count = len(model.movable)
         starts = self._take(count, len(rows))
         slots: Ints = starts[:, None] + np.arange(count)
+        robots.joint_start[rows] = starts
+        robots.joint_count[rows] = count
+        if count == 0:
+            return slots
         flat = slots.reshape(-1)
         self.clear_rows(flat)
         prismatic_mask = model.joint_types[model.movable] == PRISMATIC
@@ -106,8 +111,6 @@ class JointPool(JointColumns):
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
         self.position[flat] = np.clip(0.0, self.lower[flat], self.upper[flat])
         self.target[flat] = self.position[flat]
-        robots.joint_start[rows] = starts
-        robots.joint_count[rows] = count
         return slots
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
-from fleet_sim.entities.shape_params import ShapeParams, Vector
+from fleet_sim.entities.shape_params import Vector
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams, read_spawn_params
+from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectSpawnParams, read_spawn_params
 from fleet_sim.entities.spawning import remove, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
@@ -40,7 +40,7 @@ class GridEntry(Checked):
 class ObjectEntry(SimObjectSpawnParams):
     """An object of a scenario, or a grid of them."""
 
-    shape: ShapeParams | None = setting(None, doc="Visual and collision shape in one.")
+    shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
 
@@ -66,7 +66,7 @@ _ACTIONS_SCHEMA = {
 class RobotEntry(AgentSpawnParams):
     """A robot of a scenario, or a grid of them."""
 
-    shape: ShapeParams | None = setting(None, doc="Visual and collision shape in one.")
+    shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
     actions: list[Any] = setting(

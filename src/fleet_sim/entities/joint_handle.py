@@ -1,8 +1,8 @@
-"""JointHandle: the part of a robot's handle for its joints and links."""
+"""JointHandle: the part of a robot's handle that commands its joints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,13 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, as_float
 from fleet_sim.core import joint_steering
 from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
-from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities import attachments
-from fleet_sim.entities.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
-from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.entities.joint_readings import JointReadings
+from fleet_sim.entities.joint_values import JointNumbers, Tolerance, read_joint_numbers, read_tolerances
 from fleet_sim.errors import StateError
-from fleet_sim.geometry import Pose
-
-JointState = tuple[float, float]
-"""Position (rad or m) and velocity (rad/s or m/s) of a joint."""
 
 
-class JointHandle(SimObject):
+class JointHandle(JointReadings):
     """An entity with joints, if it was spawned from a robot description.
 
     Joints are given by name, or by index as in PyBullet, where fixed joints are numbered too. Lists have one number per
@@ -34,99 +29,6 @@ class JointHandle(SimObject):
     """
 
     __slots__ = ()
-
-    # ---- the model ---------------------------------------------------------------------------------------------------
-
-    @property
-    def robot_model(self) -> RobotModel | None:
-        """The content of the robot's description, None for an agent made from shapes."""
-        return self._world.model_of(self.row)
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The names of all joints, by index."""
-        model = self.robot_model
-        return () if model is None else model.joint_names
-
-    @property
-    def movable_joint_names(self) -> tuple[str, ...]:
-        """The names of the joints that move, in order."""
-        model = self.robot_model
-        return () if model is None else model.movable_names
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """The names of all links except the base, by index."""
-        model = self.robot_model
-        return () if model is None else model.link_names
-
-    def get_num_joints(self) -> int:
-        """Return the number of joints, fixed ones included; 0 for an agent made from shapes."""
-        return len(self.joint_names)
-
-    def get_joint_limits(self, joint: int | str) -> tuple[float, float]:
-        """Return the lower and upper limit of a movable joint; infinite if it has no limits."""
-        slot = self._slot(joint)
-        joints = self._world.joints
-        return float(joints.lower[slot]), float(joints.upper[slot])
-
-    @property
-    def uses_motors(self) -> bool:
-        """Whether motors of the physics engine move the joints; otherwise they are interpolated exactly."""
-        return bool(self._world.robots.motors[self.row])
-
-    def get_link_pose(self, link: int | str) -> Pose:
-        """Return the world pose of a link, -1 for the base."""
-        model = self._model()
-        position, orientation = self._world.link_poses(np.array([self.row]), np.array([model.link_index(link)]))
-        return Pose(position[0].tolist(), orientation[0].tolist())
-
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def get_joint_state(self, joint_index: int | str) -> JointState:
-        """Return position and velocity of a joint; a fixed one is at 0 and at rest."""
-        model = self._model()
-        place = int(model.slots[model.joint_index(joint_index)])
-        if place < 0:
-            return 0.0, 0.0
-        joints = self._world.joints
-        slot = int(self._world.robots.joint_start[self.row]) + place
-        return float(joints.position[slot]), float(joints.velocity[slot])
-
-    def get_joint_state_by_name(self, joint_name: str) -> JointState:
-        """Return position and velocity of a joint."""
-        return self.get_joint_state(joint_name)
-
-    def get_all_joints_state(self) -> list[JointState]:
-        """Return position and velocity of every joint, by index; none for an agent made from shapes."""
-        model = self.robot_model
-        if model is None:
-            return []
-        span = self._world.joints.of(self._world.robots, self.row)
-        states = np.zeros((model.num_joints, 2))
-        states[model.movable, 0] = self._world.joints.position[span]
-        states[model.movable, 1] = self._world.joints.velocity[span]
-        return [(position, velocity) for position, velocity in states.tolist()]
-
-    def get_all_joints_state_by_name(self) -> dict[str, JointState]:
-        """Return position and velocity of every joint, by name."""
-        return dict(zip(self.joint_names, self.get_all_joints_state(), strict=True))
-
-    def get_joints_state_by_name(self, joint_names: Iterable[str]) -> dict[str, JointState]:
-        """Return position and velocity of some joints, by name."""
-        return {name: self.get_joint_state(name) for name in joint_names}
-
-    @property
-    def joint_positions(self) -> Floats:
-        """A copy of the positions (M,) of the joints that move, in order."""
-        values: Floats = self._world.joints.position[self._world.joints.of(self._world.robots, self.row)].copy()
-        return values
-
-    @property
-    def joint_velocities(self) -> Floats:
-        """A copy of the velocities (M,) of the joints that move, in order."""
-        values: Floats = self._world.joints.velocity[self._world.joints.of(self._world.robots, self.row)].copy()
-        return values
 
     # ---- targets -----------------------------------------------------------------------------------------------------
 
@@ -262,15 +164,6 @@ class JointHandle(SimObject):
         return bool((np.abs(joints.position[slots] - values) <= allowed).all())
 
     # ---- internals ---------------------------------------------------------------------------------------------------
-
-    def _model(self) -> RobotModel:
-        model = self.robot_model
-        if model is None:
-            raise StateError(f"{self!r} was made from shapes and has no joints; spawn it from a robot description")
-        return model
-
-    def _slot(self, joint: int | str) -> int:
-        return int(self._world.robots.joint_start[self.row]) + place_of(self._model(), joint)
 
     def _numbers(self, numbers: Any, what: str) -> tuple[Ints, Floats]:
         """Return (slots, values) of numbers for joints."""

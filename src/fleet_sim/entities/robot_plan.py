@@ -76,6 +76,18 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
     )
 
 
+def plan_still(model: RobotModel) -> RobotPlan:
+    """Return the plan of an object made from `model`; raises InvalidValueError where joints would stand still."""
+    if len(model.movable):
+        names = ", ".join(model.movable_names[:4]) + (", ..." if len(model.movable) > 4 else "")
+        raise InvalidValueError(
+            f"urdf_path: {model.name!r} has joints that move ({names}), and objects have none; spawn it as an Agent "
+            "(robots:), with use_fixed_base where it stays in its place"
+        )
+    none = np.zeros(0)
+    return RobotPlan(model, motors=False, positions=none, tolerances=none, wheels=Wheels(none, none))
+
+
 def _number(world: World, model: RobotModel) -> int:
     """Return the number of `model` in the world, adding it if needed."""
     # By identity: the loader returns the same object for the same file.

@@ -11,6 +11,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.gate.remote import check_file
 from fleet_sim.geometry import Pose
+from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -24,6 +25,14 @@ _POSE_SCHEMA = {
         {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4},
         {"type": "object", "properties": {key: {} for key in _POSE_KEYS}, "additionalProperties": False},
     ],
+}
+
+_TRIPLES = {
+    "anyOf": [
+        {"type": "null"},
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
+        {"type": "array", "items": {"type": "number"}, "minItems": 3},
+    ]
 }
 
 
@@ -84,6 +93,12 @@ class ShapeParams(Checked):
     )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
     frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
+    vertices: Vertices | None = setting(
+        None, reader=read_vertices, schema=_TRIPLES, doc="Of a mesh without a file, in m: triples, or one flat list."
+    )
+    indices: Triangles | None = setting(
+        None, reader=read_triangles, schema=_TRIPLES, doc="Its triangles: three numbers of vertices each, from 0."
+    )
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
@@ -98,12 +113,19 @@ class ShapeParams(Checked):
             half_extents=self.half_extents,
             radius=self.radius,
             height=self.height,
-            mesh_path=existing_file(self.mesh_path, "mesh_path") if self.shape_type == "mesh" else "",
+            mesh_path=self._mesh() if self.shape_type == "mesh" else "",
             mesh_scale=self.mesh_scale,
             rgba=self.rgba_color,
             position=frame.position,
             orientation=frame.orientation,
         )
+
+    def _mesh(self) -> str:
+        if self.vertices is None and self.indices is None:
+            return existing_file(self.mesh_path, "mesh_path")
+        if self.vertices is None or self.indices is None or self.mesh_path:
+            raise InvalidValueError("a mesh has either mesh_path, or both vertices and indices")
+        return mesh_file(self.vertices, self.indices)
 
 
 def existing_file(name: str | None, what: str) -> str:
@@ -117,3 +139,19 @@ def existing_file(name: str | None, what: str) -> str:
         near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     return str(path.resolve())
+
+
+def geometries(
+    shapes: ShapeParams | list[ShapeParams] | None, frame_pose: Pose | None, what: str
+) -> tuple[Geometry, ...]:
+    """Return the geometries of one shape or of several; raises InvalidValueError.
+
+    `frame_pose`, where given, is that of a single shape.
+    """
+    if isinstance(shapes, list) and len(shapes) > 1 and frame_pose is not None:
+        raise InvalidValueError(
+            f"{what}_frame_pose: is the pose of one shape, and there are {len(shapes)}; give each its frame_pose"
+        )
+    given = shapes if isinstance(shapes, list) else [shapes]
+    made = [shape.to_geometry(frame_pose) for shape in given if shape is not None]
+    return tuple(geometry for geometry in made if geometry is not None)

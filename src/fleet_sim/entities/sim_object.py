@@ -11,10 +11,12 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
+from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
-from fleet_sim.entities.handle import Handle
+from fleet_sim.entities.collision_handle import CollisionHandle
+from fleet_sim.entities.colours import color_of, set_color
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
@@ -28,7 +30,7 @@ JOINT_FIXED = 4
 Self = TypeVar("Self", bound="SimObject")
 
 
-class SimObject(Handle):
+class SimObject(CollisionHandle):
     """A rigid body of a simulation.
 
     Its state is in the world's columns; a SimObject only refers to its row there, see Handle.
@@ -205,6 +207,18 @@ class SimObject(Handle):
         """
         set_material(self._world, self.row, values)
 
+    def set_color(self, rgba: Sequence[float] | None, link: int | str | None = None) -> None:
+        """Colour the entity, or the `link` given by index or name, in red, green, blue and opacity from 0 to 1.
+
+        Cameras, windows and snapshots show it from now on, also after `sim.rebuild_engine()`; `sim.reset()` restores
+        the colours of then. None takes back what was given. Raises InvalidValueError where there is nothing to see.
+        """
+        set_color(self._world, self.row, rgba, link)
+
+    def get_color(self, link: int | str = BASE) -> Rgba | None:
+        """Return the colour in which a link is shown, of its first shape; None where there is nothing to see."""
+        return color_of(self._world, self.row, link)
+
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
         """Push with `force` (3,) in N, world frame, for the next step of physics; at the centre of mass, or `position`.
 
@@ -228,26 +242,6 @@ class SimObject(Handle):
     @pickable.setter
     def pickable(self, value: bool) -> None:
         self._world.pickable[self.row] = bool(value)
-
-    @property
-    def collision_mode(self) -> CollisionMode:
-        """How the entity takes part in collision checks."""
-        return CollisionMode.from_code(self._world.collision_mode[self.row])
-
-    def set_collision_mode(self, mode: CollisionMode | str) -> None:
-        """Change how the entity takes part in collision checks, from the next check on.
-
-        Going to DISABLED ends its collisions.
-        """
-        row = self.row
-        self._world.collision_mode[row] = CollisionMode.parse(mode).code
-        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
-        self._world.bounds_behind[row] = True
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the entity is static, that is never moves."""
-        return self.collision_mode is CollisionMode.STATIC
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.core.collision_filters import LARGEST_GROUP
 from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
@@ -21,6 +22,7 @@ from fleet_sim.settings import Checked, read, setting
 from fleet_sim.settings.fields import fields_of
 
 Limit = float | Vector
+Shapes = ShapeParams | list[ShapeParams] | None
 
 ORIGIN = Pose((0.0, 0.0, 0.0))
 
@@ -29,8 +31,8 @@ ORIGIN = Pose((0.0, 0.0, 0.0))
 class SimObjectSpawnParams(Checked):
     """The parameters of an object to spawn. Checked when constructed and when changed."""
 
-    visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
-    collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
+    visual_shape: Shapes = setting(None, doc="What it looks like: a shape, or a list of shapes.")
+    collision_shape: Shapes = setting(None, doc="What it collides as: a shape, or a list of shapes.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
     mass: float | None = setting(
         0.0, low=0, high=LARGEST_MASS, unit="kg", doc="0: kinematic; null: what a robot description says."
@@ -40,6 +42,16 @@ class SimObjectSpawnParams(Checked):
     visual_frame_pose: Pose | None = pose_setting(doc="Pose of the visual shape in the body frame.")
     collision_frame_pose: Pose | None = pose_setting(doc="Pose of the collision shape in the body frame.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
+    collision_group: int = setting(
+        1, low=0, high=LARGEST_GROUP, column="body.collision_group", doc="The groups it is in, as bits: 1, 2, 4, ..."
+    )
+    collision_mask: int = setting(
+        -1,
+        low=-1,
+        high=LARGEST_GROUP,
+        column="body.collision_mask",
+        doc="The groups it collides with, as bits; both of a pair must name the other's. -1: all.",
+    )
     block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as set for the simulation.")
     friction: float | None = setting(
         None, low=0, column="material.friction", doc="Lateral friction; null: as described, or 0.5."
@@ -62,6 +74,9 @@ class SimObjectSpawnParams(Checked):
         reader=read_features,
         schema={"type": "object"},
         doc="Features: settings by feature name. In a scenario, a feature may also be a key of the entry itself.",
+    )
+    urdf_path: str | None = setting(
+        None, doc="Description (URDF, SDF, MJCF) instead of shapes: a model's name, or a file."
     )
 
     @classmethod
@@ -138,7 +153,6 @@ class AgentSpawnParams(SimObjectSpawnParams):
     list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
-    urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
     motion_mode: str = setting(
         MotionMode.DIFFERENTIAL,
         doc="Motion law of the base. With physics, differential robots with wheels drive with their motors.",

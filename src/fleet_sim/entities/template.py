@@ -16,8 +16,10 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
+from fleet_sim.entities.compound import Geometries, compound_model
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
-from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
+from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
+from fleet_sim.entities.shape_params import geometries
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
@@ -59,21 +61,30 @@ class Template:
             self.robot.write(world, rows)
 
 
-def make_template(world: World, params: SimObjectSpawnParams) -> Template:
-    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world."""
-    model = _model(world, params)
+def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> Template:
+    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world.
+
+    `model` is its robot description, see `model_of`.
+    """
+    # First, so that a wrong shape is rejected for robots that have a description too.
+    visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
+    collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
     body = _body_columns(world, params, model)
     robot = None
-    if model is not None and isinstance(params, AgentSpawnParams):
-        robot = plan_robot(params, model, motors=body["dynamic"])
-    body.update(_shape_columns(world, params, robot))
+    if model is None and max(len(visuals), len(collisions)) > 1:
+        # The mass is that of the settings, as of every body made of shapes.
+        model = compound_model(visuals, collisions)
+    if model is not None:
+        agent = params if isinstance(params, AgentSpawnParams) else None
+        robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():
         columns[name] = spawn_values(name, settings)
     features = tuple(params.features)
     if not isinstance(params, AgentSpawnParams):
-        return Template(columns, dict(params.user_data), features)
+        return Template(columns, dict(params.user_data), features, robot=robot)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
     columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
@@ -110,9 +121,9 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
     }
 
 
-def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
-    """Return the robot description an agent is spawned from, None for anything else."""
-    path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
+def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
+    """Return the description an entity is spawned from, None for one made of shapes."""
+    path = params.urdf_path
     if path is None:
         return None
     folders = world.model_paths
@@ -125,20 +136,16 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
     return as_float(params.mass, "mass in kg", low=0.0, high=LARGEST_MASS)
 
 
-def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan | None) -> dict[str, Any]:
-    # Before the description is looked at, so that a wrong shape is rejected for robots that have one too.
-    visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
-    collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
-    if robot is not None:
-        return _model_columns(world, robot, fixed_base=bool(getattr(params, "use_fixed_base", False)))
-    shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
-    columns: dict[str, Any] = {"shape_id": shape_id}
-    if collision:
-        columns.update(_collision_columns(collision))
+def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
+    shape = BodyShape(next(iter(visuals), None), next(iter(collisions), None))
+    columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
+    if shape.collision:
+        columns.update(_collision_columns(shape.collision))
     return columns
 
 
-def _model_columns(world: World, robot: RobotPlan, *, fixed_base: bool) -> dict[str, Any]:
+def _model_columns(world: World, robot: RobotPlan, params: SimObjectSpawnParams) -> dict[str, Any]:
+    fixed_base = isinstance(params, AgentSpawnParams) and bool(params.use_fixed_base)
     file = bullet_file(robot.model.path, search_paths=world.model_paths)
     shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base))
     centre, half_extents = model_box(robot.model, robot.positions)

@@ -170,6 +170,15 @@ class WorldNames:
         """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
         return scene_bounds(self.world)
 
+    def set_collision_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
+        """Let two entities never collide (False), or do so whatever their groups and masks (True); None: as those say.
+
+        Events, blocking, avoidance and the engine follow it. It ends with one of the two, is saved in checkpoints,
+        goes back with `reset`, and stays when the engine is rebuilt. True cannot make static, disabled or carried
+        entities collide. Raises InvalidValueError, and UnknownNameError for a name.
+        """
+        self.collision_queries.set_pair(first, second, enabled)
+
     def set_collision_check_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""
         self.collision_queries.set_frequency(frequency)

@@ -101,6 +101,7 @@ class State:
     def _tell_reset(self, event: str) -> None:
         """Notify user code: plugins of entities, then plugins of the simulation, then event handlers."""
         self._snapshots.refresh()
+        self._world.guard.revive()
         self._world.hooks.reset()
         self._extensions.reset()
         self._world.events.emit(event)

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from rclpy.task import Future
 
-from fleet_sim.core.commands import Command, CommandAck, Spawn
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command, Spawn
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.throttle import Throttle

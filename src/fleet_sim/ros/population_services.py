@@ -8,7 +8,7 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim.core import commands as c
-from fleet_sim.core.commands import CommandAck
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose

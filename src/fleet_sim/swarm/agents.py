@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.core.faults import FAILED
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -327,12 +328,11 @@ def _decision(agent: SwarmAgent, group: Group) -> Any:
     guard, controller = group.world.sim.guard, agent.controller
     if controller is None:
         return _NOTHING
-    faults = guard.total
-    action = guard.call("controller", controller.get_actions, agent)
-    if action is None and guard.total == faults:
+    action = guard.attempt("controller", controller.get_actions, agent)
+    if action is None:
         name = type(controller).__name__
         raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
-    return _STILL if action is None else action
+    return _STILL if action is FAILED else action
 
 
 class Sensor(Component):

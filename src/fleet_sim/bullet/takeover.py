@@ -1,0 +1,70 @@
+"""Calls of `sim.bullet` that change an entity, and set it in the columns as well, from which PyBullet is written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import as_floats
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.errors import InvalidValueError, StateError
+
+log = logging.getLogger("fleet_sim.bullet")
+
+Call = Callable[[BulletMirror, int, Sequence[Any], Mapping[str, Any]], Any]
+
+
+def body_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    """Return the body that a call of PyBullet is about; None if it names none."""
+    return kwargs.get("bodyUniqueId", kwargs.get("objectUniqueId", args[0] if args else None))
+
+
+def change_visual_shape(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Give a link of the entity in `row` the colour of the call, for all cameras; the rest is PyBullet's alone.
+
+    Raises StateError for the colour of one of several shapes of a link.
+    """
+    given = dict(zip(_VISUAL, args, strict=False)) | dict(kwargs)
+    mirror.ensure(np.array([row]))
+    colour = given.pop("rgbaColor", None)
+    others = given.keys() - {"objectUniqueId", "linkIndex", "shapeIndex"}
+    if others:
+        mirror.client.changeVisualShape(**given)
+        _say_once(mirror, row, others)
+    if colour is None:
+        return
+    world, link = mirror.world, int(given.get("linkIndex", -1))
+    red, green, blue, opacity = as_floats(colour, (4,), "rgbaColor").tolist()
+    if not all(0.0 <= part <= 1.0 for part in (red, green, blue, opacity)):
+        raise InvalidValueError(f"rgbaColor: red, green, blue and opacity are from 0 to 1, got {colour!r}")
+    body = int(mirror.bodies.table.body[row])
+    shapes = [shape for shape in mirror.client.getVisualShapeData(body) if shape[1] == link]
+    if int(given.get("shapeIndex", -1)) >= 0 and len(shapes) > 1:
+        raise StateError(
+            f"sim.bullet.changeVisualShape: {world.label(row)!r} has {len(shapes)} shapes on link {link}, and a link "
+            "of an entity has one colour; leave shapeIndex out, or give the shapes to links of their own"
+        )
+    world.look.paint(row, (red, green, blue, opacity), link)
+    world.bullet_behind[row] = True
+    mirror.ensure(np.array([row]))
+
+
+def _say_once(mirror: BulletMirror, row: int, names: set[str]) -> None:
+    object_id, said = int(mirror.world.object_id[row]), mirror.bodies.colours.said
+    if object_id not in said:
+        said.add(object_id)
+        log.warning(
+            "sim.bullet.changeVisualShape: %s of %r are seen in PyBullet's own pictures only, not by OpenGL cameras, "
+            "and are gone after rebuild_engine(); a colour (rgbaColor) stays",
+            ", ".join(sorted(names)),
+            mirror.world.label(row),
+        )
+
+
+_VISUAL = ("objectUniqueId", "linkIndex", "shapeIndex", "textureUniqueId", "rgbaColor", "specularColor", "flags")
+
+TAKEN_OVER: dict[str, Call] = {"changeVisualShape": change_visual_shape}
+"""The functions, each with what it does to an entity."""
