@@ -27,10 +27,10 @@ class RobotPlan:
 
     model: RobotModel
     motors: bool
-    mimics: bool
     positions: Floats
     tolerances: Floats
     wheels: Wheels
+    mimics: bool = False
     joint_tolerance: Any = None
     ik_params: Any = None
 
