@@ -191,6 +191,8 @@ def test_a_client_is_a_simulation_or_its_bullet() -> None:
         arm = FrankaArm([0, 0, 0], [0, 0, 0, 1], sim.bullet, REST)
         assert arm.sim is sim
         assert sim.bullet.getNumJoints(arm.arm_id) == 12
+        with pytest.raises(sim.bullet.error):
+            sim.bullet.getBasePositionAndOrientation(99)
         for wrong in (sim.client, object(), None):
             with pytest.raises(InvalidValueError, match="bullet_client: expected a simulation"):
                 FrankaArm([0, 0, 0], [0, 0, 0, 1], wrong, REST)  # type: ignore[arg-type]

@@ -81,7 +81,8 @@ class BulletHandle:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
-        if not callable(value) or _is_pure(name):
+        # Classes are given as they are: `except sim.bullet.error` needs the class itself.
+        if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value
         call = self._calls.get(name)
         if call is None:

@@ -198,9 +198,9 @@ class FrankaBaseEnv(BaseGymEnv):
     ) -> None:
         """Mount the camera on a link of an arm, pointing at its grasp target. Offsets are along the world's z axis.
 
-        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`. By default the camera is 0.02 m
-        above the link, but 0.05 m below the links of the hand (7, 8), whose body is around the point above. A warning
-        is logged if the camera sees only the arm itself.
+        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`. By default the camera is
+        0.02 m above the link, but 0.05 m below the links of the hand (7, 8), whose body is around the point above. A
+        warning is logged if the camera sees only the arm itself.
         """
         arm = next((arm for number, arm in enumerate(self.robots) if robot_id in (arm.arm_id, number)), None)
         if arm is None:

@@ -15,6 +15,7 @@ from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import BinSettings
 from fleet_sim.manipulation.loading import load_section
+from fleet_sim.manipulation.workspace import FLOOR
 from fleet_sim.spatial import quaternions
 
 
@@ -23,7 +24,7 @@ class BaseBin:
 
     default_bin_file_name = "bin"
     default_dimensions = (0.16, 0.16, 0.04)
-    floor = 0.004
+    floor = FLOOR
     """Thickness of its floor in m. The frame of the bin is under it."""
 
     settings_class: type[BinSettings] = BinSettings

@@ -165,7 +165,9 @@ class ObjectSettings(Checked):
 class BinSettings(Checked):
     """An empty bin."""
 
-    position: Vector = setting((0.5, 0.3, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    position: Vector = setting(
+        (0.5, 0.3, 0.0), unit="m", doc="Position of its origin, below the middle of its floor, world frame."
+    )
     orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch and yaw.")
 
 
@@ -173,7 +175,9 @@ class BinSettings(Checked):
 class PickBinSettings(BinSettings):
     """A bin to pick from."""
 
-    position: Vector = setting((0.5, 0.0, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    position: Vector = setting(
+        (0.5, 0.0, 0.0), unit="m", doc="Position of its origin, below the middle of its floor, world frame."
+    )
     objects: ObjectSettings = setting(factory=ObjectSettings, doc="The objects in the bin.")
 
 

@@ -52,7 +52,7 @@ class FrankaArm(Panda):
         """Spawn an arm in a simulation with physics, or the one of a `sim.bullet`; else raises InvalidValueError.
 
         `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
-        centre of its floor and its length, width and height.
+        origin of a bin and its length, width and height.
         """
         sim = simulation_of(bullet_client)
         super().__init__(sim, name, Pose(arm_base_position, arm_base_orientation))

@@ -131,7 +131,7 @@ class BinScene(BaseScene):
                     arm.joints,
                     arm.get_end_effector_force_sensor_readings,
                     arm.clip_delta_actions_to_workspace,
-                    self.pick_bin.to_world(np.array([[0.0, 0.0, self.pick_bin.floor]]))[0].tolist(),
+                    self.pick_bin.bin_origin,
                     self.pick_bin.dimensions.tolist(),
                     name=name,
                 )
