@@ -36,6 +36,7 @@ class RobotColumns(ColumnTable):
     joint_count: Ints = column(np.int64, writer="spawning", doc="movable joints, 0: none")
     mimics: Bools = column(bool, writer="spawning", doc="mimic joints follow their leaders")
     motors: Bools = column(bool, writer="spawning", doc="joints are moved by the engine's motors, not by the columns")
+    self_collision: Bools = column(bool, writer="spawning", doc="links that touch each other are reported")
     joints_moved: Bools = column(bool, writer="whoever writes joints", doc="in this step", hashed=False)
     joints_behind: Bools = column(bool, writer="whoever writes joints", doc="PyBullet has older ones", hashed=False)
     boxes_behind: Bools = column(bool, writer="whoever writes joints", doc="box is of older ones", hashed=False)

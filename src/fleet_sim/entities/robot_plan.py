@@ -96,7 +96,7 @@ def plan_still(model: RobotModel) -> RobotPlan:
             "(robots:), with use_fixed_base where it stays in its place"
         )
     none = np.zeros(0)
-    return RobotPlan(model, motors=False, positions=none, tolerances=none, wheels=Wheels(none, none))
+    return RobotPlan(model, motors=False, mimics=False, positions=none, tolerances=none, wheels=Wheels(none, none))
 
 
 def _number(world: World, model: RobotModel) -> int:

@@ -171,6 +171,11 @@ class AgentSpawnParams(SimObjectSpawnParams):
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
     )
+    self_collision: bool = setting(
+        False,
+        column="robots.self_collision",
+        doc="Report links of the robot that touch each other; with physics they also push each other.",
+    )
     mimic_joints: bool = setting(
         True, doc="Joints that the description says mimic another one follow it; false: they are joints as others."
     )
