@@ -75,6 +75,8 @@ OBJECT: dict[str, Two] = {
     "linear_damping": Two(0.9, MASSIVE),
     "angular_damping": Two(0.9, MASSIVE),
     "user_data": Two({"a": 1}),
+    "urdf_path": Two("shelf"),
+    "global_scaling": Two(2.0, {"urdf_path": "shelf"}),
 }
 ARM = {"urdf_path": "arm6"}
 AGENT: dict[str, Two] = {

@@ -113,6 +113,11 @@ class RobotModel:
         return tuple(name for name, kind in kinds if kind in (SPHERICAL, PLANAR))
 
     @cached_property
+    def concave(self) -> tuple[LinkGeometry, ...]:
+        """The collision shapes that are concave meshes."""
+        return tuple(piece for piece in self.collisions if piece.geometry.concave)
+
+    @cached_property
     def slots(self) -> Ints:
         """The index (J,) of each joint among the movable ones, -1 for fixed joints."""
         slots = np.full(self.num_joints, -1, np.int64)

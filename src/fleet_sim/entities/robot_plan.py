@@ -27,10 +27,10 @@ class RobotPlan:
 
     model: RobotModel
     motors: bool
-    mimics: bool
     positions: Floats
     tolerances: Floats
     wheels: Wheels
+    mimics: bool = False
     joint_tolerance: Any = None
     ik_params: Any = None
 
@@ -85,6 +85,17 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
         joint_tolerance=params.joint_tolerance,
         ik_params=params.ik_params,
     )
+
+
+def adopt_joints(world: World, row: int, model: RobotModel, positions: Floats) -> None:
+    """Give the robot in `row`, whose body the user made, the joints of `model`, at positions (M,) of those that move.
+
+    A dynamic robot moves them with motors. The joints of a robot made from a description are given when it is spawned.
+    """
+    count = len(model.movable)
+    tolerances = np.full(count, DEFAULT_TOLERANCE)
+    motors = bool(world.dynamic[row]) and count > 0
+    RobotPlan(model, motors, positions, tolerances, find_wheels(model)).write(world, np.array([row]))
 
 
 def plan_still(model: RobotModel) -> RobotPlan:

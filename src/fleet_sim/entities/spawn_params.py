@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,10 @@ class SimObjectSpawnParams(Checked):
     )
     urdf_path: str | None = setting(
         None, doc="Description (URDF, SDF, MJCF) instead of shapes: a model's name, or a file."
+    )
+    _: KW_ONLY
+    global_scaling: float = setting(
+        1.0, above=0, high=1e3, doc="Factor of all lengths of the description; masses and speeds stay."
     )
 
     @classmethod

@@ -6,15 +6,16 @@ The order is depth first from the root link; children of a link are in the order
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, Inertial, LinkGeometry, Mimic, RobotModel
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.shapes import Geometry, seen_as
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.markup import Element
 from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
+from fleet_sim.spatial.shapes import ShapeKind
 
 NO_LIMITS = (0.0, -1.0)
 """Lower and upper limit of a joint without limits, as in PyBullet."""
@@ -67,13 +68,20 @@ def read_link(
 ) -> LinkParts:
     """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
     found = element.child("inertial")
+    collisions = [_collision(collision, geometry(collision)) for collision in element.all("collision")]
     return LinkParts(
         element.need("name"),
         element,
         inertial(found) if found else Inertial(),
-        [geometry(visual) for visual in element.all("visual")],
-        [geometry(collision) for collision in element.all("collision")],
+        [seen_as(geometry(visual), collisions) for visual in element.all("visual")],
+        collisions,
     )
+
+
+def _collision(element: Element, geometry: Geometry) -> Geometry:
+    # As in PyBullet, which asks for the attribute only and takes any value of it for yes.
+    concave = "concave" in element.attributes and geometry.kind == ShapeKind.MESH
+    return replace(geometry, concave=True) if concave else geometry
 
 
 def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
