@@ -55,6 +55,8 @@ class JointColumns(ColumnTable):
     max_velocity: Floats = column(float, unit="rad/s or m/s", writer="spawning", doc="never 0")
     max_force: Floats = column(float, default=DEFAULT_FORCE, unit="N m or N", writer="joint commands")
     position_gain: Floats = column(float, default=DEFAULT_GAIN, writer="user", doc="of motors that go to a position")
+    velocity_gain: Floats = column(float, default=1.0, writer="user", doc="of motors")
+    force_limit: Floats = column(float, default=np.inf, unit="N m or N", writer="user", doc="of motors, in any mode")
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")

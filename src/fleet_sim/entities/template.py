@@ -81,6 +81,8 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if model is not None:
         agent = params if isinstance(params, AgentSpawnParams) else None
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    if robot is None and (getattr(params, "motors", None) or getattr(params, "joint_motors", None)):
+        raise InvalidValueError("motors, joint_motors: need a robot description, urdf_path; a shape has no joints")
     if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
         raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
     if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
