@@ -139,8 +139,8 @@ def test_a_mapping_takes_the_keys_of_files(tmp_path: Path) -> None:
     assert loaded(tmp_path, "<<: !include sub/robot.yaml\nr: 2\n") == {"r": 2, "c": {"red": 255}, "name": "robot"}
     both = loaded(tmp_path, "a: &a {z: 1}\nb:\n  <<: [!include sub/robot.yaml, !include more.yaml, *a]\n")
     assert both["b"] == {"z": 1, "r": 1, "c": {"red": 255}, "name": "robot", "size": 3}
+    (tmp_path / "list.yaml").write_text("[1]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="line 1: <<: !include needs a file with a mapping"):
-        (tmp_path / "list.yaml").write_text("[1]\n", encoding="utf-8")
         loaded(tmp_path, "<<: !include list.yaml\n")
 
 

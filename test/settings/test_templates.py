@@ -50,7 +50,7 @@ def test_it_is_known_which_variables_were_asked_for(tmp_path: Path) -> None:
     path.write_text("size: [<{ width }>, <{ height|default(3) }>]\n", encoding="utf-8")
     load_documents(path, variables)
     assert variables.known == {"width", "height"}
-    with pytest.raises(ConfigError, match="heigth: its templates have no such variable. Did you mean 'height'"):
+    with pytest.raises(ConfigError, match=r"heigth: its templates have no such variable. Did you mean 'height'"):
         variables.check_used(str(path))
     with pytest.raises(ConfigError, match="width: it is no template"):
         Variables({"width": 1}).check_used("x.yaml")
@@ -91,7 +91,7 @@ def repeated(line: str, first: str) -> str:
     ],
 )
 def test_what_is_wrong_or_too_much_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(ConfigError, match="world.yaml: ") as raised:
+    with pytest.raises(ConfigError, match=r"world\.yaml: ") as raised:
         rendered(tmp_path, text)
     assert words in str(raised.value)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.gate.bounds import LONGEST_HISTORY
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.outlines import ANCHORS, Point, anchor_of, read_anchor, read_points
@@ -90,8 +91,8 @@ class MazeAgentConfig(AgentConfig):
     idiosyncrasies: Point | None = setting(
         None, low=0, doc="Standard deviations of each agent's own factors on the two numbers of its actions."
     )
-    delay: int = setting(0, low=0, unit="steps", doc="Delay of actions.")
-    trace_length: int = setting(0, low=0, unit="steps", doc="Length of the drawn trace.")
+    delay: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Delay of actions.")
+    trace_length: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Length of the drawn trace.")
     trace_color: Color = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
     max_linear_vel: float | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: none.")
     max_linear_accel: float | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: none.")

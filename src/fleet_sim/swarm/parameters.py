@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
@@ -129,3 +130,17 @@ def team_setting(doc: str) -> Any:
 def seed_setting(what: str) -> Any:
     """Return the setting of a component's own seed."""
     return setting(None, low=0, doc=f"Seed of {what}; null: the world's.")
+
+
+def file_setting(default: Any, doc: str) -> Any:
+    """Return the setting of a file, given as text or as a Path; without a default it is required."""
+
+    def read(value: object) -> Path | None:
+        if isinstance(value, (str, Path)) and str(value):
+            return Path(value)
+        if value is None and default is None:
+            return None
+        raise ValueError(f"must be the path of a file, got {shown(value)}")
+
+    kinds = ["string", "null"] if default is None else ["string"]
+    return setting(default, reader=read, schema={"type": kinds}, doc=doc)

@@ -7,7 +7,7 @@ use more of it; the parts of this package do not, and so do not depend on how a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,35 @@ class ControlledRows(Protocol):
         """The controller of the group, or None."""
 
 
+class Measured(Protocol):
+    """A metric as other metrics see it."""
+
+    name: str
+
+    @property
+    def value(self) -> float:
+        """The last value; NaN before the first."""
+
+    def calculate(self) -> None:
+        """Take an observation."""
+
+    def reset(self) -> None:
+        """Forget the history."""
+
+
+class WorldContents(Protocol):
+    """What metrics ask a world for; see `contents.py`."""
+
+    def make_metric(self, spec: object) -> Measured:
+        """Return a metric of this world that is not in its list."""
+
+    def values(self) -> dict[str, Any]:
+        """Return what expressions over the world know by name."""
+
+    def named(self, name: str) -> object | None:
+        """Return the agent, object, metric or list of that name, or None."""
+
+
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
@@ -42,6 +71,7 @@ class SwarmState:
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[ControlledRows]
+    contents: WorldContents
 
     def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
         self.sim = sim

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.contents import Contents
 from fleet_sim.swarm.crowd import NO_GROUP
 from fleet_sim.swarm.membership import check_new
 from fleet_sim.swarm.metric import Metric
@@ -76,6 +78,7 @@ class SwarmWorld(SwarmState):
         self.spawners: list[Spawner] = []
         self.metrics: list[Metric] = []
         self.subscribers: list[Subscriber | Callable[[Any], object]] = []
+        self.contents = Contents(self, partial(getattr, self))
         self.stopped = False
         """Whether `stop_at` came true."""
         self.name_counts: dict[str, int] = {}
