@@ -135,6 +135,14 @@ class SwarmAgent(NamedBody):
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What watches changes is made anew, and so are views of the sensors of its group.
+        return {**vars(self), "_sensors": self.plain_sensors}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _sensors=WatchedList(self._change_sensors))
+        self.hold(self._controller, state["_sensors"])
+
     def put(self, position: object, angle: float) -> None:
         """Move its row; see `place`."""
         self.world.place(self._require_alive(), position, angle)

@@ -238,7 +238,7 @@ def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made |
     if made is spec:
         made = copy.deepcopy(made, {} if made.agent is None else {id(made.agent): agent})
     made.slot = slot
-    made.agent = None if made.works_on_arrays() else agent
+    made.belong_to(None if made.works_on_arrays() else agent)
     return made
 
 

@@ -276,6 +276,11 @@ class SwarmWorld(SwarmState):
             self.groups.append(group)
         return group
 
+    def rekey(self, key_of: Callable[[Group], str]) -> None:
+        """Find groups by `key_of` from now on; for a world that was unpickled."""
+        self._group_of_key = {key_of(group): group for group in self.groups}
+        self.forget_cached()
+
     def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:
         """Return `count` names: `name` itself for one agent, else `name` or `prefix` with numbers."""
         if name is not None and count == 1 and not self.columns.index.has_name(name):

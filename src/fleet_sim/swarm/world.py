@@ -33,6 +33,7 @@ from fleet_sim.swarm.world_config import StopCondition, read_stop
 from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
+from fleet_sim.swarm.world_pickle import packed, unpacked
 from fleet_sim.swarm.world_source import load_world, naming
 
 COLLISION_MARGIN = 1e-3
@@ -65,6 +66,7 @@ class RectangularWorld(NamedWorld):
             raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
         if type(self) is not known:
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
+        self._owns_sim = sim is None
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""
@@ -211,6 +213,12 @@ class RectangularWorld(NamedWorld):
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
         self._stepper.take_turn(self.agent_of(row).alone())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it as it is between two steps; another process goes on from there with the same run."""
+        if not self._owns_sim:
+            raise StateError("a world within a simulation of other things is saved with it: sim.save_state()")
+        return unpacked, (type(self), *packed(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RectangularWorld:
         """A world stays itself in a copy of what refers to it."""
