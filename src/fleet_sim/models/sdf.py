@@ -73,23 +73,25 @@ class _Model:
             links.insert(0, LinkParts(_WORLD, self._element))
         return assemble(self._element.need("name"), path, self._element, links, joints)
 
-    def _frame(self, name: str, asked: tuple[str, ...] = ()) -> tuple[Floats, Floats]:
+    def _frame(self, name: str) -> tuple[Floats, Floats]:
         """Return the pose (1, 3), (1, 4) of a link in the model."""
-        # Cached, since chains of `relative_to` share their upper part.
-        found = self._frames.get(name)
-        if found is None:
-            link = self._links[name]
-            found = _arrays(pose_of(link))
+        # A loop and no recursion: `relative_to` may lead through all links. Cached, since such chains share their
+        # upper part.
+        chain: dict[str, None] = {}
+        above = name
+        while above and above != "__model__" and above not in self._frames:
+            chain[above] = None
+            link = self._links[above]
             above = _relative_to(link)
-            if above and above != "__model__":
-                if above not in self._links or above in (*asked, name):
-                    raise link.error(
-                        f"its pose is relative to {above!r}, which is not another link."
-                        f"{did_you_mean(above, self._links)}"
-                    )
-                found = poses.compose(*self._frame(above, (*asked, name)), *found)
-            self._frames[name] = found
-        return found
+            if above and above != "__model__" and (above not in self._links or above in chain):
+                raise link.error(
+                    f"its pose is relative to {above!r}, which is not another link.{did_you_mean(above, self._links)}"
+                )
+        frame = self._frames.get(above)
+        for below in reversed(chain):
+            own = _arrays(pose_of(self._links[below]))
+            frame = self._frames[below] = own if frame is None else poses.compose(*frame, *own)
+        return self._frames[name]
 
     def _link(self, element: Element) -> LinkParts:
         return read_link(element, _inertial, self._geometry)
