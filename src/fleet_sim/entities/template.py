@@ -14,9 +14,10 @@ from fleet_sim.core.features import spawn_values
 from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
 from fleet_sim.core.world import World
 from fleet_sim.entities.compound import Geometries, compound_model
+from fleet_sim.entities.concave import check_concave
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
 from fleet_sim.entities.shape_params import geometries
@@ -25,6 +26,7 @@ from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
+from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
@@ -74,6 +76,7 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if model is None and max(len(visuals), len(collisions)) > 1:
         # The mass is that of the settings, as of every body made of shapes.
         model = compound_model(visuals, collisions)
+    check_concave(params, model, collisions, dynamic=body["dynamic"])
     if model is not None:
         agent = params if isinstance(params, AgentSpawnParams) else None
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
@@ -124,10 +127,16 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
 def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the description an entity is spawned from, None for one made of shapes."""
     path = params.urdf_path
+    if path is None and params.global_scaling != 1.0:
+        raise InvalidValueError(
+            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
+            "give them their sizes"
+        )
     if path is None:
         return None
     folders = world.model_paths
-    return load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    model = load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    return model if params.global_scaling == 1.0 else scaled_model(model, params.global_scaling)
 
 
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
@@ -137,7 +146,8 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
 
 
 def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
-    shape = BodyShape(next(iter(visuals), None), next(iter(collisions), None))
+    visual = seen_as(visuals[0], collisions) if visuals else None
+    shape = BodyShape(visual, next(iter(collisions), None))
     columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
     if shape.collision:
         columns.update(_collision_columns(shape.collision))
@@ -147,7 +157,7 @@ def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) ->
 def _model_columns(world: World, robot: RobotPlan, params: SimObjectSpawnParams) -> dict[str, Any]:
     fixed_base = isinstance(params, AgentSpawnParams) and bool(params.use_fixed_base)
     file = bullet_file(robot.model.path, search_paths=world.model_paths)
-    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base))
+    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base, scale=params.global_scaling))
     centre, half_extents = model_box(robot.model, robot.positions)
     return {
         "shape_id": shape_id,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.gate.bounds import LONGEST_HISTORY
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.colours import RANDOM_COLOR, read_color
@@ -63,6 +64,9 @@ COLOR_DOC = "Red, green, blue; Random: drawn for each agent."
 class AgentConfig(Checked):
     """Settings of every agent and object."""
 
+    associated_type: ClassVar[str] = ""
+    """Name of the type of agents that settings of this class are for; see `associated_type` of `registry.py`."""
+
     position: Point | None = setting(None, unit="m", doc="Initial position; null: the centre of the world.")
     angle: float = setting(0.0, unit="rad", doc="Heading, counter-clockwise from the x axis.")
     name: str | None = setting(None, doc="Unique name; for several agents, the prefix of their names.")
@@ -97,8 +101,10 @@ class AgentConfig(Checked):
 
 
 @dataclass
-class MobileConfig(AgentConfig):
+class MazeAgentConfig(AgentConfig):
     """Settings of agents that drive."""
+
+    associated_type = "MazeAgent"
 
     stop_on_collision: bool = setting(False, doc="It does not move in a step in which it would touch something.")
     catastrophic_collisions: bool = setting(False, doc="The first collision with another agent disables it.")
@@ -110,11 +116,11 @@ class MobileConfig(AgentConfig):
         doc="Each agent's own factors on the two numbers of its actions: {mean: [1, 1], sd: [...]}, or the standard"
         " deviations alone.",
     )
-    delay: int = setting(0, low=0, unit="steps", doc="Delay of actions.")
+    delay: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Delay of actions.")
     delay_start: Literal["rest", "first"] = setting(
         "rest", doc="What it does in its first `delay` steps: rest: nothing; first: its first action."
     )
-    trace_length: int = setting(0, low=0, unit="steps", doc="Length of the drawn trace.")
+    trace_length: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Length of the drawn trace.")
     trace_color: Color = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
     max_linear_vel: float | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: none.")
     max_linear_accel: float | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: none.")
@@ -125,24 +131,30 @@ class MobileConfig(AgentConfig):
 
 
 @dataclass
-class DiffDriveConfig(MobileConfig):
+class DiffDriveAgentConfig(MazeAgentConfig):
     """Additional settings of agents with two wheels."""
+
+    associated_type = "DiffDriveAgent"
 
     wheel_radius: float = setting(0.01, above=0, unit="m", doc="Radius of both wheels.")
     axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
 
 
 @dataclass
-class StaticConfig(AgentConfig):
+class StaticAgentConfig(AgentConfig):
     """Settings of agents that never move and are not pushed."""
+
+    associated_type = "StaticAgent"
 
     grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
     body_color: Color | str = setting((120, 120, 120), reader=read_color, schema=COLOR, doc=COLOR_DOC)
 
 
 @dataclass
-class RegionConfig(AgentConfig):
+class DetectionRegionConfig(AgentConfig):
     """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
+
+    associated_type = "DetectionRegion"
 
     collides: bool = setting(
         False, reader=read_collides, schema=COLLIDES, doc="It is separated from other agents and from walls."
@@ -152,3 +164,9 @@ class RegionConfig(AgentConfig):
     body_filled: bool = setting(False, doc="Draw it filled.")
     target_teams: list[Team] | None = setting(None, doc="Teams to detect; null: all.")
     target_name: str | None = setting(None, doc="The only agent to detect; null: all.")
+
+
+BaseAgentConfig = AgentConfig
+UnicycleAgentConfig = MazeAgentConfig
+StaticObjectConfig = StaticAgentConfig
+"""Other names of the same settings, as types of agents have them."""

@@ -14,10 +14,10 @@ import numpy as np
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.agent_config import Team
+from fleet_sim.swarm.agent_config import AgentConfig, Team
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.regions import Goal, edges, rectangle
-from fleet_sim.swarm.swarm_body import SwarmBody, rows_of
+from fleet_sim.swarm.swarm_body import Start, SwarmBody, rows_of
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 Found = TypeVar("Found")
@@ -184,6 +184,8 @@ class SwarmState:
         """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
         target = self.columns.position[row].copy()
         target[:2] = as_floats(position, (2,), "position")
+        # Being put elsewhere is no way that it came.
+        self.swarm.previous[row] += target[:2] - self.columns.position[row, :2]
         orientation = quaternions.from_yaws(np.array([as_float(angle, "angle in rad")]))
         self.columns.place(np.array([row]), target[None], orientation)
         # Walls of polygons are remembered where they were.
@@ -205,12 +207,21 @@ class SwarmState:
         """Note that no key is held down, as where the window is closed or another one is typed in."""
         self.keys.clear()
 
-    def give_controller(self, row: int, spec: object) -> None:
-        """Give the agent in `row` another controller: what `agent.controller = ...` does."""
+    def start_of(self, config: AgentConfig, name: str | None = None) -> Start:
+        """Return where an agent made from `config` starts: the middle of the world where that does not say."""
+        position = 0.5 * self.size if config.position is None else np.array(config.position)
+        return Start(position, config.angle, name or config.name)
+
+    def furnish(self, body: SwarmBody) -> None:
+        """Make the controller and the sensors of an agent that is in no world yet."""
         raise NotImplementedError
 
-    def give_sensors(self, row: int, specs: Sequence[object]) -> None:
-        """Give the agent in `row` other sensors: what changes of `agent.sensors` do."""
+    def give_controller(self, body: SwarmBody, spec: object) -> None:
+        """Give an agent another controller: what `agent.controller = ...` does."""
+        raise NotImplementedError
+
+    def give_sensors(self, body: SwarmBody, specs: Sequence[object]) -> None:
+        """Give an agent other sensors: what changes of `agent.sensors` do."""
         raise NotImplementedError
 
     def step_row(self, row: int) -> None:

@@ -57,24 +57,23 @@ class PointAgentSpawner(AgentSpawner):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        if self.position is None:
-            self.position = np.array(self.recipe.config.position or 0.5 * self.world.size)
         self._spread = 0.0
 
     @property
     def middle(self) -> Floats:
         """The point."""
-        return np.asarray(self.position)
+        own = self.recipe.config.position
+        return np.asarray(self.position if self.position is not None else own or 0.5 * self.world.size)
 
     def choose_positions(self, count: int) -> Floats:
         """Return `count` positions (count, 2): the point, or draws from a disc about it that grows with each call."""
         if not self.avoid_overlap:
-            return np.tile(self.position, (count, 1))
+            return np.tile(self.middle, (count, 1))
         draws = self.rng.random((count, 2))
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
         # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
-        return self.position + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
+        return self.middle + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
 
     def spawn(self) -> None:
         """Spawn `n` agents now."""
