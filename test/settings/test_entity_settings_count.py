@@ -97,6 +97,7 @@ AGENT: dict[str, Two] = {
 AGENT_ELSEWHERE = {
     "wheel_radius": "bullet/test_physics_wheels.py",
     "wheel_separation": "bullet/test_physics_wheels.py",
+    "mimic_joints": "entities/test_mimic_joints.py",
     "plugins": "entities/test_sim_object.py",
     "features": "test_features.py",
     "collision_group": "collision/test_filters.py",

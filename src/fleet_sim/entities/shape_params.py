@@ -84,7 +84,9 @@ class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
 
     shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
-    mesh_path: str | None = setting(None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions.")
+    mesh_path: str | None = setting(
+        None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions, unless it is concave."
+    )
     mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Scale of the mesh along each axis.")
     half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
     radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
@@ -99,6 +101,9 @@ class ShapeParams(Checked):
     indices: Triangles | None = setting(
         None, reader=read_triangles, schema=_TRIPLES, doc="Its triangles: three numbers of vertices each, from 0."
     )
+    concave: bool = setting(
+        False, doc="A mesh collides as its triangles, with room inside: for what never moves, as a hall or a terrain."
+    )
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
@@ -107,6 +112,8 @@ class ShapeParams(Checked):
         """
         if self.shape_type is None:
             return None
+        if self.concave and self.shape_type != "mesh":
+            raise InvalidValueError(f"concave: only a mesh can be concave, not a {self.shape_type}")
         frame = frame_pose or self.frame_pose or Pose((0.0, 0.0, 0.0))
         return Geometry(
             kind=int(ShapeKind[self.shape_type.upper()]),
@@ -118,6 +125,7 @@ class ShapeParams(Checked):
             rgba=self.rgba_color,
             position=frame.position,
             orientation=frame.orientation,
+            concave=self.concave,
         )
 
     def _mesh(self) -> str:

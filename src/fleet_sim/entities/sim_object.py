@@ -17,6 +17,7 @@ from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
 from fleet_sim.entities.collision_handle import CollisionHandle
 from fleet_sim.entities.colours import color_of, set_color
+from fleet_sim.entities.concave import check_pickable
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
@@ -78,14 +79,20 @@ class SimObject(CollisionHandle):
         pose: Pose | None = None,
         mesh_scale: Vector = (1.0, 1.0, 1.0),
         sim_core: Any = None,
+        concave: bool = False,
         **settings: Any,
     ) -> Any:
-        """Spawn one entity that looks like a mesh file and collides as its convex hull; `settings` are spawn params."""
+        """Spawn one entity that looks like a mesh file and collides as its convex hull; `settings` are spawn params.
+
+        A `concave` one collides as its triangles, with room inside, and never moves: it is not pickable.
+        """
         if sim_core is None:
             raise InvalidValueError("from_mesh needs sim_core, the simulation to spawn in")
         rgba = settings.pop("rgba_color", (0.8, 0.8, 0.8, 1.0))
         x, y, z = as_floats(mesh_scale, (3,), "mesh_scale").tolist()
-        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), rgba_color=rgba)
+        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), concave=concave, rgba_color=rgba)
+        if concave:
+            settings.setdefault("pickable", False)
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
 
@@ -262,6 +269,8 @@ class SimObject(CollisionHandle):
 
     @pickable.setter
     def pickable(self, value: bool) -> None:
+        if value:
+            check_pickable(self._world, self.row)
         self._world.pickable[self.row] = bool(value)
 
     # ---- carrying ----------------------------------------------------------------------------------------------------

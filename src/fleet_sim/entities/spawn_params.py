@@ -175,6 +175,9 @@ class AgentSpawnParams(SimObjectSpawnParams):
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
     )
+    mimic_joints: bool = setting(
+        True, doc="Joints that the description says mimic another one follow it; false: they are joints as others."
+    )
     wheel_radius: float | None = setting(None, above=0, unit="m", doc="Radius of driven wheels; null: as described.")
     wheel_separation: float | None = setting(
         None, above=0, unit="m", doc="Distance between left and right driven wheels; null: as described."

@@ -14,9 +14,10 @@ from fleet_sim.core.features import spawn_values
 from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
 from fleet_sim.core.world import World
 from fleet_sim.entities.compound import Geometries, compound_model
+from fleet_sim.entities.concave import check_concave
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
 from fleet_sim.entities.shape_params import geometries
@@ -75,6 +76,7 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if model is None and max(len(visuals), len(collisions)) > 1:
         # The mass is that of the settings, as of every body made of shapes.
         model = compound_model(visuals, collisions)
+    check_concave(params, model, collisions, dynamic=body["dynamic"])
     if model is not None:
         agent = params if isinstance(params, AgentSpawnParams) else None
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
@@ -144,7 +146,8 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
 
 
 def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
-    shape = BodyShape(next(iter(visuals), None), next(iter(collisions), None))
+    visual = seen_as(visuals[0], collisions) if visuals else None
+    shape = BodyShape(visual, next(iter(collisions), None))
     columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
     if shape.collision:
         columns.update(_collision_columns(shape.collision))

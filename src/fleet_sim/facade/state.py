@@ -101,8 +101,8 @@ class State:
         if labels:
             shown = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
             raise StateError(
-                f"rebuild_engine: {shown} stand for PyBullet bodies made by you, which would be gone for good; remove "
-                "those entities first"
+                f"rebuild_engine: {shown} stand for PyBullet bodies made by you, which it would remove for good; "
+                "remove those entities first"
             )
         self._mirror.reset()
 

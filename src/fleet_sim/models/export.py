@@ -157,6 +157,11 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
         lines.append(
             f'    <dynamics damping="{_text(model.damping[joint])}" friction="{_text(model.friction[joint])}"/>'
         )
+    for mimic in model.mimics:
+        if mimic.follower == joint:
+            leader = quoteattr(model.joint_names[mimic.leader])
+            ratio, offset = _text(mimic.multiplier), _text(mimic.offset)
+            lines.append(f'    <mimic joint={leader} multiplier="{ratio}" offset="{offset}"/>')
     return [*lines, "  </joint>"]
 
 
@@ -173,8 +178,9 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
         shape = f'<sphere radius="{_text(geometry.radius)}"/>'
     else:
         shape = f'<{kind.name.lower()} radius="{_text(geometry.radius)}" length="{_text(geometry.height)}"/>'
+    concave = ' concave="yes"' if geometry.concave and tag == "collision" else ""
     lines = [
-        f"    <{tag}>",
+        f"    <{tag}{concave}>",
         "    " + _origin(geometry.position, geometry.orientation),
         f"      <geometry>{shape}</geometry>",
     ]

@@ -37,13 +37,14 @@ Scale = tuple[float, float, float]
 class MeshKey(NamedTuple):
     """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
 
-    A `mirrored` mesh has one or three negative scale factors.
+    A `mirrored` mesh has one or three negative scale factors. A `two_sided` one is seen from behind as well.
     """
 
     kind: ShapeKind
     path: str = ""
     size: tuple[float, ...] = ()
     mirrored: bool = False
+    two_sided: bool = False
 
     @property
     def levels(self) -> int:
@@ -80,7 +81,10 @@ def _make_mesh(key: MeshKey, level: int) -> Mesh:
         return primitives.cylinder(level)
     if key.kind == ShapeKind.CAPSULE:
         return primitives.capsule(level, *key.size)
-    return load_mesh(key.path) if key.kind == ShapeKind.MESH else primitives.box()
+    if key.kind == ShapeKind.MESH:
+        mesh = load_mesh(key.path)
+        return mesh.two_sided() if key.two_sided else mesh
+    return primitives.box()
 
 
 class MeshInstances(NamedTuple):
@@ -191,7 +195,8 @@ def key_of(geometry: Geometry) -> MeshKey:
     if geometry.kind == ShapeKind.CAPSULE:
         return MeshKey(ShapeKind.CAPSULE, size=(geometry.radius, geometry.height))
     if geometry.kind == ShapeKind.MESH:
-        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=bool(np.prod(geometry.mesh_scale) < 0.0))
+        mirrored = bool(np.prod(geometry.mesh_scale) < 0.0)
+        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=mirrored, two_sided=geometry.concave)
     # A plane is drawn as PyBullet's view draws it: as a thin wide box.
     return MeshKey(ShapeKind.BOX if geometry.kind == ShapeKind.PLANE else ShapeKind(geometry.kind))
 
