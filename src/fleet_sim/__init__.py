@@ -35,6 +35,7 @@ _HOMES = {
     "entities.grid": "GridSpawnParams",
     "entities.indices": "resolve_joint_index resolve_link_index",
     "entities.manager": "SimObjectManager",
+    "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from fleet_sim.entities.indices import resolve_joint_index as resolve_joint_index
     from fleet_sim.entities.indices import resolve_link_index as resolve_link_index
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject
