@@ -20,7 +20,7 @@ MODEL = "__model__"
 SCOPE = "::"
 
 
-class Frames:
+class SdfFrames:
     """The frames of one model or world, by name: what has a <pose>, and `inner::name` for frames of an inner model."""
 
     def __init__(self, placed: Mapping[str, Element], inner: Mapping[str, Callable[[str], Pose]]) -> None:
