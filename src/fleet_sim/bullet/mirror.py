@@ -11,6 +11,7 @@ from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.bullet.forces import LastingForces
+from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -48,6 +49,7 @@ class BulletMirror:
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.filters = CollisionFilters(self.bodies)
         self.forces = LastingForces(client)
+        self.own_shapes = OwnShapes(client)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False

@@ -53,7 +53,8 @@ def solids_of(world: World, rows: Rows | None = None) -> Solids:
     chosen = np.flatnonzero(world.alive) if rows is None else rows
     chosen = chosen[world.shape_kind[chosen] != _NONE]
     modelled_mask = world.robots.model[chosen] >= 0
-    meshed_mask = (world.shape_kind[chosen] == _MESH) & ~modelled_mask
+    # Bodies of the user's own are compounds; what they are made of is known for most.
+    meshed_mask = (world.shape_kind[chosen] >= _MESH) & ~modelled_mask & (world.shape_id[chosen] >= 0)
     # The usual case: all columns can be used as they are, without joining parts.
     if not modelled_mask.any() and not meshed_mask.any():
         return _plain(world, chosen)
