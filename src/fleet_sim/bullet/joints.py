@@ -13,7 +13,11 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
+
+GEAR_ERP, GEAR_FORCE = 0.2, 1e4
+"""Of the gears of mimic joints: the share of an error corrected in a substep, and the maximum force in N or N m."""
 
 
 class BulletJoints:
@@ -69,7 +73,8 @@ class BulletJoints:
         """Send motor commands of `rows` that changed in the columns since they were last sent."""
         joints = self.world.joints
         slots = joints.slots(self.world.robots, rows)
-        slots = slots[joints.motor_behind[slots]]
+        # Followers are held to their leaders by gears.
+        slots = slots[joints.motor_behind[slots] & (joints.leader[slots] == NO_ROW)]
         for slot in slots.tolist():
             self._send(slot)
         joints.motor_behind[slots] = False
@@ -99,11 +104,33 @@ class BulletJoints:
         # What has no joints has no motors, and falls as a whole.
         if world.dynamic[row] and (world.robots.motors[row] or not movable):
             world.joints.motor_behind[span] = True
+            if world.robots.mimics[row]:
+                self._gear(body, model)
             return
         for link in range(-1, model.num_joints):
             client.changeDynamics(body, link, mass=0.0, linearDamping=0.0, angularDamping=0.0, jointDamping=0.0)
         if movable:
             client.setJointMotorControlArray(body, movable, client.VELOCITY_CONTROL, forces=[0.0] * len(movable))
+
+    def _gear(self, body: int, model: RobotModel) -> None:
+        """Hold mimic joints to their leaders, and switch off their own motors but for friction."""
+        client = self.client
+        for mimic in model.mimics:
+            friction = float(model.friction[mimic.follower])
+            client.setJointMotorControl2(
+                body, mimic.follower, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction
+            )
+            gear = client.createConstraint(
+                body, mimic.follower, body, mimic.leader, client.JOINT_GEAR, (1, 0, 0), (0, 0, 0), (0, 0, 0)
+            )
+            # Of the engine's making: its ratio is that of the leader to the follower, with the sign turned.
+            client.changeConstraint(
+                gear,
+                gearRatio=-mimic.multiplier,
+                relativePositionTarget=mimic.offset,
+                erp=GEAR_ERP,
+                maxForce=GEAR_FORCE,
+            )
 
     def _send(self, slot: int) -> None:
         world, client = self.world, self.client

@@ -58,7 +58,8 @@ def load_model(
     flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
     if inertia_from_file:
         flags |= client.URDF_USE_INERTIA_FROM_FILE
-    body = _only_body(client, path, position.tolist(), orientation.tolist(), useFixedBase=fixed, flags=flags)
+    options = {"useFixedBase": fixed, "flags": flags, "globalScaling": shape.scale}
+    body = _only_body(client, path, position.tolist(), orientation.tolist(), **options)
     loaded = LoadedModel(body, *inertial_frame(client, body))
     # loadMJCF and loadSDF take no flag for a fixed base either.
     if Path(path).suffix.lower() in _UNPLACED:
@@ -72,7 +73,7 @@ def load_model(
     return loaded
 
 
-def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: int) -> int:
+def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: float) -> int:
     """Load the one model in `path` and return its body; raises InvalidValueError where it cannot, or has several.
 
     A URDF file is loaded at `urdf_pose` with `urdf_options`, which files of other formats do not take.

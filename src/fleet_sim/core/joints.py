@@ -34,6 +34,7 @@ class RobotColumns(ColumnTable):
     model: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.models, -1: none", hashed=False)
     joint_start: Ints = column(np.int64, writer="spawning", doc="first joint in World.joints", hashed=False)
     joint_count: Ints = column(np.int64, writer="spawning", doc="movable joints, 0: none")
+    mimics: Bools = column(bool, writer="spawning", doc="mimic joints follow their leaders")
     motors: Bools = column(bool, writer="spawning", doc="joints are moved by the engine's motors, not by the columns")
     joints_moved: Bools = column(bool, writer="whoever writes joints", doc="in this step", hashed=False)
     joints_behind: Bools = column(bool, writer="whoever writes joints", doc="PyBullet has older ones", hashed=False)
@@ -62,6 +63,9 @@ class JointColumns(ColumnTable):
     curve_1: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u")
     curve_2: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^2")
     curve_3: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^3")
+    leader: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="slot it follows, -1: none", hashed=False)
+    multiplier: Floats = column(float, writer="spawning", doc="of the leader's position")
+    offset: Floats = column(float, unit="rad or m", writer="spawning", doc="added to that")
     wheel_rate: Floats = column(float, unit="rad/m", writer="spawning", doc="turned per m rolled ahead, 0: no wheel")
     wheel_offset: Floats = column(float, unit="m", frame="body", writer="spawning", doc="of a wheel, to the left")
     moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")
@@ -83,6 +87,8 @@ class JointPool(JointColumns):
         """The tolerances given to robots by the user, by row, unchanged."""
         self.ik_params: dict[int, Any] = {}
         """Inverse kinematics parameters of robots with their own ones, by row."""
+        self.followers: Ints = NO_ROWS
+        """The slots of all joints that follow another one."""
         # By number of joints: the joints of a robot are contiguous, and runs of one length leave no gaps behind.
         self._free: dict[int, list[int]] = {}
 
@@ -113,6 +119,10 @@ class JointPool(JointColumns):
         self.target[flat] = self.position[flat]
         return slots
 
+    def find_followers(self) -> None:
+        """Find the followers anew, after some were added or removed."""
+        self.followers = np.flatnonzero(self.leader[: self.used] != NO_ROW)
+
     def release(self, robots: RobotColumns, rows: Rows) -> None:
         """Free the joints of `rows`."""
         for row in rows[robots.joint_count[rows] > 0].tolist():
@@ -121,6 +131,8 @@ class JointPool(JointColumns):
             self.clear_rows(np.arange(span.start, span.stop))
             self._free.setdefault(span.stop - span.start, []).append(span.start)
         robots.joint_count[rows] = 0
+        if len(self.followers):
+            self.find_followers()
         for values in (self.given_tolerances, self.ik_params):
             if values:
                 for row in rows.tolist():
@@ -157,6 +169,7 @@ class JointPool(JointColumns):
         self.used = len(saved["arrays"]["robot"])
         self.restore_arrays(saved["arrays"])
         self._free = {count: list(starts) for count, starts in saved["free"].items()}
+        self.find_followers()
         self.given_tolerances = dict(saved["given_tolerances"])
         self.ik_params = dict(saved["ik_params"])
 

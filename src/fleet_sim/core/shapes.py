@@ -38,13 +38,15 @@ def seen_as(visual: Geometry, collisions: Iterable[Geometry]) -> Geometry:
 class BodyShape:
     """Everything that PyBullet needs to create a body, except mass and pose.
 
-    Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file.
+    Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file, all whose
+    lengths are times `scale`.
     """
 
     visual: Geometry | None = None
     collision: Geometry | None = None
     model_path: str = ""
     fixed_base: bool = False
+    scale: float = 1.0
 
 
 class ShapeCatalog:

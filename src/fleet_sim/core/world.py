@@ -253,7 +253,7 @@ class World(BodyColumns):
     def renew(self) -> None:
         """Start again after everything was removed: ids from 0 and random streams from their seed."""
         self._next_id = 0
-        self.random.restore({})
+        self.random.reseed(self.random.seed)
 
     def end_step(self) -> None:
         """Make rows freed during the step available again."""

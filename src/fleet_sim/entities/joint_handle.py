@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_float
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
 from fleet_sim.entities import attachments
 from fleet_sim.entities.joint_readings import JointReadings
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, read_joint_numbers, read_tolerances
 from fleet_sim.errors import StateError
+
+_PLURALS = {"position": "positions", "velocity": "velocities", "force": "forces"}
 
 
 class JointHandle(JointReadings):
@@ -24,8 +26,10 @@ class JointHandle(JointReadings):
     columns: the state is current inside a step too, and needs no call of PyBullet.
 
     Targets beyond a joint's limits are clipped. A command to a joint ends the action that moves it as CANCELLED.
+    A joint that mimics another one follows it, and is commanded through it; numbers for both have to agree.
+
     Methods raise StateError if there are no joints, UnknownNameError for unknown ones, InvalidValueError for fixed
-    joints, a wrong number of values, and values that are not finite.
+    joints, mimic joints, a wrong number of values, and values that are not finite.
     """
 
     __slots__ = ()
@@ -76,7 +80,7 @@ class JointHandle(JointReadings):
 
     def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
         """Command velocities of joints: of all by a list, or of some by a mapping."""
-        slots, values = self._numbers(velocities, "joint velocities")
+        slots, values = self._commanded(velocities, "velocity")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         self._pre_empt(slots, "velocities of joints were commanded")
         joint_steering.give_joint_velocities(self._world, slots, values, force)
@@ -86,12 +90,13 @@ class JointHandle(JointReadings):
 
         Raises StateError for a robot without motors.
         """
-        slots, values = self._numbers(forces, "joint forces")
+        self._model()
         if not self.uses_motors:
             raise StateError(
                 f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
                 "the mass its description says)"
             )
+        slots, values = self._commanded(forces, "force")
         self._pre_empt(slots, "forces of joints were commanded")
         joint_steering.give_joint_forces(self._world, slots, values)
 
@@ -100,7 +105,7 @@ class JointHandle(JointReadings):
 
         Outside a step, objects carried by links are moved along at once.
         """
-        slots, values = self._numbers(positions, "joint positions")
+        slots, values = self._commanded(positions, "position")
         self._pre_empt(slots, "the joints were put somewhere else")
         joint_steering.put_joints(self._world, slots, values)
         if not self._world.in_step:
@@ -170,8 +175,16 @@ class JointHandle(JointReadings):
         places, values = read_joint_numbers(self._model(), numbers, what)
         return places + int(self._world.robots.joint_start[self.row]), values
 
+    def _commanded(self, numbers: Any, what: str) -> tuple[Ints, Floats]:
+        """Return (slots, values) of a command to joints; those that mimic others are left out, or refused."""
+        model, world, row = self._model(), self._world, self.row
+        places, values = read_joint_numbers(model, numbers, f"joint {_PLURALS[what]}")
+        if world.robots.mimics[row]:
+            places, values = mimic.without_followers(model, places, values, what=what)
+        return places + int(world.robots.joint_start[row]), values
+
     def _send(self, targets: Any, max_force: float) -> None:
-        slots, values = self._numbers(targets, "joint targets")
+        slots, values = self._commanded(targets, "position")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         # Before the targets are given: an action that ends holds its joints where they are.
         self._pre_empt(slots, "new joint targets were set")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from fleet_sim.entities.collision_handle import CollisionHandle
 from fleet_sim.entities.colours import color_of, set_color
 from fleet_sim.entities.concave import check_pickable
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
+from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StateError
@@ -54,7 +55,7 @@ class SimObject(CollisionHandle):
     ) -> None:
         """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation.
 
-        `mass` None is the one it has in PyBullet, of its base.
+        `mass` None is the one it has in PyBullet, of its base. An Agent has the joints of its body from then on.
         """
         self._refer(*sim_core.adopt_body(self, body_id, mass, name))
         self.pickable = pickable
@@ -94,6 +95,26 @@ class SimObject(CollisionHandle):
             settings.setdefault("pickable", False)
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
+
+    @classmethod
+    def from_sdf(
+        cls,
+        path: str,
+        sim_core: Any,
+        pose: Pose | None = None,
+        prefix: str = "",
+        skip_models: Collection[str] = (),
+    ) -> list[Any]:
+        """Spawn the models of an SDF file, each at its place and called `prefix` and its name; return them in order.
+
+        `pose` is where the file's origin goes. Static models are STATIC objects, others have their mass, and those with
+        joints that move are Agents; as `Agent.from_sdf`, so are all that are not static. On any error none is spawned.
+        """
+        world = read_world_file(path, sim_core.world.model_paths)
+        agents = cls.params_class is not SimObjectSpawnParams
+        params = params_of_world(world, pose=pose, prefix=prefix, skip_models=skip_models, agents=agents)
+        spawned: list[Any] = sim_core.spawn_all(params)
+        return spawned
 
     # ---- identity ----------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,10 @@ class SimObjectSpawnParams(Checked):
     )
     urdf_path: str | None = setting(
         None, doc="Description (URDF, SDF, MJCF) instead of shapes: a model's name, or a file."
+    )
+    _: KW_ONLY
+    global_scaling: float = setting(
+        1.0, above=0, high=1e3, doc="Factor of all lengths of the description; masses and speeds stay."
     )
 
     @classmethod
@@ -170,6 +174,9 @@ class AgentSpawnParams(SimObjectSpawnParams):
         reader=read_tolerance_setting,
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
+    )
+    mimic_joints: bool = setting(
+        True, doc="Joints that the description says mimic another one follow it; false: they are joints as others."
     )
     wheel_radius: float | None = setting(None, above=0, unit="m", doc="Radius of driven wheels; null: as described.")
     wheel_separation: float | None = setting(

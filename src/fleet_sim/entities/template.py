@@ -26,6 +26,7 @@ from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
+from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
@@ -126,10 +127,16 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
 def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     """Return the description an entity is spawned from, None for one made of shapes."""
     path = params.urdf_path
+    if path is None and params.global_scaling != 1.0:
+        raise InvalidValueError(
+            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
+            "give them their sizes"
+        )
     if path is None:
         return None
     folders = world.model_paths
-    return load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    model = load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    return model if params.global_scaling == 1.0 else scaled_model(model, params.global_scaling)
 
 
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
@@ -150,7 +157,7 @@ def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) ->
 def _model_columns(world: World, robot: RobotPlan, params: SimObjectSpawnParams) -> dict[str, Any]:
     fixed_base = isinstance(params, AgentSpawnParams) and bool(params.use_fixed_base)
     file = bullet_file(robot.model.path, search_paths=world.model_paths)
-    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base))
+    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base, scale=params.global_scaling))
     centre, half_extents = model_box(robot.model, robot.positions)
     return {
         "shape_id": shape_id,

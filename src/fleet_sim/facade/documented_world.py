@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from fleet_sim.arrays import Floats, Rows
@@ -69,6 +70,15 @@ class WorldNames:
     def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
         return self.population.spawn_robots(entries)
+
+    def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
+        """Spawn the models of an SDF or Gazebo world file at their places, and return them in the order of the file.
+
+        They are what `SimObject.from_sdf` makes of them; `skip_models` names those to leave out. What the file has
+        besides models, such as lights and plugins, is named in one warning. With physics a gravity that is not that of
+        the simulation raises InvalidValueError, and so does what cannot be read; then nothing is spawned.
+        """
+        return self.population.load_world(path, skip_models)
 
     def batch_spawn(self) -> AbstractContextManager[None]:
         """Spawn many entities with drawing of the window suspended until the end of the block."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.descent import Descent
 from fleet_sim.kinematics.forward import ORIGIN
 from fleet_sim.kinematics.jacobian import EndEffector, norm
@@ -140,7 +141,13 @@ def _axes(orientations: Floats) -> Floats:
 
 
 def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
-    """Return which joints of `path` the solver may move."""
+    """Return which joints of `path` the solver may move; raises InvalidValueError for joints that mimic others."""
+    for mimic in model.mimics:
+        if mimic.follower in path:
+            raise InvalidValueError(
+                f"inverse kinematics cannot use joint {model.joint_names[mimic.follower]!r} of {model.name!r}, which "
+                f"mimics {model.joint_names[mimic.leader]!r}; command joint targets, or choose a link above it"
+            )
     movable_mask = np.isin(model.joint_types[path], (REVOLUTE, PRISMATIC))
     if params.ik_joint_names is None:
         return np.asarray(movable_mask & model.limited_mask[path])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 
+from fleet_sim.gate.bounds import MOST_ITERATIONS
 from fleet_sim.settings import Checked, setting
 
 ORIENTATION_TOLERANCE = 0.15
@@ -49,11 +50,11 @@ class IKParams(Checked):
     rest posture.
     """
 
-    max_outer_iterations: int = setting(5, low=1, doc="Maximum number of rounds of descents.")
+    max_outer_iterations: int = setting(5, low=1, high=MOST_ITERATIONS, doc="Maximum number of rounds of descents.")
     convergence_threshold: float = setting(
         0.01, low=0, unit="m, rad", doc="Error below which a result is accepted and no further start is tried."
     )
-    max_inner_iterations: int = setting(200, low=1, doc="Maximum number of steps of a descent.")
+    max_inner_iterations: int = setting(200, low=1, high=MOST_ITERATIONS, doc="Maximum number of steps of a descent.")
     residual_threshold: float = setting(1e-4, low=0, unit="m, rad", doc="Error below which a descent stops.")
     reachability_tolerance: float = setting(
         0.02, low=0, unit="m", doc="Position error up to which a target counts as reachable."

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
@@ -38,8 +39,10 @@ class EngineSettings(Checked):
     enable_windows: bool = setting(False, doc="Show the engine's own panels in the window.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity, world frame.")
     timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time per step.")
-    number_of_sub_steps: int = setting(2, low=1, doc="Engine steps per simulation step.")
-    number_of_solver_iterations: int = setting(50, low=1, doc="Maximum number of iterations of the engine's solver.")
+    number_of_sub_steps: int = setting(2, low=1, high=MOST_SUBSTEPS, doc="Engine steps per simulation step.")
+    number_of_solver_iterations: int = setting(
+        50, low=1, high=MOST_ITERATIONS, doc="Maximum number of iterations of the engine's solver."
+    )
     contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration that is corrected per step.")
     objects_sleep: bool = setting(True, doc="Objects at rest cost nothing until something touches them.")
 
@@ -126,9 +129,11 @@ class ObjectSettings(Checked):
     relative_path_to_object: str = setting(
         "", doc="A mesh file (OBJ), or the name of a kind such as sphere or cylinder."
     )
-    min_number_of_objects: int = setting(5, low=1, doc="Smallest number of objects.")
-    max_number_of_objects: int = setting(80, low=1, doc="Largest number of objects.")
-    heaps_per_kind: int = setting(4, low=1, doc="Number of different heaps per kind; each is simulated once.")
+    min_number_of_objects: int = setting(5, low=1, high=MOST_OBJECTS, doc="Smallest number of objects.")
+    max_number_of_objects: int = setting(80, low=1, high=MOST_OBJECTS, doc="Largest number of objects.")
+    heaps_per_kind: int = setting(
+        4, low=1, high=MOST_OBJECTS, doc="Number of different heaps per kind; each is simulated once."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -333,7 +333,14 @@ class FrankaArm:
 def _spawn_panda(sim: MultiRobotSimulationCore, name: str | None, pose: Pose) -> tuple[Agent, RobotModel]:
     """Spawn the arm with its base fixed at `pose`; return it and its model."""
     params = AgentSpawnParams(
-        name=name, urdf_path="panda", initial_pose=pose, use_fixed_base=True, mass=1.0, pickable=False
+        name=name,
+        urdf_path="panda",
+        initial_pose=pose,
+        use_fixed_base=True,
+        mass=1.0,
+        pickable=False,
+        # The fingers move apart from each other here.
+        mimic_joints=False,
     )
     agent: Agent = sim.spawn(params)
     model = agent.robot_model

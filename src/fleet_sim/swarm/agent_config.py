@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.gate.bounds import LONGEST_HISTORY
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
 
@@ -18,6 +19,9 @@ Team = int | str
 @dataclass
 class AgentConfig(Checked):
     """Settings of every agent and object."""
+
+    associated_type: ClassVar[str] = ""
+    """Name of the type of agents that settings of this class are for; see `associated_type` of `registry.py`."""
 
     position: Point | None = setting(None, unit="m", doc="Initial position; null: the centre of the world.")
     angle: float = setting(0.0, unit="rad", doc="Heading, counter-clockwise from the x axis.")
@@ -51,8 +55,10 @@ class AgentConfig(Checked):
 
 
 @dataclass
-class MobileConfig(AgentConfig):
+class MazeAgentConfig(AgentConfig):
     """Settings of agents that drive."""
+
+    associated_type = "MazeAgent"
 
     stop_on_collision: bool = setting(False, doc="It does not move in a step in which it would touch something.")
     catastrophic_collisions: bool = setting(False, doc="The first collision with another agent disables it.")
@@ -60,8 +66,8 @@ class MobileConfig(AgentConfig):
     idiosyncrasies: Point | None = setting(
         None, low=0, doc="Standard deviations of each agent's own factors on the two numbers of its actions."
     )
-    delay: int = setting(0, low=0, unit="steps", doc="Delay of actions.")
-    trace_length: int = setting(0, low=0, unit="steps", doc="Length of the drawn trace.")
+    delay: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Delay of actions.")
+    trace_length: int = setting(0, low=0, high=LONGEST_HISTORY, unit="steps", doc="Length of the drawn trace.")
     trace_color: Color = setting((170, 170, 170), low=0, high=255, doc="Red, green, blue.")
     max_linear_vel: float | None = setting(None, above=0, unit="m/s", doc="Speed limit; null: none.")
     max_linear_accel: float | None = setting(None, above=0, unit="m/s^2", doc="Acceleration limit; null: none.")
@@ -72,24 +78,30 @@ class MobileConfig(AgentConfig):
 
 
 @dataclass
-class DiffDriveConfig(MobileConfig):
+class DiffDriveAgentConfig(MazeAgentConfig):
     """Additional settings of agents with two wheels."""
+
+    associated_type = "DiffDriveAgent"
 
     wheel_radius: float = setting(0.01, above=0, unit="m", doc="Radius of both wheels.")
     axle_length: float = setting(0.1, above=0, unit="m", doc="Distance between the wheels.")
 
 
 @dataclass
-class StaticConfig(AgentConfig):
+class StaticAgentConfig(AgentConfig):
     """Settings of agents that never move and are not pushed."""
+
+    associated_type = "StaticAgent"
 
     grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
     body_color: Color = setting((120, 120, 120), low=0, high=255, doc="Red, green, blue.")
 
 
 @dataclass
-class RegionConfig(AgentConfig):
+class DetectionRegionConfig(AgentConfig):
     """Settings of detection regions: a disc (`agent_radius`) or a polygon (`points`) that others pass through."""
+
+    associated_type = "DetectionRegion"
 
     collides: bool = setting(False, doc="It is separated from other agents and from walls.")
     grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
@@ -97,3 +109,9 @@ class RegionConfig(AgentConfig):
     body_filled: bool = setting(False, doc="Draw it filled.")
     target_teams: list[Team] | None = setting(None, doc="Teams to detect; null: all.")
     target_name: str | None = setting(None, doc="The only agent to detect; null: all.")
+
+
+BaseAgentConfig = AgentConfig
+UnicycleAgentConfig = MazeAgentConfig
+StaticObjectConfig = StaticAgentConfig
+"""Other names of the same settings, as types of agents have them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
@@ -196,7 +197,7 @@ class Player:
             self._recorder.close()
             return
         duration, every, time_per_frame = self._gif
-        path = f"world_{self.world.steps}.gif"
+        path = Path(f"world_{self.world.steps}.gif")
         self._recorder = GifRecorder(path, self.world.steps + duration, every, time_per_frame)
         self.world.subscribers.append(self._recorder)
 

@@ -12,6 +12,7 @@ from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
+from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
@@ -49,7 +50,7 @@ class AgentSpawner(Configured, Spawner):
     """
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
-    agent: Any = setting(doc="Configuration of the agents.")
+    agent: Any = setting(doc="Configuration of the agents, or an agent made in code that they are copies of.")
     n: int = setting(1, low=0, high=MOST_ALIKE, doc="Number of agents.")
     facing: Facing = setting(
         None,
@@ -101,14 +102,20 @@ class AgentSpawner(Configured, Spawner):
             return
         self.spawn()
         self._spawned += 1
-        self._due += max(1, self.world.sim.clock.ticks(self.interval))
+        if self.mode == "repeat":
+            self._due += max(1, self.world.sim.clock.ticks(self.interval))
         done = self.mode == "oneshot" or (self.times is not None and self._spawned >= self.times)
         self.mark_for_deletion = self.mark_for_deletion or done
 
     def spawn(self) -> None:
-        """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them."""
+        """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them.
+
+        An `agent` made in code is copied as it is now, with the controller and the sensors it has by now.
+        """
         if not self.n:
             return
+        if isinstance(self.agent, SwarmAgent):
+            self.recipe = self.world.recipe(self.agent)
         positions = self._free_positions() if self.avoid_overlap else self.choose_positions(self.n)
         self.world.spawn_many(self.recipe, positions, self._headings(positions))
 
