@@ -28,7 +28,7 @@ class Solids(NamedTuple):
 
     kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. `hulls`
     (N,) are those of meshes, None for the others; COMPOUND counts as the box around it. An entity may have several
-    pieces: links of a robot.
+    pieces, on `links` (N,) of a robot; -1 is the base.
     """
 
     rows: Rows
@@ -38,6 +38,7 @@ class Solids(NamedTuple):
     half_extents: Floats
     radii: Floats
     hulls: AnyArray
+    links: Ints
 
     def take(self, indices: Rows) -> Solids:
         """Return the pieces at `indices`."""
@@ -92,7 +93,16 @@ def _plain(world: World, rows: Rows) -> Solids:
         orientations[off] = quaternions.multiply(turns, world.shape_orientation[shapes])
     half_extents = world.half_extents.take(rows, axis=0)
     hulls = np.full(len(rows), None, object)
-    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows], hulls)
+    return Solids(
+        rows,
+        world.shape_kind[rows],
+        positions,
+        orientations,
+        half_extents,
+        world.radius[rows],
+        hulls,
+        np.full(len(rows), BASE),
+    )
 
 
 def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solids:
@@ -114,6 +124,7 @@ def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solid
         np.tile(np.array([size[0] for size in sizes]), (len(rows), 1)),
         np.tile(np.array([size[1] for size in sizes]), len(rows)),
         np.tile(hulls, len(rows)),
+        links,
     )
 
 
