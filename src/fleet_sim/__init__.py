@@ -34,6 +34,7 @@ _HOMES = {
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
     "entities.manager": "SimObjectManager",
+    "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject

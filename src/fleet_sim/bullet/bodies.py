@@ -128,6 +128,7 @@ class BulletBodies:
                     orientation,
                     visuals=self.visuals,
                     inertia_from_file=self.inertia_from_file,
+                    self_collision=bool(self.world.robots.self_collision[row]),
                     model=self.world.model_of(int(row)),
                 )
                 self._gaps = max(0, self._gaps - 1)
@@ -285,8 +286,7 @@ class BulletBodies:
         self.version += 1
         self._gaps = max(0, self._gaps - 1)
         if shape.model_path:
-            origin, turn = np.zeros(3), np.array(UNIT_QUATERNION)
-            return load_model(self.client, shape, 0.0, origin, turn, visuals=False).body
+            return load_model(self.client, shape, 0.0, np.zeros(3), np.array(UNIT_QUATERNION), visuals=False).body
         return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), self.shapes.visual(None)))
 
     def remove_loose(self, body: int) -> None:

@@ -69,8 +69,10 @@ class BulletHandle:
     and so does removing the body of any entity.
     """
 
-    def __init__(self, mirror: BulletMirror) -> None:
+    def __init__(self, mirror: BulletMirror, owner: object = None) -> None:
+        """`owner` is the simulation."""
         self._mirror = mirror
+        self._owner = owner
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -80,12 +82,18 @@ class BulletHandle:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
-        if not callable(value) or _is_pure(name):
+        # Classes are given as they are: `except sim.bullet.error` needs the class itself.
+        if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value
         call = self._calls.get(name)
         if call is None:
             call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
+
+    @property
+    def owner(self) -> object:
+        """The simulation whose world this is."""
+        return self._owner
 
     def set_rendering(self, on: bool) -> None:
         """Switch drawing of the window on or off; without a window it has no effect."""
