@@ -162,3 +162,30 @@ def test_of_several_documents_the_world_is_taken(tmp_path: Path, capsys: pytest.
         World_from_config(written(tmp_path, f"{MILL}---\n{MILL}"))
     with pytest.raises(ConfigError, match="is empty"):
         World_from_config(written(tmp_path, ""))
+
+
+@pytest.mark.parametrize(("degrees", "seen"), [(0, True), (80, True), (-95, True), (150, False), (180, False)])
+def test_a_file_with_its_expectation_beside_the_world(tmp_path: Path, degrees: int, seen: bool) -> None:
+    text = f"""---
+can_see: {str(seen).lower()}
+---
+type: "RectangularWorld"
+size: [5, 5]
+time_step: !np 1 / 40
+agents:
+  - type: "MazeAgent"
+    position: !np [5, 5] / 2
+    name: "looker"
+    angle: 0.0
+    agent_radius: 0.175
+    sensors:
+      - type: "BinaryFOVSensor"
+        theta: !np deg2rad(90)
+        distance: 1.5
+  - type: "MazeAgent"
+    position: [!np 2.5 + 1.2 * cos(deg2rad({degrees})), !np 2.5 + 1.2 * sin(np.deg2rad({degrees}))]
+    agent_radius: 0.175
+...
+"""
+    world = run_sim(written(tmp_path, text), show_gui=False, stop_detection=lambda world: world.total_steps == 1)
+    assert world.agent_named("looker").sensors[0].current_state == seen

@@ -47,7 +47,7 @@ _NODES: tuple[type[nodes.Node], ...] = (
 )
 
 
-class Template:
+class WorldTemplate:
     """A template that was checked; `names` are the variables it asks for."""
 
     def __init__(self, text: str, source: str) -> None:

@@ -72,9 +72,9 @@ def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str,
         return text, {}
     try:
         # Here, as only templates need it.
-        from fleet_sim.settings.jinja import Template
+        from fleet_sim.settings.jinja import WorldTemplate
     except ImportError as error:
         raise missing_extra("jinja2", "template", f"{source}, a template,") from error
-    template = Template(text, source)
+    template = WorldTemplate(text, source)
     variables.known |= template.names
     return template.render(variables.values)
