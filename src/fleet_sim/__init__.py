@@ -63,9 +63,9 @@ _HOMES = {
     "facade.pacing": "RunReport",
     "plugins": "SimPlugin",
     "sensors": (
-        "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
-        "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
-        "register_sensor"
+        "Batch CameraReading CameraSensorParams ContactParams ForceTorqueParams ImuParams Lidar3dParams LidarParams "
+        "OccupancyGrid OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors "
+        "occupancy_grid register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
     "swarm.world": "RectangularWorld World_from_config",
@@ -187,6 +187,7 @@ if TYPE_CHECKING:
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams
     from fleet_sim.sensors import ContactParams as ContactParams
+    from fleet_sim.sensors import ForceTorqueParams as ForceTorqueParams
     from fleet_sim.sensors import ImuParams as ImuParams
     from fleet_sim.sensors import Lidar3dParams as Lidar3dParams
     from fleet_sim.sensors import LidarParams as LidarParams
