@@ -33,6 +33,7 @@ _HOMES = {
     "entities.agent_manager": "AgentManager",
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
+    "entities.indices": "resolve_joint_index resolve_link_index",
     "entities.manager": "SimObjectManager",
     "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
@@ -62,6 +63,7 @@ _HOMES = {
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
     "plugins": "SimPlugin",
+    "queries": "Near RayHits SpatialQueries",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ForceTorqueParams ImuParams Lidar3dParams LidarParams "
         "OccupancyGrid OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors "
@@ -134,6 +136,8 @@ if TYPE_CHECKING:
     from fleet_sim.entities.agent_manager import AgentManager as AgentManager
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
+    from fleet_sim.entities.indices import resolve_joint_index as resolve_joint_index
+    from fleet_sim.entities.indices import resolve_link_index as resolve_link_index
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
     from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
@@ -183,6 +187,9 @@ if TYPE_CHECKING:
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.plugins import SimPlugin as SimPlugin
+    from fleet_sim.queries import Near as Near
+    from fleet_sim.queries import RayHits as RayHits
+    from fleet_sim.queries import SpatialQueries as SpatialQueries
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

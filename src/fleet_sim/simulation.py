@@ -58,6 +58,7 @@ from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.system import MotionSystem
+from fleet_sim.queries.queries import SpatialQueries
 from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
@@ -143,7 +144,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
         self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
-        self.bullet = BulletHandle(self._mirror)
+        self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
         params, world = self.params, self.world
@@ -207,6 +208,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.extensions = Extensions(self, self.clock, self.guard)
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
+        self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
         self.view = View(params, world, mirror, collisions, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(

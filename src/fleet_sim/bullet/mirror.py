@@ -11,6 +11,7 @@ from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.bullet.forces import LastingForces
+from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.reactions import JointReactions
 from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.config.modes import PoseFlush
@@ -55,6 +56,7 @@ class BulletMirror:
         self.self_contacts = SelfContacts(self.bodies, margin=margin)
         self.filters = CollisionFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
+        self.own_shapes = OwnShapes(client)
         self.reactions = JointReactions(self.bodies)
         self.policy = policy
         self.handed_out = False
