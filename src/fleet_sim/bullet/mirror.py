@@ -12,6 +12,7 @@ from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
+from fleet_sim.bullet.reactions import JointReactions
 from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
@@ -56,6 +57,7 @@ class BulletMirror:
         self.filters = EngineFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
         self.own_shapes = OwnShapes(client)
+        self.reactions = JointReactions(self.bodies)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False
