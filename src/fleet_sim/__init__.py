@@ -63,6 +63,7 @@ _HOMES = {
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
     "plugins": "SimPlugin",
+    "queries": "Near RayHits SpatialQueries",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
@@ -186,6 +187,9 @@ if TYPE_CHECKING:
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.plugins import SimPlugin as SimPlugin
+    from fleet_sim.queries import Near as Near
+    from fleet_sim.queries import RayHits as RayHits
+    from fleet_sim.queries import SpatialQueries as SpatialQueries
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

@@ -58,6 +58,7 @@ from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.system import MotionSystem
+from fleet_sim.queries.queries import SpatialQueries
 from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
@@ -206,6 +207,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.extensions = Extensions(self, self.clock, self.guard)
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
+        self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
         self.view = View(params, world, mirror, collisions, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(

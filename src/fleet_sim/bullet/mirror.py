@@ -11,6 +11,7 @@ from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.bullet.forces import LastingForces
+from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
@@ -54,6 +55,7 @@ class BulletMirror:
         self.self_contacts = SelfContacts(self.bodies, margin=margin)
         self.filters = CollisionFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
+        self.own_shapes = OwnShapes(client)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False

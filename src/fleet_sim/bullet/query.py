@@ -13,6 +13,7 @@ from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
+from fleet_sim.bullet.own_shapes import PARAMETERS
 from fleet_sim.bullet.takeover import TAKEN_OVER, body_of, check_steppable
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
@@ -153,6 +154,15 @@ class _Stepping(_Ensured):
         return super().__call__(*args, **kwargs)
 
 
+class _Making(_Ensured):
+    """A function that makes a shape or a body of the user's own, which is remembered, as PyBullet does not tell it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        self._mirror.own_shapes.remember(self.__name__, args, kwargs, made)
+        return made
+
+
 class _Lasting(_Writing):
     """A function that pushes: until the end of the next step, of which the engine makes several of its own.
 
@@ -184,6 +194,8 @@ def _kind_of(name: str) -> type[_Ensured]:
         return _TakenOver
     if name == "stepSimulation":
         return _Stepping
+    if name in PARAMETERS:
+        return _Making
     return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
 
 

@@ -155,7 +155,7 @@ def _pierced(lower: Floats, upper: Floats, origins: Floats, inverse: Floats, rea
     enter = np.fmax.reduce(np.fmin(one, other), axis=1)
     leave = np.fmin.reduce(np.fmax(one, other), axis=1)
     # Boxes of flat walls have no thickness, so rounding must not make a ray leave before it enters.
-    slack = 1e-12 * (1.0 + np.abs(enter))
+    slack = 1e-12 * (1.0 + np.where(np.isfinite(enter), np.abs(enter), 0.0))
     return np.asarray((enter <= leave + slack) & (leave >= -slack) & (enter <= reach + slack))
 
 
