@@ -33,6 +33,7 @@ _HOMES = {
     "entities.agent_manager": "AgentManager",
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
+    "entities.indices": "resolve_joint_index resolve_link_index",
     "entities.manager": "SimObjectManager",
     "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
@@ -135,6 +136,8 @@ if TYPE_CHECKING:
     from fleet_sim.entities.agent_manager import AgentManager as AgentManager
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
+    from fleet_sim.entities.indices import resolve_joint_index as resolve_joint_index
+    from fleet_sim.entities.indices import resolve_link_index as resolve_link_index
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
     from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin

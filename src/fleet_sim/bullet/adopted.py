@@ -1,4 +1,4 @@
-"""The description of a robot that the user made in PyBullet: its joints, and the shapes it collides as."""
+"""What the user made in PyBullet: robots, with their joints and the shapes they collide as; and how much there is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.robot_model import BASE, LinkGeometry, RobotModel
 from fleet_sim.core.shapes import Geometry, Vector
 from fleet_sim.models.body import model_of_body
@@ -28,6 +29,15 @@ def adopted_model(client: BulletClient, body: int) -> RobotModel:
 def joint_positions(client: BulletClient, body: int, model: RobotModel) -> Floats:
     """Return the present positions (M,) of the movable joints of `body`."""
     return np.array([client.getJointState(body, joint)[0] for joint in model.movable.tolist()], np.float64)
+
+
+def count_own(mirror: BulletMirror) -> tuple[int, int]:
+    """Return how many bodies and constraints there are that the user made, and that stand for no entity."""
+    client = mirror.client
+    if not client.connected:
+        return 0, 0
+    ours = mirror.bodies.count + (client.floor_id != NO_BODY)
+    return int(client.getNumBodies()) - ours, int(client.getNumConstraints())
 
 
 def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometry]:

@@ -14,7 +14,7 @@ from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
 from fleet_sim.bullet.own_shapes import PARAMETERS
-from fleet_sim.bullet.takeover import TAKEN_OVER, body_of
+from fleet_sim.bullet.takeover import TAKEN_OVER, body_of, check_steppable
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
@@ -146,6 +146,14 @@ class _TakenOver(_Ensured):
         return TAKEN_OVER[self.__name__](self._mirror, row, args, kwargs)
 
 
+class _Stepping(_Ensured):
+    """The step of the engine alone: refused where it would move entities."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        check_steppable(self._mirror)
+        return super().__call__(*args, **kwargs)
+
+
 class _Making(_Ensured):
     """A function that makes a shape or a body of the user's own, which is remembered, as PyBullet does not tell it."""
 
@@ -184,6 +192,8 @@ def _kind_of(name: str) -> type[_Ensured]:
         return _Filtering
     if name in TAKEN_OVER:
         return _TakenOver
+    if name == "stepSimulation":
+        return _Stepping
     if name in PARAMETERS:
         return _Making
     return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured

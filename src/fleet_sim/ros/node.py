@@ -86,7 +86,7 @@ class FleetSimNode(Node):
             time=RosTime(sim.clock),
             group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
-            gateway=CommandGateway(sim, self._mailbox, refusals),
+            gateway=CommandGateway(sim, self._mailbox, refusals, self._settings.permissions),
             refusals=refusals,
         )
 
