@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
-from fleet_sim.bullet.filters import CollisionFilters
+from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.reactions import JointReactions
@@ -54,7 +54,7 @@ class BulletMirror:
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.self_contacts = SelfContacts(self.bodies, margin=margin)
-        self.filters = CollisionFilters(self.bodies, self.self_contacts)
+        self.filters = EngineFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
         self.own_shapes = OwnShapes(client)
         self.reactions = JointReactions(self.bodies)
