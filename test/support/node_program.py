@@ -67,7 +67,8 @@ class NodeProcess:
 class Client:
     """A ROS node that waits for events instead of sleeping."""
 
-    def __init__(self, name: str = "test_client") -> None:
+    def __init__(self, name: str = "test_client", patience: float = PATIENCE) -> None:
+        self.patience = patience
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = Node(name, context=self.context)
@@ -85,10 +86,10 @@ class Client:
 
     def until(self, condition: Callable[[], Any], what: str = "the event") -> Any:
         """Spin until `condition()` is true; returns it. Raises TimeoutError."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while not (value := condition()):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{what} did not happen within {PATIENCE:g} s")
+                raise TimeoutError(f"{what} did not happen within {self.patience:g} s")
             self.executor.spin_once(timeout_sec=0.05)
         return value
 
