@@ -48,19 +48,24 @@ def check_import(path: str, what: str) -> None:
         )
 
 
+def may_read(path: str | Path) -> bool:
+    """Return whether the input is the user's own, or `path`, links resolved, is in an allowed folder."""
+    folders = _folders.get()
+    if folders is None:
+        return True
+    try:
+        real = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
 def check_file(path: str | Path, what: str) -> None:
     """Raise InvalidValueError where the input is remote and `path`, links resolved, is in no allowed folder.
 
     To be called before anything is looked up: the answer does not tell whether the file exists.
     """
-    folders = _folders.get()
-    if folders is None:
-        return
-    try:
-        real = Path(path).resolve()
-    except (OSError, RuntimeError, ValueError):
-        real = None
-    if real is None or not any(real.is_relative_to(folder) for folder in folders):
+    if not may_read(path):
         raise InvalidValueError(
             f"{what}: {str(path)[:80]!r} is not in a folder of models; messages may give the name of a known model, or "
             "a file below model_paths, an added search path or the folders of installed models"
