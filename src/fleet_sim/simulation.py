@@ -198,6 +198,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
         self.checkpoints.register("sensors", self.sensors)
+        self.checkpoints.register("reactions", self._mirror.reactions)
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:

@@ -18,6 +18,8 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectS
 from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
+from fleet_sim.gate.remote import own_files
+from fleet_sim.models.generated import cache_folder
 from fleet_sim.settings import Checked, setting
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -167,7 +169,9 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
-        return spawn_each(world, None, models)
+        # The models were written to the cache as descriptions of their own, which no message could name.
+        with own_files(cache_folder()):
+            return spawn_each(world, None, models)
     turn = np.array(params.initial_pose.orientation)
     if entry.grid is None:
         return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])

@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
-from fleet_sim.gate.remote import check_file
+from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.geometry import Pose
 from fleet_sim.models.height_fields import Heights, height_field_file, image_heights, read_heights
 from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
@@ -174,6 +174,9 @@ class ShapeParams(Checked):
             return existing_file(self.mesh_path, "mesh_path")
         if self.vertices is None or self.indices is None or self.mesh_path:
             raise InvalidValueError("a mesh has either mesh_path, or both vertices and indices")
+        if is_remote():
+            # It would be written to the disk, and each message may have another one.
+            raise InvalidValueError("vertices: messages may not bring meshes; give mesh_path, a file of a known folder")
         return mesh_file(self.vertices, self.indices)
 
 
