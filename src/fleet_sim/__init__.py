@@ -33,7 +33,9 @@ _HOMES = {
     "entities.agent_manager": "AgentManager",
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
+    "entities.indices": "resolve_joint_index resolve_link_index",
     "entities.manager": "SimObjectManager",
+    "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
@@ -61,10 +63,11 @@ _HOMES = {
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
     "plugins": "SimPlugin",
+    "queries": "Near RayHits SpatialQueries",
     "sensors": (
-        "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
-        "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
-        "register_sensor"
+        "Batch CameraReading CameraSensorParams ContactParams ForceTorqueParams ImuParams Lidar3dParams LidarParams "
+        "OccupancyGrid OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors "
+        "occupancy_grid register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
     "swarm.world": "RectangularWorld World_from_config",
@@ -133,7 +136,10 @@ if TYPE_CHECKING:
     from fleet_sim.entities.agent_manager import AgentManager as AgentManager
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
+    from fleet_sim.entities.indices import resolve_joint_index as resolve_joint_index
+    from fleet_sim.entities.indices import resolve_link_index as resolve_link_index
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject
@@ -181,10 +187,14 @@ if TYPE_CHECKING:
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.plugins import SimPlugin as SimPlugin
+    from fleet_sim.queries import Near as Near
+    from fleet_sim.queries import RayHits as RayHits
+    from fleet_sim.queries import SpatialQueries as SpatialQueries
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams
     from fleet_sim.sensors import ContactParams as ContactParams
+    from fleet_sim.sensors import ForceTorqueParams as ForceTorqueParams
     from fleet_sim.sensors import ImuParams as ImuParams
     from fleet_sim.sensors import Lidar3dParams as Lidar3dParams
     from fleet_sim.sensors import LidarParams as LidarParams

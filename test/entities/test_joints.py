@@ -20,8 +20,11 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Pose,
     ShapeParams,
+    SimObjectSpawnParams,
     StateError,
     UnknownNameError,
+    resolve_joint_index,
+    resolve_link_index,
 )
 
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -229,3 +232,18 @@ def test_scenario_files_place_joints(make_sim: Callable[..., MultiRobotSimulatio
             action = action or arm.get_current_action()
         assert isinstance(action, JointAction)
         assert arm.is_joint_at_target(0, 0.4)
+
+
+def test_links_and_joints_are_found_by_name_and_index(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    sim = make_sim()
+    arm = sim.spawn(AgentSpawnParams(urdf_path="arm6", use_fixed_base=True))
+    names = arm.joint_names
+    for number, name in enumerate(names):
+        assert resolve_joint_index(arm, name) == resolve_joint_index(arm, number) == number
+    assert resolve_link_index(arm, arm.link_names[2]) == resolve_link_index(arm, 2) == 2
+    assert resolve_link_index(arm, -1) == -1
+    with pytest.raises(UnknownNameError, match="Did you mean"):
+        resolve_joint_index(arm, names[0] + "x")
+    box = sim.spawn(SimObjectSpawnParams())
+    with pytest.raises(StateError, match="no joints"):
+        resolve_joint_index(box, 0)

@@ -104,6 +104,14 @@ def test_followers_follow_targets_velocities_and_puts(make_sim: Make, gripper: s
     assert agent.get_joint_state("other") == (0.0, 0.0)
 
 
+def test_in_another_size_slides_go_farther(make_sim: Make, gripper: str) -> None:
+    sim = make_sim()
+    agent = spawn(sim, gripper, global_scaling=2.0)
+    agent.set_joint_positions({"lead": 0.3})
+    assert agent.get_joint_state("slide")[0] == pytest.approx(0.03)
+    assert agent.get_joint_state("twice")[0] == pytest.approx(0.7)
+
+
 def test_the_links_of_followers_move(make_sim: Make, gripper: str) -> None:
     sim = make_sim()
     agent = spawn(sim, gripper)

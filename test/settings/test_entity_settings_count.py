@@ -97,6 +97,9 @@ AGENT: dict[str, Two] = {
 AGENT_ELSEWHERE = {
     "wheel_radius": "bullet/test_physics_wheels.py",
     "wheel_separation": "bullet/test_physics_wheels.py",
+    "self_collision": "collision/test_self_collisions.py",
+    "motors": "bullet/test_motors.py",
+    "joint_motors": "bullet/test_motors.py",
     "mimic_joints": "entities/test_mimic_joints.py",
     "plugins": "entities/test_sim_object.py",
     "features": "test_features.py",

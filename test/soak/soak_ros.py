@@ -53,7 +53,7 @@ class Manager:
         self.round = 0
         self.doomed: subprocess.Popen[bytes] | None = None
         self.client.node.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, 10)
-        self.states = 0
+        self.states = self.newest = 0
         self.client.node.create_subscription(FleetState, "/fleet/states", self.on_states, 10)
 
     def run(self) -> None:
@@ -85,7 +85,9 @@ class Manager:
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         """Take the node's figures."""
         values = {item.key: item.value for item in message.status[0].values}
-        self.node.steps = max(self.node.steps, int(values["steps"]))
+        before, self.newest = self.newest, int(values["steps"])
+        # A reset begins to count anew.
+        self.node.steps += self.newest - (before if self.newest >= before else 0)
         self.node.step_times.append(float(values["step_ms"]))
         self.node.refused = int(values["refused_commands"])
         self.node.lost = int(values["faults"])

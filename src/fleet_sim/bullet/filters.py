@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.self_contacts import SelfContacts
 from fleet_sim.core.columns import ColumnTable, column
 
 _UNWRITTEN = -2
@@ -26,6 +27,7 @@ class FilterColumns(ColumnTable):
     group: Ints = column(np.int64, default=_UNWRITTEN, writer="filters", hashed=False)
     mask: Ints = column(np.int64, writer="filters", hashed=False)
     made: Ints = column(np.int64, default=-1, writer="filters", doc="of the body", hashed=False)
+    linked: Ints = column(np.int64, default=-1, writer="filters", doc="as `made`, of links", hashed=False)
     dynamic: Bools = column(bool, writer="filters", doc="had a mass", hashed=False)
 
 
@@ -39,14 +41,15 @@ class _Written(NamedTuple):
 _Pair = tuple[int, int]
 
 
-class CollisionFilters:
+class EngineFilters:
     """Lets the engine's bodies collide as `World.collision_rules` say.
 
     Without it a dynamic robot is pushed away violently by the object it carries, which is kinematic while carried.
     """
 
-    def __init__(self, bodies: BulletBodies) -> None:
+    def __init__(self, bodies: BulletBodies, self_contacts: SelfContacts) -> None:
         self._bodies = bodies
+        self._self_contacts = self_contacts
         self._world = bodies.world
         self._table = bodies.world.add_table("bullet_filters", FilterColumns)
         self._epoch = bodies.client.epoch
@@ -68,6 +71,7 @@ class CollisionFilters:
         self._seen, self._exempt = seen, exempt
         # Groups first: what is written for a pair counts in their place.
         self._refresh_groups()
+        self._refresh_links()
         self._refresh_pairs(np.concatenate((exempt, world.collision_filters.enabled_pairs())))
 
     def renumber(self) -> None:
@@ -126,6 +130,18 @@ class CollisionFilters:
             if client.floor_id != NO_BODY and self._world.dynamic[row]:
                 # The floor is in the engine's group of static bodies, whose number means nothing to users.
                 client.setCollisionFilterPair(client.floor_id, body, -1, link, 1)
+
+    # ---- links of one robot ------------------------------------------------------------------------------------------
+
+    def _refresh_links(self) -> None:
+        """Stop links of a robot from pushing each other that are in contact at rest, once for each body."""
+        world, table, bodies = self._world, self._table, self._bodies.table
+        rows = world.rows[world.robots.self_collision[world.rows] & world.dynamic[world.rows]]
+        for row in rows[(bodies.body[rows] != NO_BODY) & (table.linked[rows] != bodies.made[rows])].tolist():
+            body, table.linked[row] = int(bodies.body[row]), bodies.made[row]
+            for one, other in self._self_contacts.exempt(row):
+                self._written = True
+                self._bodies.client.setCollisionFilterPair(body, body, one, other, 0)
 
     # ---- pairs -------------------------------------------------------------------------------------------------------
 

@@ -139,14 +139,17 @@ class BulletJoints:
         model = world.models[int(robots.model[row])]
         joint = int(model.movable[slot - int(robots.joint_start[row])])
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
-        force = float(joints.max_force[slot])
+        force = min(float(joints.max_force[slot]), float(joints.force_limit[slot]))
+        gain = float(joints.velocity_gain[slot])
         if control == AT_FORCE:
             # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)
         elif control == AT_VELOCITY:
             speed = float(joints.command[slot])
-            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=speed, force=force)
+            client.setJointMotorControl2(
+                body, joint, client.VELOCITY_CONTROL, targetVelocity=speed, force=force, velocityGain=gain
+            )
         else:
             client.setJointMotorControl2(
                 body,
@@ -156,7 +159,7 @@ class BulletJoints:
                 targetVelocity=0.0,
                 force=force,
                 positionGain=float(joints.position_gain[slot]),
-                velocityGain=1.0,
+                velocityGain=gain,
                 maxVelocity=float(joints.max_velocity[slot]),
             )
 

@@ -13,7 +13,8 @@ from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
-from fleet_sim.bullet.takeover import TAKEN_OVER, body_of
+from fleet_sim.bullet.own_shapes import PARAMETERS
+from fleet_sim.bullet.takeover import TAKEN_OVER, body_of, check_steppable
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
@@ -36,6 +37,8 @@ _OURS = {
     "resetSimulation": _EMPTY_IT,
     "close": "use sim.close()",
     "disconnect": "use sim.close()",
+    "setRealTimeSimulation": "the engine would run apart from the simulation's time; use sim.run_simulation()",
+    "setJointMotorControl": "it takes no client; use setJointMotorControl2()",
     "connect": "it is connected when it is first needed; use sim.setup_pybullet()",
 }
 _FORCES = {
@@ -48,14 +51,20 @@ _FORCES = {
 
 
 _POSE, _JOINTS = "set_pose()", "set_joint_target() or set_joints_targets()"
+_PUSH = "set_velocity() or set_pose(), as forces move only what has a mass, with physics on"
 _WRITES = {
     "removeBody": "sim.remove_object()",
     "resetBasePositionAndOrientation": _POSE,
     "resetBaseVelocity": "set_velocity()",
     "resetJointState": _JOINTS,
     "resetJointStateMultiDof": _JOINTS,
+    "resetJointStatesMultiDof": _JOINTS,
     "setJointMotorControl2": _JOINTS,
     "setJointMotorControlArray": _JOINTS,
+    "setJointMotorControlMultiDof": _JOINTS,
+    "setJointMotorControlMultiDofArray": _JOINTS,
+    "applyExternalForce": _PUSH,
+    "applyExternalTorque": _PUSH,
 }
 """Functions that change a body, and what changes a kinematic entity: its state is in the columns."""
 
@@ -68,8 +77,10 @@ class BulletHandle:
     and so does removing the body of any entity.
     """
 
-    def __init__(self, mirror: BulletMirror) -> None:
+    def __init__(self, mirror: BulletMirror, owner: object = None) -> None:
+        """`owner` is the simulation."""
         self._mirror = mirror
+        self._owner = owner
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -79,12 +90,18 @@ class BulletHandle:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
-        if not callable(value) or _is_pure(name):
+        # Classes are given as they are: `except sim.bullet.error` needs the class itself.
+        if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value
         call = self._calls.get(name)
         if call is None:
             call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
+
+    @property
+    def owner(self) -> object:
+        """The simulation whose world this is."""
+        return self._owner
 
     def set_rendering(self, on: bool) -> None:
         """Switch drawing of the window on or off; without a window it has no effect."""
@@ -137,6 +154,23 @@ class _TakenOver(_Ensured):
         return TAKEN_OVER[self.__name__](self._mirror, row, args, kwargs)
 
 
+class _Stepping(_Ensured):
+    """The step of the engine alone: refused where it would move entities."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        check_steppable(self._mirror)
+        return super().__call__(*args, **kwargs)
+
+
+class _Making(_Ensured):
+    """A function that makes a shape or a body of the user's own, which is remembered, as PyBullet does not tell it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        self._mirror.own_shapes.remember(self.__name__, args, kwargs, made)
+        return made
+
+
 class _Lasting(_Writing):
     """A function that pushes: until the end of the next step, of which the engine makes several of its own.
 
@@ -166,6 +200,10 @@ def _kind_of(name: str) -> type[_Ensured]:
         return _Filtering
     if name in TAKEN_OVER:
         return _TakenOver
+    if name == "stepSimulation":
+        return _Stepping
+    if name in PARAMETERS:
+        return _Making
     return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
 
 

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import as_floats
+from fleet_sim.bullet.dynamics import MATERIAL
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 
 log = logging.getLogger("fleet_sim.bullet")
@@ -52,6 +55,68 @@ def change_visual_shape(mirror: BulletMirror, row: int, args: Sequence[Any], kwa
     mirror.ensure(np.array([row]))
 
 
+def change_dynamics(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Change the dynamics of a link of the entity in `row`, for good: also of a body that is made anew for it.
+
+    Its mass and material are set in the columns where the entity has no links besides its base. Raises StateError for
+    the mass of a link of a kinematic robot, which weighs nothing in the engine.
+    """
+    given = dict(zip(_DYNAMICS, args, strict=False)) | dict(kwargs)
+    given.pop("bodyUniqueId", None)
+    link = int(given.pop("linkIndex", -1))
+    world, bodies, client = mirror.world, mirror.bodies, mirror.client
+    mirror.ensure(np.array([row]))
+    body = int(bodies.table.body[row])
+    single = client.getNumJoints(body) == 0
+    if "mass" in given and not single and not world.dynamic[row]:
+        raise StateError(
+            f"sim.bullet.changeDynamics: {world.label(row)!r} is kinematic, so its links weigh nothing in the engine; "
+            "spawn it with a mass and physics on"
+        )
+    if given.get("mass") and _is_concave(world, row):
+        raise StateError(
+            f"sim.bullet.changeDynamics: {world.label(row)!r} collides as a concave mesh, which the engine cannot move"
+        )
+    # PyBullet checks the values first: it raises for what it does not know.
+    client.changeDynamics(body, link, **given)
+    if single and link == -1:
+        if "mass" in given:
+            _set_mass(mirror, row, float(given.pop("mass")))
+        for column, name in MATERIAL.items():
+            if name in given:
+                getattr(world.material, column)[row] = float(given.pop(name))
+        # The body has them already; the row is behind only if another value waits to be written.
+        bodies.dynamics.refresh(np.array([row]))
+    if not bodies.table.adopted[row]:
+        bodies.dynamics.keep(row, link, given)
+
+
+def _is_concave(world: World, row: int) -> bool:
+    model = world.model_of(row)
+    return int(world.shape_id[row]) in world.shapes.concave if model is None else bool(model.concave)
+
+
+def _set_mass(mirror: BulletMirror, row: int, mass: float) -> None:
+    world = mirror.world
+    world.mass[row] = mass
+    world.dynamic[row] = world.physics and mass > 0.0 and world.parent[row] == NO_ROW
+    mirror.bodies.table.mass[row] = mass
+    # Writes the mass that the engine should have: none for what is kinematic.
+    world.bullet_behind[row] = True
+    mirror.ensure(np.array([row]))
+
+
+def check_steppable(mirror: BulletMirror) -> None:
+    """Raise StateError where a step of the engine alone would move entities without fleet_sim seeing where to."""
+    world = mirror.world
+    rows = world.rows[world.dynamic[world.rows]]
+    if len(rows):
+        raise StateError(
+            f"sim.bullet.stepSimulation: the engine moves {world.label(int(rows[0]))!r}, and fleet_sim would not see "
+            "where to; use sim.step_once(), or sim.run_simulation(seconds)"
+        )
+
+
 def _say_once(mirror: BulletMirror, row: int, names: set[str]) -> None:
     object_id, said = int(mirror.world.object_id[row]), mirror.bodies.colours.said
     if object_id not in said:
@@ -66,5 +131,13 @@ def _say_once(mirror: BulletMirror, row: int, names: set[str]) -> None:
 
 _VISUAL = ("objectUniqueId", "linkIndex", "shapeIndex", "textureUniqueId", "rgbaColor", "specularColor", "flags")
 
-TAKEN_OVER: dict[str, Call] = {"changeVisualShape": change_visual_shape}
+_DYNAMICS = (
+    *("bodyUniqueId", "linkIndex", "mass", "lateralFriction", "spinningFriction", "rollingFriction", "restitution"),
+    *("linearDamping", "angularDamping", "contactStiffness", "contactDamping", "frictionAnchor"),
+    *("localInertiaDiagonal", "ccdSweptSphereRadius", "contactProcessingThreshold", "activationState", "jointDamping"),
+    *("anisotropicFriction", "maxJointVelocity", "collisionMargin", "jointLowerLimit", "jointUpperLimit"),
+    "jointLimitForce",
+)
+
+TAKEN_OVER: dict[str, Call] = {"changeVisualShape": change_visual_shape, "changeDynamics": change_dynamics}
 """The functions, each with what it does to an entity."""

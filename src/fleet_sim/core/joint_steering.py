@@ -36,7 +36,12 @@ def give_joint_velocities(
 
 
 def give_joint_forces(world: World, slots: Ints, forces: Floats) -> None:
-    """Command motors to apply `forces` (K,) in N or N m, without feedback. Only for robots with motors."""
+    """Command motors to apply `forces` (K,) in N or N m, without feedback, clipped to their force limits.
+
+    Only for robots with motors.
+    """
+    limits = world.joints.force_limit[slots]
+    forces = np.clip(forces, -limits, limits)
     _command(world, slots, AT_FORCE, forces, None)
 
 

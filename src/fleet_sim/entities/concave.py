@@ -8,6 +8,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.spatial.shapes import ShapeKind
 
 _WHY = "a concave mesh is a surface without an inside, which the engine cannot move"
 
@@ -57,4 +58,7 @@ def check_pickable(world: World, row: int) -> None:
 
 def _concave(world: World, row: int) -> bool:
     model = world.model_of(row)
-    return int(world.shape_id[row]) in world.shapes.concave if model is None else bool(model.concave)
+    if model is not None:
+        return bool(model.concave)
+    # Bodies that users made in PyBullet are compounds here; those are theirs to move.
+    return world.shape_kind[row] == ShapeKind.MESH and int(world.shape_id[row]) in world.shapes.concave

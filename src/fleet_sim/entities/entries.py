@@ -18,6 +18,8 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectS
 from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
+from fleet_sim.gate.remote import own_files
+from fleet_sim.models.generated import cache_folder
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial import quaternions
 
@@ -184,7 +186,9 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
-        return spawn_each(world, None, models)
+        # The models were written to the cache as descriptions of their own, which no message could name.
+        with own_files(cache_folder()):
+            return spawn_each(world, None, models)
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)
     turn = np.array(params.initial_pose.orientation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
 from fleet_sim.entities import attachments
 from fleet_sim.entities.joint_readings import JointReadings
-from fleet_sim.entities.joint_values import JointNumbers, Tolerance, read_joint_numbers, read_tolerances
-from fleet_sim.errors import StateError
+from fleet_sim.entities.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
+from fleet_sim.entities.motor_params import MotorParams, give_motors, motor_of
+from fleet_sim.errors import InvalidValueError, StateError
 
 _PLURALS = {"position": "positions", "velocity": "velocities", "force": "forces"}
 
@@ -90,12 +91,7 @@ class JointHandle(JointReadings):
 
         Raises StateError for a robot without motors.
         """
-        self._model()
-        if not self.uses_motors:
-            raise StateError(
-                f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
-                "the mass its description says)"
-            )
+        self._require_motors()
         slots, values = self._commanded(forces, "force")
         self._pre_empt(slots, "forces of joints were commanded")
         joint_steering.give_joint_forces(self._world, slots, values)
@@ -116,6 +112,48 @@ class JointHandle(JointReadings):
         slots = self._world.joints.slots(self._world.robots, np.array([self.row]))
         self._pre_empt(slots, "the joints were stopped")
         joint_steering.hold_joints(self._world, slots)
+
+    # ---- motors ------------------------------------------------------------------------------------------------------
+
+    def set_motors(
+        self,
+        joints: int | str | Iterable[int | str] | None = None,
+        *,
+        position_gain: float | None = None,
+        velocity_gain: float | None = None,
+        max_velocity: float | None = None,
+        max_force: float | None = None,
+    ) -> None:
+        """Change gains and limits of the motors of some joints, or of all (None); what is None stays as it is.
+
+        Takes effect in the next step and is part of the state. See MotorParams for the numbers. Raises StateError for a
+        robot without motors, and InvalidValueError for a joint that mimics another one.
+        """
+        params = MotorParams(position_gain, velocity_gain, max_velocity, max_force)
+        self._require_motors()
+        world, model = self._world, self._model()
+        if joints is None:
+            slots = world.joints.slots(world.robots, np.array([self.row]))
+        else:
+            chosen = [joints] if isinstance(joints, (int, str)) else list(joints)
+            start = int(world.robots.joint_start[self.row])
+            slots = np.array([start + place_of(model, joint) for joint in chosen], np.int64)
+            if (world.joints.leader[slots] >= 0).any():
+                raise InvalidValueError(f"joints that mimic others have no motors of their own: {chosen}")
+        give_motors(world, slots, params)
+
+    def get_motor(self, joint: int | str) -> MotorParams:
+        """Return the gains and limits of the motor of a joint; raises StateError for a robot without motors."""
+        self._require_motors()
+        return motor_of(self._world, self._slot(joint))
+
+    def _require_motors(self) -> None:
+        self._model()
+        if not self.uses_motors:
+            raise StateError(
+                f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
+                "the mass its description says)"
+            )
 
     # ---- arrival -----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from fleet_sim.core.joints import DEFAULT_TOLERANCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.entities.motor_params import MotorPlan, plan_motors
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.entities.wheels import Wheels, find_wheels
 from fleet_sim.errors import InvalidValueError
@@ -33,6 +34,7 @@ class RobotPlan:
     mimics: bool = False
     joint_tolerance: Any = None
     ik_params: Any = None
+    motor_plan: MotorPlan | None = None
 
     @property
     def rolls(self) -> bool:
@@ -55,6 +57,8 @@ class RobotPlan:
                 values.update(dict.fromkeys(rows.tolist(), value))
         if self.motors:
             _start_motors(world, rows, self.model)
+        if self.motor_plan is not None:
+            self.motor_plan.write(world, slots)
 
 
 def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
@@ -84,6 +88,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
         wheels=find_wheels(model, params.wheel_radius, params.wheel_separation),
         joint_tolerance=params.joint_tolerance,
         ik_params=params.ik_params,
+        motor_plan=plan_motors(model, params.motors, params.joint_motors, motored=motors and count > 0, mimics=mimics),
     )
 
 
@@ -107,7 +112,7 @@ def plan_still(model: RobotModel) -> RobotPlan:
             "(robots:), with use_fixed_base where it stays in its place"
         )
     none = np.zeros(0)
-    return RobotPlan(model, motors=False, positions=none, tolerances=none, wheels=Wheels(none, none))
+    return RobotPlan(model, motors=False, mimics=False, positions=none, tolerances=none, wheels=Wheels(none, none))
 
 
 def _number(world: World, model: RobotModel) -> int:

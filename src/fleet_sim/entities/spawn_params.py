@@ -13,6 +13,7 @@ from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.core.collision_filters import LARGEST_GROUP
 from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
+from fleet_sim.entities.motor_params import MotorParams, read_joint_motors
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SPEED, LONGEST_TIME
@@ -175,8 +176,22 @@ class AgentSpawnParams(SimObjectSpawnParams):
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
     )
+    self_collision: bool = setting(
+        False,
+        column="robots.self_collision",
+        doc="Report links of the robot that touch each other; with physics they also push each other.",
+    )
     mimic_joints: bool = setting(
         True, doc="Joints that the description says mimic another one follow it; false: they are joints as others."
+    )
+    motors: MotorParams | None = setting(
+        None, doc="Gains and limits of the motors of all joints; with physics, for a robot with mass."
+    )
+    joint_motors: dict[str, MotorParams] = setting(
+        factory=dict,
+        reader=read_joint_motors,
+        schema={"type": "object", "additionalProperties": {"type": "object"}},
+        doc="Gains and limits of the motors of single joints, by name; they win over `motors`.",
     )
     wheel_radius: float | None = setting(None, above=0, unit="m", doc="Radius of driven wheels; null: as described.")
     wheel_separation: float | None = setting(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,14 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if model is not None:
         agent = params if isinstance(params, AgentSpawnParams) else None
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    if robot is None and (getattr(params, "motors", None) or getattr(params, "joint_motors", None)):
+        raise InvalidValueError("motors, joint_motors: need a robot description, urdf_path; a shape has no joints")
+    if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
+        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
+    if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
+        raise InvalidValueError(
+            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+        )
     body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
@@ -239,6 +248,9 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
     columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
+
+_FLAGLESS = (".sdf", ".xml", ".mjcf")
+"""Formats whose models the engine loads without self-collision."""
 
 WHEELS = "wheels"
 """The motion law of robots that drive by the motors of their wheels."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.world import World
@@ -21,10 +22,13 @@ Pair = tuple[SimObject, SimObject]
 class CollisionQueries:
     """Collision queries that return handles: colliding pairs, near pairs, bounding boxes."""
 
-    def __init__(self, params: SimulationParams, world: World, collisions: CollisionSystem) -> None:
+    def __init__(
+        self, params: SimulationParams, world: World, collisions: CollisionSystem, self_collisions: SelfCollisions
+    ) -> None:
         self._params = params
         self._world = world
         self._collisions = collisions
+        self._self_collisions = self_collisions
 
     def active_pairs(self) -> list[Pair]:
         """Return the pairs that collided at the last check."""
@@ -35,6 +39,10 @@ class CollisionQueries:
         refresh_bounds(self._world)
         pairs = self._as_handles(self._collisions.find())
         return pairs, dict(self._collisions.breakdown)
+
+    def touching_links(self, robot: SimObject | str) -> list[tuple[str, str]]:
+        """Return the names of the links of `robot` that touched each other at the last check."""
+        return self._self_collisions.pairs(self._row(robot))
 
     def near_pairs(
         self, ignore_static: bool | None = None, moved_objects: Iterable[SimObject] | None = None

@@ -180,6 +180,10 @@ class WorldNames:
         """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
         return scene_bounds(self.world)
 
+    def get_self_collisions(self, robot: SimObject | str) -> list[tuple[str, str]]:
+        """Return the pairs of links, by name, of a robot with `self_collision` that touched at the last check."""
+        return self.collision_queries.touching_links(robot)
+
     def set_collision_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
         """Let two entities never collide (False), or do so whatever their groups and masks (True); None: as those say.
 

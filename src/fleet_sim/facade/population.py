@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,14 @@ from fleet_sim.entities.spawning import remove, spawn_each
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
+
+log = logging.getLogger("fleet_sim")
+
+_UNSEEN = (
+    "its form is not known. Robots collide with it as PyBullet says, and rays of PyBullet meet it, but OpenGL cameras "
+    "do not see it, and level lidars and the map see the box around it. Known are bodies without links made by "
+    "sim.bullet.createCollisionShape and createMultiBody, and simple shapes; or spawn a SimObject"
+)
 
 
 class Population:
@@ -129,6 +138,11 @@ class Population:
         world.shape_kind[row] = ShapeKind.COMPOUND
         world.shape_position[row], world.half_extents[row] = centre, half_extents
         world.shape_centred[row] = not centre.any()
+        shape = self._mirror.own_shapes.shape_of(int(body_id))
+        if shape is not None:
+            world.shape_id[row] = world.shapes.intern(shape)
+        elif not (isinstance(handle, Agent) and self._mirror.client.getNumJoints(int(body_id))):
+            log.warning("PyBullet body %d, now %r: %s", int(body_id), world.label(row), _UNSEEN)
         world.handles[row] = handle
         if isinstance(handle, Agent):
             self._adopt_joints(row)

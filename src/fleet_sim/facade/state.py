@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
@@ -13,6 +16,8 @@ from fleet_sim.errors import StateError
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.sensors.system import SensorSystem
+
+log = logging.getLogger(__name__)
 
 
 class State:
@@ -91,7 +96,9 @@ class State:
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and build it again from the columns; bodies of the user's own are gone.
+        """Empty PyBullet's world and build it again from the columns, with what `sim.bullet.changeDynamics` set.
+
+        Bodies and constraints of the user's own are gone, and a warning says so.
 
         Raises StateError while entities stand for such bodies: there is nothing to build those from.
         """
@@ -103,6 +110,14 @@ class State:
             raise StateError(
                 f"rebuild_engine: {shown} stand for PyBullet bodies made by you, which it would remove for good; "
                 "remove those entities first"
+            )
+        bodies, constraints = count_own(self._mirror)
+        if bodies or constraints:
+            log.warning(
+                "rebuild_engine: what was made with PyBullet's own functions is gone (bodies: %d, constraints: %d); "
+                "make it again: the bodies of entities may have other numbers now",
+                bodies,
+                constraints,
             )
         self._mirror.reset()
 

@@ -24,6 +24,17 @@ def remote_input(folders: Iterable[str | Path] = ()) -> Iterator[None]:
         _folders.reset(token)
 
 
+@contextmanager
+def own_files(*folders: Path) -> Iterator[None]:
+    """Inside, input from another process may lead to files below `folders` too: ours, made from what it may name."""
+    allowed = _folders.get()
+    token = _folders.set(None if allowed is None else (*allowed, *(folder.resolve() for folder in folders)))
+    try:
+        yield
+    finally:
+        _folders.reset(token)
+
+
 def is_remote() -> bool:
     """Return whether input from another process is being read."""
     return _folders.get() is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError, UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
+from fleet_sim.manipulation.loading import load_section
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
@@ -39,13 +43,20 @@ class Camera:
     render_modes = RENDER_MODES
 
     def __init__(
-        self, camera_config: PictureSettings, bullet_client: MultiRobotSimulationCore, sim_mode: str = "gpu-headless"
+        self,
+        camera_config: PictureSettings | Mapping[str, Any],
+        bullet_client: Client,
+        sim_mode: str = "gpu-headless",
     ) -> None:
-        """Add a camera to a simulation (`bullet_client`), at the pose of its settings."""
-        self.sim = bullet_client
-        self.config = camera_config
+        """Add a camera to a simulation, or the one of a `sim.bullet`, at the pose of its settings.
+
+        `camera_config` is settings or a mapping of them.
+        """
+        self.sim = simulation_of(bullet_client)
+        self.config = load_section(PictureSettings, camera_config, "camera_config")
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
+        self._name = _free_name(self.sim)
         self._moved = True
         self.reset()
 
@@ -94,7 +105,7 @@ class Camera:
         self._place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
         self._moved = True
         params = CameraSensorParams(
-            name="picking_camera",
+            name=self._name,
             rate=None,
             width=self.width,
             height=self.height,
@@ -151,6 +162,17 @@ class Camera:
         if mode == "human":
             return None
         return self.get_image(sim_mode, get_depth_data or mode == "rgb_and_depth_arrays")
+
+
+def _free_name(sim: MultiRobotSimulationCore) -> str:
+    """Return a name that no sensor fixed in the world has: "picking_camera", "picking_camera_2", ..."""
+    for number in count(1):
+        name = "picking_camera" if number == 1 else f"picking_camera_{number}"
+        try:
+            sim.get_sensor(name)
+        except UnknownNameError:
+            return name
+    raise AssertionError("unreachable")
 
 
 def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:

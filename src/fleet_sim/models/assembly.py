@@ -13,9 +13,15 @@ import numpy as np
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, Inertial, LinkGeometry, Mimic, RobotModel
 from fleet_sim.core.shapes import Geometry, seen_as
 from fleet_sim.errors import did_you_mean
+from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SIZE
 from fleet_sim.models.markup import Element
 from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
 from fleet_sim.spatial.shapes import ShapeKind
+
+MOST_LINKS = 1000
+"""Of one model: PyBullet takes seconds to load more, and ends the process at ten thousand."""
+LONGEST_CHAIN = 300
+"""Joints one behind the other."""
 
 NO_LIMITS = (0.0, -1.0)
 """Lower and upper limit of a joint without limits, as in PyBullet."""
@@ -100,6 +106,10 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
     """
     if not links:
         raise root.error("holds no <link>")
+    if len(links) > MOST_LINKS:
+        raise root.error(
+            f"has {len(links)} links; a model may have {MOST_LINKS}. Spawn its parts as models of their own"
+        )
     by_name = _unique(links, "link")
     _unique(joints, "joint")
     children = _children(by_name, joints)
@@ -107,7 +117,36 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
     order = _depth_first(base.name, children)
     if len(order) < len(joints):
         raise _loop_error(joints, {joint.name for joint in order})
+    _check_depth(base.name, order)
+    _check_sizes(links, joints)
     return _model(name, path, base, order, by_name)
+
+
+def _check_depth(base: str, order: list[JointParts]) -> None:
+    depths = {base: 0}
+    for joint in order:
+        depths[joint.child] = depth = depths[joint.parent] + 1
+        if depth > LONGEST_CHAIN:
+            raise joint.element.error(f"more than {LONGEST_CHAIN} joints are one behind the other")
+
+
+def _check_sizes(links: list[LinkParts], joints: list[JointParts]) -> None:
+    """Raise InvalidValueError for what is larger than a body may be; numbers that are none are larger, too."""
+    for joint in joints:
+        if not max(map(abs, joint.position)) <= LARGEST_SIZE:
+            raise joint.element.error(
+                f"is {list(joint.position)} from its parent; at most {LARGEST_SIZE:g} m along an axis"
+            )
+    for link in links:
+        inertial = link.inertial
+        if not (0.0 <= inertial.mass <= LARGEST_MASS and max(map(abs, inertial.position)) <= LARGEST_SIZE):
+            raise link.element.error(
+                f"has a mass of {inertial.mass:g} kg; expected 0 to {LARGEST_MASS:g}, near the link"
+            )
+        for geometry in (*link.visuals, *link.collisions):
+            sizes = (*geometry.position, *geometry.half_extents, geometry.radius, geometry.height)
+            if not max(map(abs, sizes)) <= LARGEST_SIZE:
+                raise link.element.error(f"has a shape larger or farther away than {LARGEST_SIZE:g} m")
 
 
 def _unique(parts: Iterable[LinkParts] | Iterable[JointParts], kind: str) -> dict[str, LinkParts]:

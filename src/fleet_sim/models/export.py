@@ -23,6 +23,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 _ROOT_MASS = 1e-3
+_LONGEST_LINE = 8000
 _LINK = re.compile(r"""(?P<start><link\b[^>]*?\bname\s*=\s*(?P<name>"[^"]*"|'[^']*')[^>/]*)(?P<closed>/?)>""")
 _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
 
@@ -53,7 +54,7 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     finder = _finder(model, folders)
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     plain = read_optenv(content.decode(errors="surrogateescape"))
-    plain = _weigh_frames(plain, root, model)
+    plain = _break_lines(_weigh_frames(plain, root, model))
     # Only where nothing has to change does PyBullet get the original: every copy is one more file in the cache.
     untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
@@ -62,6 +63,13 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     places |= {name: str(finder.look(texture, name) or name) for name, texture in textures.items()}
     filled = fill_places(plain, places).encode(errors="surrogateescape")
     return str(keep(filled, f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
+
+
+def _break_lines(text: str) -> str:
+    """Return the XML `text` without lines that PyBullet would cut into pieces, in the middle of a name."""
+    if all(len(line) < _LONGEST_LINE for line in text.split("\n")):
+        return text
+    return re.sub(r">\s*<", ">\n<", text)
 
 
 def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:

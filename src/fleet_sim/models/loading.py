@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.meshes.limits import MeshLimits
@@ -102,7 +104,12 @@ class _Source:
             raise root.error(
                 f"a robot description begins with <robot> (URDF), <sdf> or <mujoco>.{did_you_mean(root.tag, readers)}"
             )
-        return readers[root.tag]()
+        try:
+            # Numbers that overflow are an error here, and no warning followed by a model of infinities.
+            with np.errstate(over="raise", invalid="raise"):
+                return readers[root.tag]()
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            raise root.error(f"has numbers too large to compute with ({error})") from error
 
     def read_world(self) -> SdfWorld:
         """Return all models of an SDF file."""

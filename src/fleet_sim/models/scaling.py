@@ -27,6 +27,15 @@ def scaled_model(model: RobotModel, factor: float) -> RobotModel:
         inertials=tuple(_inertial(inertial, factor) for inertial in model.inertials),
         visuals=tuple(LinkGeometry(part.link, _geometry(part.geometry, factor)) for part in model.visuals),
         collisions=tuple(LinkGeometry(part.link, _geometry(part.geometry, factor)) for part in model.collisions),
+        # A slide that follows a hinge goes farther for the same angle.
+        mimics=tuple(
+            replace(
+                mimic,
+                multiplier=mimic.multiplier * float(lengths[mimic.follower] / lengths[mimic.leader]),
+                offset=mimic.offset * float(lengths[mimic.follower]),
+            )
+            for mimic in model.mimics
+        ),
     )
 
 

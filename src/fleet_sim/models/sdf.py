@@ -19,7 +19,7 @@ from fleet_sim.models.geometries import checked_size, from_z, make_geometry, sha
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
-from fleet_sim.models.sdf_frames import SCOPE, Frames, Pose, arrays, pose_of, tuples
+from fleet_sim.models.sdf_frames import SCOPE, Pose, SdfFrames, arrays, pose_of, tuples
 from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
@@ -83,7 +83,7 @@ class SdfModel:
             self._inner[name] = SdfModel(model, finder, include)
             # The pose of an <include> takes the place of that in the file.
             placed[name] = place if place.child("pose") else model
-        self._frames = Frames(placed, {name: model.frame for name, model in self._inner.items()})
+        self._frames = SdfFrames(placed, {name: model.frame for name, model in self._inner.items()})
 
     @property
     def static(self) -> bool:

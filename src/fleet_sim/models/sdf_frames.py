@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.errors import did_you_mean
+from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.models.geometries import turn_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
@@ -20,7 +20,7 @@ MODEL = "__model__"
 SCOPE = "::"
 
 
-class Frames:
+class SdfFrames:
     """The frames of one model or world, by name: what has a <pose>, and `inner::name` for frames of an inner model."""
 
     def __init__(self, placed: Mapping[str, Element], inner: Mapping[str, Callable[[str], Pose]]) -> None:
@@ -34,16 +34,32 @@ class Frames:
 
     def pose(self, name: str, asked: tuple[str, ...] = ()) -> Pose:
         """Return the pose of a frame; raises InvalidValueError for poses that are relative to each other in a ring."""
-        # Kept, since chains of `relative_to` share their upper part.
-        found = self._known.get(name)
-        if found is None:
-            outer, _, rest = name.partition(SCOPE)
-            if rest:
-                found = poses.compose(*self.pose(outer, asked), *self._inner[outer](rest))
-            else:
-                found = self.of(self._placed[name], (*asked, name))
-            self._known[name] = found
-        return found
+        # Those above first: `relative_to` may lead through all links, which is too deep for recursion.
+        for above in reversed(self._chain(name)):
+            if above not in self._known:
+                # Kept, since chains share their upper part.
+                self._known[above] = self._found(above, (*asked, above))
+        return self._known[name]
+
+    def _chain(self, name: str) -> list[str]:
+        """Return `name` and the names that its pose is relative to, one after the other, as far as none is known."""
+        chain = dict.fromkeys((name,))
+        current = name
+        while current not in self._known and SCOPE not in current:
+            above = relative_to(self._placed[current])
+            if not above or above in (MODEL, "world"):
+                break
+            if above not in self or above in chain:
+                raise self._astray(self._placed[current], above)
+            chain[above] = None
+            current = above
+        return list(chain)
+
+    def _found(self, name: str, asked: tuple[str, ...]) -> Pose:
+        outer, _, rest = name.partition(SCOPE)
+        if rest:
+            return poses.compose(*self.pose(outer, asked), *self._inner[outer](rest))
+        return self.of(self._placed[name], asked)
 
     def of(self, element: Element, asked: tuple[str, ...] = ()) -> Pose:
         """Return the pose of an element from its <pose>, in the frame of the model or world."""
@@ -51,11 +67,12 @@ class Frames:
         if not above or above in (MODEL, "world"):
             return found
         if above not in self or above in asked:
-            raise element.error(
-                f"its pose is relative to {above!r}, which is not another link or frame."
-                f"{did_you_mean(above, self._placed)}"
-            )
+            raise self._astray(element, above)
         return poses.compose(*self.pose(above, asked), *found)
+
+    def _astray(self, element: Element, above: str) -> InvalidValueError:
+        hint = did_you_mean(above, self._placed)
+        return element.error(f"its pose is relative to {above!r}, which is not another link or frame.{hint}")
 
 
 def pose_of(element: Element) -> tuple[Vector, Quaternion]:

@@ -11,7 +11,7 @@ from fleet_sim.errors import did_you_mean
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.sdf import Include, SdfModel, included, is_true, name_of
-from fleet_sim.models.sdf_frames import Frames, Pose, tuples
+from fleet_sim.models.sdf_frames import Pose, SdfFrames, tuples
 from fleet_sim.models.values import Quaternion, Vector
 from fleet_sim.spatial import poses
 
@@ -59,15 +59,15 @@ def read_sdf_world(root: Element, path: str, meshes: MeshFinder, include: Includ
     if root.tag != "sdf":
         raise root.error(f"an SDF file has an <sdf> element at its top.{did_you_mean(root.tag, ['sdf'])}")
     place = root.child("world") or root
-    entries = [_Entry(element, meshes, include) for element in place.all("model", "include")]
-    by_name: dict[str, _Entry] = {}
+    entries = [_WorldModel(element, meshes, include) for element in place.all("model", "include")]
+    by_name: dict[str, _WorldModel] = {}
     for entry in entries:
         if by_name.setdefault(entry.name, entry) is not entry:
             first = by_name[entry.name].element.line
             raise entry.element.error(f"another model is called {entry.name!r}, in line {first}; rename one of them")
     placed = {entry.name: entry.placed for entry in entries}
     placed.update((frame.need("name"), frame) for frame in place.all("frame"))
-    frames = Frames(placed, {entry.name: entry.model.frame for entry in entries})
+    frames = SdfFrames(placed, {entry.name: entry.model.frame for entry in entries})
     gravity = place.child("gravity")
     x, y, z = gravity.text_numbers(3) if gravity else (0.0, 0.0, 0.0)
     return SdfWorld(
@@ -77,7 +77,7 @@ def read_sdf_world(root: Element, path: str, meshes: MeshFinder, include: Includ
     )
 
 
-class _Entry:
+class _WorldModel:
     """A <model> or <include> of a world."""
 
     def __init__(self, element: Element, meshes: MeshFinder, include: Include) -> None:

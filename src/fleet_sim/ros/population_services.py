@@ -47,7 +47,10 @@ class PopulationServices(Interface):
 
     async def _on_delete(self, request: Any, response: Any) -> Any:
         command = c.Remove(names=tuple(request.names), source="sim/delete")
-        ack = await self._dispatch(command)
+        try:
+            ack = await self._dispatch(command)
+        except FleetSimError as error:
+            ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
         response.result = CommandResult(
             source=ack.source,
             stamp=time_to_msg(self.bridge.time.last),

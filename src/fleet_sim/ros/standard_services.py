@@ -190,6 +190,7 @@ class StandardServices(Interface):
         response.state.state = SimulationState.STATE_PAUSED if paused else SimulationState.STATE_PLAYING
 
     async def _set_simulation_state(self, request: Any, response: Any) -> None:
+        self.bridge.gateway.permissions.check_change()
         sim, wanted = self.bridge.sim, request.state.state
         if wanted not in (SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED):
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, f"state: only PLAYING (1) and PAUSED (2), got {wanted}")

@@ -28,7 +28,7 @@ class Solids(NamedTuple):
 
     kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. `hulls`
     (N,) are those of meshes, None for the others; COMPOUND counts as the box around it. An entity may have several
-    pieces: links of a robot.
+    pieces, on `links` (N,) of a robot; -1 is the base.
     """
 
     rows: Rows
@@ -38,6 +38,7 @@ class Solids(NamedTuple):
     half_extents: Floats
     radii: Floats
     hulls: AnyArray
+    links: Ints
 
     def take(self, indices: Rows) -> Solids:
         """Return the pieces at `indices`."""
@@ -53,7 +54,8 @@ def solids_of(world: World, rows: Rows | None = None) -> Solids:
     chosen = np.flatnonzero(world.alive) if rows is None else rows
     chosen = chosen[world.shape_kind[chosen] != _NONE]
     modelled_mask = world.robots.model[chosen] >= 0
-    meshed_mask = (world.shape_kind[chosen] == _MESH) & ~modelled_mask
+    # Bodies of the user's own are compounds; what they are made of is known for most.
+    meshed_mask = (world.shape_kind[chosen] >= _MESH) & ~modelled_mask & (world.shape_id[chosen] >= 0)
     # The usual case: all columns can be used as they are, without joining parts.
     if not modelled_mask.any() and not meshed_mask.any():
         return _plain(world, chosen)
@@ -91,7 +93,16 @@ def _plain(world: World, rows: Rows) -> Solids:
         orientations[off] = quaternions.multiply(turns, world.shape_orientation[shapes])
     half_extents = world.half_extents.take(rows, axis=0)
     hulls = np.full(len(rows), None, object)
-    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows], hulls)
+    return Solids(
+        rows,
+        world.shape_kind[rows],
+        positions,
+        orientations,
+        half_extents,
+        world.radius[rows],
+        hulls,
+        np.full(len(rows), BASE),
+    )
 
 
 def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solids:
@@ -113,6 +124,7 @@ def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solid
         np.tile(np.array([size[0] for size in sizes]), (len(rows), 1)),
         np.tile(np.array([size[1] for size in sizes]), len(rows)),
         np.tile(hulls, len(rows)),
+        links,
     )
 
 

@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fleet_sim.entities.arguments import check_arguments
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
+from fleet_sim.settings.fields import fields_of
+from fleet_sim.swarm.advice import advice_on
 from fleet_sim.swarm.component import Component
+from fleet_sim.swarm.parameters import Configured
 
 Part = TypeVar("Part")
 
@@ -42,7 +45,10 @@ class PartRegistry(Registry[type[Part]]):
             return name
         if not isinstance(name, str):
             raise InvalidValueError(f"{self.noun}: type must be a name or a dotted path, got {name!r}")
-        return self.find(name)
+        try:
+            return self.find(name)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{error}{advice_on(self.noun, name)}") from error
 
     def split(self, spec: object) -> tuple[type[Part], dict[str, Any]]:
         """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
@@ -65,7 +71,7 @@ class PartRegistry(Registry[type[Part]]):
             raise InvalidValueError(
                 f"{_what(self.noun, spec, cls)}: expected a class derived from {self.base.__name__}"
             )
-        return cls, params
+        return cls, _by_names(cls, params)
 
     def check(self, spec: object, given: int = 0) -> type[Part]:
         """Return the class of the part that `spec` describes, with the names of its parameters checked; makes nothing.
@@ -122,6 +128,20 @@ class PartRegistry(Registry[type[Part]]):
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
         constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return constructor
+
+
+def _by_names(cls: type[Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters by the names that the constructor has for them, where the settings of `cls` have others too."""
+    if not issubclass(cls, Configured):
+        return params
+    names = {alias: name for name, field in fields_of(cls).items() for alias in field.rules.aliases}
+    found: dict[str, Any] = {}
+    for key, value in params.items():
+        name = names.get(key, key)
+        if name in found:
+            raise InvalidValueError(f"{cls.__name__}: {key!r} is given twice, also by another name; keep one of them")
+        found[name] = value
+    return found
 
 
 def _what(noun: str, spec: object, cls: type[Any]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.controllers.human import KEYS, HumanController
+from fleet_sim.swarm.controllers.human import HumanController
 from fleet_sim.swarm.recorders import GifRecorder
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -228,5 +228,5 @@ def steering_keys(world: RectangularWorld) -> set[str]:
     """Return the keys by which agents of `world` are steered: these mean nothing else there."""
     controllers = [group.controller for group in world.groups if len(group)]
     return {
-        key for controller in controllers if isinstance(controller, HumanController) for key in KEYS[controller.keys]
+        key for controller in controllers if isinstance(controller, HumanController) for key in controller.used_keys
     }

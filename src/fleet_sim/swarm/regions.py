@@ -144,15 +144,6 @@ def as_polygon(points: Any, what: str) -> Floats:
     return corners
 
 
-def as_color(value: Any) -> Color:
-    """Return a color from three whole numbers in 0 to 255; raises InvalidValueError."""
-    numbers = as_floats(value, (3,), "color")
-    if (numbers < 0).any() or (numbers > 255).any() or (numbers != np.round(numbers)).any():
-        raise InvalidValueError(f"color: expected three whole numbers from 0 to 255, got {value!r}")
-    red, green, blue = numbers.astype(int).tolist()
-    return red, green, blue
-
-
 def rectangle(corner: Any, size: Any) -> Floats:
     """Return the corners (4, 2), counter-clockwise, of a rectangle with its lower left `corner` and its `size`."""
     x, y = as_floats(corner, (2,), "position").tolist()

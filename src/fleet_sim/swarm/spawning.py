@@ -19,10 +19,14 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.settings import read
+from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
+from fleet_sim.swarm.advice import refuse_agent_keys
 from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.colours import RANDOM_COLOR
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
@@ -34,6 +38,8 @@ from fleet_sim.swarm.swarm_state import SwarmState
 Made = TypeVar("Made", bound=Component)
 
 WALL_THICKNESS = 0.02
+UNKNOWN: Color = (128, 128, 128)
+"""Of bodies whose colours are drawn, until they are."""
 LEAST_HEIGHT = 0.05
 """Of bodies in the core, in m; a disc is as high as its radius."""
 
@@ -68,6 +74,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
             raise InvalidValueError(f"{cls.__name__} needs {cls.config_class.__name__}, got {type(spec).__name__}")
     else:
         cls, params = AGENT_TYPES.split(spec)
+        refuse_agent_keys(params, fields_of(cls.config_class))
         config = read(cls.config_class, params)
     _check_components(config)
     return cls, config
@@ -144,6 +151,17 @@ def settle(
     for agent, handle in zip(agents, handles, strict=True):
         agent.bind(handle)
     _fill_columns(world, recipe, agents)
+    if config.body_color == RANDOM_COLOR:
+        for agent in agents:
+            agent.body_color = RANDOM_COLOR
+            if params.visual_shape is not None:
+                agent.handle.set_color(_rgba(agent.body_color, config.collides))
+
+
+def _rgba(color: Color, collides: bool) -> tuple[float, float, float, float]:
+    red, green, blue = (part / 255.0 for part in color)
+    # What others pass through can be seen through.
+    return red, green, blue, 1.0 if collides else 0.4
 
 
 def _height(radius: float) -> float:
@@ -154,8 +172,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     config, moves = recipe.config, recipe.cls.law is not None
     shape = None
     if config.disc > 0.0 and (moves or config.points is None):
-        red, green, blue = (part / 255.0 for part in config.body_color)
-        color = (red, green, blue, 1.0 if config.collides else 0.4)
+        color = _rgba(UNKNOWN if isinstance(config.body_color, str) else config.body_color, config.collides)
         shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=color)
     mode = CollisionMode.DISABLED if not config.collides else CollisionMode.NORMAL_3D if moves else CollisionMode.STATIC
     common: dict[str, Any] = {

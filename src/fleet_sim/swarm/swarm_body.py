@@ -16,6 +16,7 @@ from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas, Color, contrast
+from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
@@ -211,9 +212,11 @@ class SwarmBody(metaclass=BodyType):
 
     @body_color.setter
     def body_color(self, color: object) -> None:
-        checked = read(type(self.config), {"body_color": color})
+        checked = read(type(self.config), {"body_color": color}).body_color
+        if checked == RANDOM_COLOR:
+            checked = drawn_color(self.columns.random.stream("swarm colours"))
         # Others may have been made from the same settings.
-        self.config = replace(self.config, body_color=checked.body_color)
+        self.config = replace(self.config, body_color=checked)
 
     @property
     def outline(self) -> Floats | None:

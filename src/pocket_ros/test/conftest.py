@@ -51,7 +51,12 @@ class Program:
     def __init__(self, name: str, *arguments: str) -> None:
         command = [sys.executable, "-u", str(PROGRAMS / f"{name}.py"), *arguments]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROGRAMS
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=PROGRAMS,
         )
 
     def wait_for(self, start: str) -> str:
@@ -61,6 +66,12 @@ class Program:
             if line.startswith(start):
                 return line.strip()
         raise AssertionError(f"the program ended without '{start}': {self.errors()}")
+
+    def say(self, line: str) -> None:
+        """Write a line to its input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -69,9 +70,15 @@ class MeshStore:
                 log.warning("%s; cameras do not see it", error)
                 mesh = NOTHING
             for note in mesh.notes:
-                log.warning("%s", note)
+                _warn_once(note)
             self._meshes[key, level] = mesh
         return mesh
+
+
+@cache
+def _warn_once(note: str) -> None:
+    """Log a note on a mesh file once per process: each simulation reads the files anew, but they stay as they are."""
+    log.warning("%s", note)
 
 
 def _make_mesh(key: MeshKey, level: int) -> Mesh:

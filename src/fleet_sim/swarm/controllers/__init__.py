@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet_sim.swarm.agents import Controller
 from fleet_sim.swarm.component import OWNERS
+from fleet_sim.swarm.controllers.agent_method import AgentMethodController as AgentMethodController
 from fleet_sim.swarm.controllers.binary import BinaryController as BinaryController
 from fleet_sim.swarm.controllers.boids import BoidsController as BoidsController
 from fleet_sim.swarm.controllers.cyclic_pursuit import CyclicPursuitController as CyclicPursuitController

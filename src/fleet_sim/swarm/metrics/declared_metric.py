@@ -29,7 +29,9 @@ class DeclaredMetric(Configured, Metric):
         schema={"type": ["string", "null"]},
         doc="Name, unique in the world; null: that of the class.",
     )
-    history_size: int | None = setting(HISTORY_SIZE, low=1, doc="Number of values to keep; null: all.")
+    history_size: int | None = setting(
+        HISTORY_SIZE, low=1, aliases=("history",), doc="Number of values to keep; null: all."
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""

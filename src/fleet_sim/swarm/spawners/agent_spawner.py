@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
+from fleet_sim.swarm.spawners.room import Room
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | None
@@ -22,6 +22,8 @@ MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
 """Largest number of times that overlapping positions are drawn again."""
+AT_TARGET = 1e-6
+"""Distance in m below which a point has no direction to look in, and the heading is drawn."""
 MANY = 1000
 """Number of random positions from which on their box shows the size of the region."""
 
@@ -35,6 +37,8 @@ def read_facing(value: object) -> Facing:
             raise ValueError(f"unknown way {value!r}.{did_you_mean(value, WAYS)}")
         return value  # type: ignore[return-value]  # it is one of `WAYS`
     if isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) == 1:
+            return as_float(value[0], "angle in rad")
         x, y = as_floats(value, (2,), "point").tolist()
         return x, y
     return as_float(value, "angle in rad")
@@ -46,7 +50,9 @@ class AgentSpawner(Configured, Spawner):
     """Spawns `n` agents of one configuration, at positions that a subclass chooses in `choose_positions`.
 
     `mode` "oneshot" spawns once, after `delay`; "repeat" again every `interval`, `times` times. With `avoid_overlap`
-    agents are not spawned on top of others. Random numbers come from the world's seed, or from `seed`.
+    agents are not spawned on top of others: where there is no room that is an error, or with `crowding` "push" they are
+    pushed apart, out of the region too, as far as the world has room. Random numbers come from the world's seed, or
+    from `seed`.
     """
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
@@ -56,10 +62,13 @@ class AgentSpawner(Configured, Spawner):
         None,
         reader=read_facing,
         schema={"anyOf": [{"type": ["number", "null"]}, {"type": "array"}, {"enum": WAYS}]},
-        doc="A heading in rad, a point to look at, towards or away from the middle of the positions, or random; null:"
-        " the agent's own angle.",
+        doc="A heading in rad, a point to look at, towards or away from the middle of the positions (drawn for who is"
+        " there), or random; null: the agent's own angle.",
     )
     avoid_overlap: bool = setting(False, doc="Do not spawn agents that overlap others.")
+    crowding: str = choice_setting(
+        "error", ("error", "push"), "With avoid_overlap: draw places until all have room, or push them apart."
+    )
     seed: int | None = setting(None, low=0, doc="Seed of the draws; null: the world's.")
     mode: str = choice_setting("oneshot", MODES, "Once, or again and again.")
     delay: float = setting(0.0, low=0, unit="s", doc="Time before the first agents.")
@@ -130,6 +139,9 @@ class AgentSpawner(Configured, Spawner):
         target = self.middle if isinstance(facing, str) else np.array(facing)
         x, y = (target - positions).T
         headings: Floats = np.arctan2(-y, -x) if facing == "away" else np.arctan2(y, x)
+        there = np.flatnonzero(np.hypot(x, y) < AT_TARGET)
+        if len(there):
+            headings[there] = self.rng.uniform(-np.pi, np.pi, len(there))
         return headings
 
     # ---- room --------------------------------------------------------------------------------------------------------
@@ -138,8 +150,13 @@ class AgentSpawner(Configured, Spawner):
         """Return positions where a disc of the agent's radius overlaps neither another one nor those there already."""
         world, radius = self.world, self.recipe.config.disc
         rows = world.collidable_rows
-        known = world.columns.position[rows, :2]
-        radii = world.swarm.agent_radius[rows]
+        size = world.size if world.config.collide_walls else None
+        room = Room(world.columns.position[rows, :2], world.swarm.agent_radius[rows], size)
+        if self.crowding == "push":
+            drawn = self.choose_positions(self.n)
+            # As below: that many on top of each other would take minutes.
+            if self.n < MANY or not _is_too_full(drawn, radius):
+                return room.pushed_apart(drawn, radius)
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
             # What fits is kept; only the rest is drawn again.
@@ -147,12 +164,12 @@ class AgentSpawner(Configured, Spawner):
             if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
                 # Comparing all with all would take minutes, and for larger numbers all memory.
                 break
-            chosen = drawn[_free_mask(known, radii, drawn, radius)]
+            chosen = drawn[room.free_mask(drawn, radius)]
             if len(chosen) == self.n:
                 return chosen
         raise InvalidValueError(
             f"{type(self).__name__}: found room for {len(chosen)} of {self.n} agents of radius {radius:g} m; make the"
-            " region larger, or set avoid_overlap to false"
+            " region larger, set crowding to push, or avoid_overlap to false"
         )
 
 
@@ -160,22 +177,3 @@ def _is_too_full(positions: Floats, radius: float) -> bool:
     """Return whether discs at `positions` have more area than the box around them: no other positions there will do."""
     lower, upper = positions.min(axis=0) - radius, positions.max(axis=0) + radius
     return bool(len(positions) * np.pi * radius * radius > np.prod(upper - lower))
-
-
-def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> Any:
-    """Return which of `drawn` (N, 2) overlap neither `known` discs nor those drawn before them that are free (N,)."""
-    count = len(known)
-    centres = np.concatenate((known, drawn))
-    sizes = np.concatenate((radii, np.full(len(drawn), radius)))
-    lower, upper = np.zeros((len(centres), 3)), np.zeros((len(centres), 3))
-    lower[:, :2], upper[:, :2] = centres - sizes[:, None], centres + sizes[:, None]
-    static_mask = np.arange(len(centres)) < count
-    pairs = candidate_pairs(lower, upper, static_mask=static_mask, ignore_static=False)
-    x, y = (centres[pairs[:, 0]] - centres[pairs[:, 1]]).T
-    reach = sizes[pairs[:, 0]] + sizes[pairs[:, 1]]
-    free_mask = np.ones(len(centres), np.bool_)
-    for first, second in pairs[x * x + y * y < reach * reach].tolist():
-        # Pairs come sorted, so `first` is decided when a later one is compared with it.
-        if free_mask[first]:
-            free_mask[second] = False
-    return free_mask[count:]

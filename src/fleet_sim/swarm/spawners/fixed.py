@@ -13,14 +13,14 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import MOST_ALIKE
-from fleet_sim.settings import parse_value, setting
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import Setting, parse_value, setting
+from fleet_sim.settings.types import as_number
 from fleet_sim.swarm.parameters import Configured, Vector, documented, file_setting
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
 from fleet_sim.swarm.spawning import Recipe
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
-COUNT = {"type": ["integer", "null"], "minimum": 1}
+COUNT = {"type": ["integer", "null"], "minimum": 0}
 
 
 def read_point(value: object) -> Floats | None:
@@ -29,8 +29,13 @@ def read_point(value: object) -> Floats | None:
 
 
 def read_count(value: object) -> int | None:
-    """Return a whole number of at least 1, or None; raises ValueError."""
-    return None if value is None else positive(value, "count")
+    """Return a whole number of at least 0, or None; raises ValueError."""
+    if value is None:
+        return None
+    number = as_number(int, value, Setting(low=0))
+    if number is None:
+        raise ValueError(f"must be a whole number of at least 0, got {value!r}")
+    return int(number)
 
 
 @documented
@@ -111,7 +116,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
             raise self.refuse(f"n: there are {count} positions, got n = {self.n}")
         if self.angles is not None and len(self.angles) != count:
             raise self.refuse(f"angles: there are {count} positions, got {len(self.angles)} angles")
-        self.n, self.listed = count, as_floats(self.positions, (None, 2), "positions")
+        self.n, self.listed = count, np.array(self.positions, np.float64).reshape(count, 2)
 
     def _headings(self, positions: Floats) -> Floats:
         return super()._headings(positions) if self.angles is None else np.array(self.angles)

@@ -116,12 +116,14 @@ class Reader(_Endpoint):
 
 def _handles(function: Callable[..., int], handle: int) -> list[int]:
     count = check(function(handle, None, 0), "the matched endpoints")
-    while True:
-        handles = (ct.c_uint64 * max(count, 1))()
+    # Cyclone refuses to fill an array of none.
+    while count:
+        handles = (ct.c_uint64 * count)()
         found = check(function(handle, handles, count), "the matched endpoints")
         if found <= count:
             return list(handles[:found])
         count = found
+    return []
 
 
 def _matched(

@@ -59,6 +59,7 @@ class OpaqueType:
         native = ct.c_void_p()
         check(lib.dds_get_entity_sertype(anchor, native), f"the type of topic '{topic_name}'")
         self._native = native.value
+        self._withheld = (0, 0)
         self._withhold_description()
 
     def create_topic(self, topic_name: str) -> int:
@@ -69,6 +70,13 @@ class OpaqueType:
             self._participant, topic_name.encode(), ct.byref(native), None, None, None
         )
         return check(topic, f"topic '{topic_name}'")
+
+    def restore_description(self) -> None:
+        """Undo the withholding; to be called before the type ends, for Cyclone frees by that size."""
+        place, size = self._withheld
+        if place:
+            ct.memmove(place, struct.pack("<I", size), 4)
+            self._withheld = (0, 0)
 
     def _withhold_description(self) -> None:
         """Set the size of the description in the native type to 0.
@@ -85,4 +93,6 @@ class OpaqueType:
         pointer, size = struct.unpack_from("<QI", memory, found + _DESCRIPTION_OFFSET)
         expected = _description()[0]
         if size == len(expected) and ct.string_at(pointer, size) == expected:
-            ct.memset(self._native + found + _DESCRIPTION_OFFSET + 8, 0, 4)
+            place = self._native + found + _DESCRIPTION_OFFSET + 8
+            ct.memset(place, 0, 4)
+            self._withheld = (place, size)

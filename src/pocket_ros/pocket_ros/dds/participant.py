@@ -68,6 +68,11 @@ class Participant:
             endpoints = list(self._endpoints)
             with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
                 list(pool.map(_delete_all, (endpoints[index::_DELETERS] for index in range(_DELETERS))))
+            # Topics that were made without the description end without it, the first of each type with it.
+            for entity, _ in self._topics.values():
+                lib.dds_delete(entity)
+            for kind in self._types.values():
+                kind.restore_description()
             lib.dds_delete(self.handle)
             self._types.clear()
             self._topics.clear()

@@ -23,6 +23,10 @@ from .type_support import dds_type_name
 TOPIC = "ros_discovery_info"
 _TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _COALESCE_SECONDS = 0.01
+# What others announce is taken this often where nobody asks for it: unread it would pile up.
+_TIDY_SECONDS = 2.0
+# The guid of the participant, behind the header of CDR.
+_GUID = slice(4, 20)
 _ENCLAVE = "enclave="
 
 
@@ -34,6 +38,7 @@ class Graph:
         self._lock = RLock()
         self._nodes: list[GraphNode] = []
         self._remote: dict[bytes, list[GraphNode]] = {}
+        self._undecoded: dict[bytes, bytes] = {}
         self._discovery = Discovery(participant)
         self._ids = 0
         data = f"typehash={type_hash(_TYPE)};".encode()
@@ -77,7 +82,8 @@ class Graph:
     def nodes(self) -> list[GraphNode]:
         """Every node of the domain, this participant's first."""
         with self._lock:
-            self._read_remote()
+            self._take_remote()
+            self._decode_remote()
             alive = self._discovery.participants()
             self._remote = {guid: nodes for guid, nodes in self._remote.items() if guid in alive}
             for guid, nodes in self._remote.items():
@@ -102,11 +108,29 @@ class Graph:
         """How many readers a topic of DDS has."""
         return self._discovery.count_readers(topic)
 
-    def _read_remote(self) -> None:
-        info = message_class(_TYPE)
+    def _tidy(self) -> None:
+        """Keep of what others announced only the latest of those who are there."""
+        with self._lock:
+            if self._take_remote():
+                alive = self._discovery.participants()
+                self._undecoded = {guid: data for guid, data in self._undecoded.items() if guid in alive}
+                self._remote = {guid: nodes for guid, nodes in self._remote.items() if guid in alive}
+        self._discovery.forget_departed()
+
+    def _take_remote(self) -> bool:
+        """Take announcements, but do not decode what most programs never need; whether there were any."""
+        found = False
         while (sample := self._reader.take()) is not None:
+            found = True
+            self._undecoded[sample[0][_GUID]] = sample[0]
+        return found
+
+    def _decode_remote(self) -> None:
+        info = message_class(_TYPE)
+        undecoded, self._undecoded = self._undecoded, {}
+        for sample in undecoded.values():
             try:
-                message: Any = cdr.deserialize(sample[0], info)
+                message: Any = cdr.deserialize(sample, info)
             except cdr.DeserializationError:
                 continue  # a participant of another kind; it has no nodes for us
             self._remote[message.gid.data.tobytes()] = [
@@ -121,7 +145,9 @@ class Graph:
 
     def _publish_changes(self) -> None:
         while not self._closed.is_set():
-            self._changed.wait()
+            if not self._changed.wait(_TIDY_SECONDS):
+                self._tidy()
+                continue
             if self._closed.wait(_COALESCE_SECONDS):
                 return
             self._changed.clear()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
 
 _MATCH_TIMEOUT = 0.1
+# Above this, those that have gone are looked for: a server that lives for weeks has had many clients.
+_MOST_REACHABLE = 256
 _MATCH_POLL = 0.001
 
 
@@ -105,6 +107,8 @@ class Service(ServiceEndpoint):
                 if found is None or found.participant != client.participant:
                     continue
                 if wanted is None or service_header.identity(found.user_data, "clientid") == wanted:
+                    if len(self._reachable) >= _MOST_REACHABLE:
+                        self._reachable.intersection_update(self._reader.matched_handles())
                     self._reachable.add(handle)
                     return
             self._drain()

@@ -74,6 +74,15 @@ def test_types_and_policies_decide_who_matches(pair: tuple[Participant, Particip
     assert writer.matched_count() == 1
 
 
+def test_an_endpoint_alone_matches_nobody(pair: tuple[Participant, Participant]) -> None:
+    participant, _ = pair
+    writer = participant.create_writer("rt/alone", TYPE, EndpointQos(), b"")
+    assert writer.matched_handles() == []
+    reader = participant.create_reader("rt/alone_too", TYPE, EndpointQos(), b"")
+    assert reader.matched_handles() == []
+    assert writer.matched_count() == reader.matched_count() == 0
+
+
 def test_a_guard_wakes_a_wait_set_until_it_is_reset(pair: tuple[Participant, Participant]) -> None:
     participant, _ = pair
     guard, wait_set = Guard(participant), WaitSet(participant)
