@@ -59,7 +59,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["facade", "simulation", "plugins"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer"]),
+    (GROUP, ["envs", "ros", "viewer", "verification"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.

@@ -14,6 +14,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders, cut_hulls, posed
 from fleet_sim.sensors.solids import Solids
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 _BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE, _MESH = (
@@ -177,7 +178,7 @@ def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polyg
     corners, counts = corners[:, kept], counts[kept]
     used_mask = np.arange(corners.shape[2]) < counts[:, None]
     x, y = (np.where(used_mask, part, 0.0).sum(axis=1) / np.maximum(counts, 1) for part in corners)
-    away = np.where(used_mask, np.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
+    away = np.where(used_mask, trig.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
     # Valid at this height only. Sensors compare their own height with it for equality, and it is one of theirs.
     level = np.full(len(kept), height)
     first = np.cumsum(counts) - counts

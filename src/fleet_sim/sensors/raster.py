@@ -16,6 +16,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls
+from fleet_sim.spatial import trigonometry as trig
 
 NOTHING = -1
 _LANES = 1 << 14
@@ -89,7 +90,7 @@ class Drawing:
         self.stations = stations
         self.fan = fan
         self.ranges = np.full(len(stations.x) * fan.rays, np.inf)
-        self.directions = np.cos(fan.angles), np.sin(fan.angles)
+        self.directions = trig.sin_cos(fan.angles)[::-1]
         self.details = details
         self._kept: list[tuple[Ints, Floats, Rows, Floats]] = []
 
@@ -243,9 +244,9 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     outside = np.flatnonzero((distances > squares) & (squares > 0.0))
     sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
-    halves = np.arcsin(np.sqrt(squares / distances.take(outside)))
+    halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
     owners = discs.rows.take(shapes)
-    for lanes in _lanes(drawing, sensors, np.arctan2(y, x) - halves, 2.0 * halves):
+    for lanes in _lanes(drawing, sensors, trig.arctan2(y, x) - halves, 2.0 * halves):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
         # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
         # so working in place is safe and saves temporary arrays.
@@ -322,7 +323,7 @@ def _draw_edges(
     (ax, ay), (bx, by) = a, b
     ex, ey = bx - ax, by - ay
     crossed = ax * ey - ay * ex
-    from_a, from_b = np.arctan2(ay, ax), np.arctan2(by, bx)
+    from_a, from_b = trig.arctan2(ay, ax), trig.arctan2(by, bx)
     sweeps = from_b - from_a
     # An edge covers less than half a turn, so the shorter way round is the right one.
     sweeps -= _TURN * np.round(sweeps / _TURN)

@@ -15,6 +15,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig, Team
 from fleet_sim.swarm.canvas import Canvas, contrast
 from fleet_sim.swarm.component import Component
@@ -128,7 +129,7 @@ class SwarmAgent(SwarmBody):
             return
         canvas.circle(self.position, self.radius, fill=fill, outline=color)
         if self.law is not None and self.radius > 0.0:
-            ahead = np.array([np.cos(self.angle), np.sin(self.angle)]) * self.radius
+            ahead = np.array(trig.sin_cos_of(self.angle)[::-1]) * self.radius
             canvas.line(np.stack((self.position, self.position + ahead)), contrast(color) if fill else color)
 
 

@@ -13,6 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError
 from fleet_sim.settings import read
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Color
@@ -81,7 +82,7 @@ class SwarmBody:
     def angle(self) -> float:
         """Its heading in (-pi, pi] rad, counter-clockwise from the x axis."""
         x, y, z, w = self.columns.orientation[self._require_alive()].tolist()
-        return float(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+        return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     @angle.setter
     def angle(self, value: float) -> None:
@@ -141,7 +142,7 @@ class SwarmBody:
         corners = self.config.outline
         if corners is None:
             return None
-        cosine, sine = np.cos(self.angle), np.sin(self.angle)
+        sine, cosine = trig.sin_cos_of(self.angle)
         x, y = corners[:, 0], corners[:, 1]
         return self.position + np.stack((cosine * x - sine * y, sine * x + cosine * y), axis=1)
 

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import StateError
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
 from fleet_sim.swarm.parameters import Configured, documented
@@ -65,7 +66,7 @@ class CrowdMetric(Configured, Metric):
     def world_radius(self) -> float:
         """Half of the world's diagonal, in m: what the formulas of Brown et al. are scaled with."""
         width, height = self.watched.size.tolist()
-        return 0.5 * float(np.hypot(width, height))
+        return 0.5 * float(trig.hypot(width, height))
 
     @abstractmethod
     def measure(self, crowd: Crowd) -> float:
@@ -105,4 +106,4 @@ class Ledger:
 def centred(positions: Floats) -> tuple[Floats, Floats]:
     """Return the offsets (N, 2) of points from their centroid, and their lengths (N,)."""
     offsets = positions - positions.mean(axis=0)
-    return offsets, np.hypot(offsets[:, 0], offsets[:, 1])
+    return offsets, trig.hypot(offsets[:, 0], offsets[:, 1])

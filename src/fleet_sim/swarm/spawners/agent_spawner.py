@@ -12,6 +12,7 @@ from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
@@ -122,7 +123,7 @@ class AgentSpawner(Configured, Spawner):
             return np.full(len(positions), self.recipe.config.angle if facing is None else facing)
         target = self.middle if isinstance(facing, str) else np.array(facing)
         x, y = (target - positions).T
-        headings: Floats = np.arctan2(-y, -x) if facing == "away" else np.arctan2(y, x)
+        headings: Floats = trig.arctan2(-y, -x) if facing == "away" else trig.arctan2(y, x)
         return headings
 
     # ---- room --------------------------------------------------------------------------------------------------------
