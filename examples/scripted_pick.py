@@ -15,6 +15,7 @@ from fleet_sim.geometry import Pose
 from fleet_sim.images import write_png
 from fleet_sim.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
 from fleet_sim.manipulation.camera import look_at
+from fleet_sim.manipulation.workspace import TIP_OFFSET
 from fleet_sim.sensors.camera import CameraSensorParams
 
 Mask = npt.NDArray[np.bool_]
@@ -31,10 +32,8 @@ FINGER, HALF_WIDTH = 0.014, 0.011
 """Space in m that a finger needs beside the object, along its closing direction and to each side of it."""
 SLACK, WIDEST = 0.006, 0.03
 """Clearance of each finger before it closes, and largest opening of each finger, in m."""
-DEPTH, LOWEST = 0.018, 0.003
+DEPTH, LOWEST = 0.018, 0.0
 """Depth of the finger tips below the top of an object, and their smallest height above the floor, in m."""
-TIP = 0.0075
-"""Distance in m from the controlled point to the finger tips."""
 ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
 """Heights in m: of the approach above an object, of motions between the bins, and of the release."""
 ANGLES = 12
@@ -182,7 +181,8 @@ def grasps_of(thing: Thing, cloud: Floats, bin_: BaseBin) -> list[Grasp]:
     """Return grasps of an object with their costs: across its longer side, and rotated from that."""
     axis = thing.axis()
     floor = bin_.pose.z
-    tips = max(floor + LOWEST, thing.top - DEPTH)
+    # Lower, the fingers would press on the floor, which keeps them from closing.
+    tips = max(floor + bin_.floor + LOWEST, thing.top - DEPTH)
     across = float(np.arctan2(axis[0], -axis[1]))
     grasps = []
     for step in range(ANGLES):
@@ -267,7 +267,7 @@ class Picker:
         self.arm.open_gripper()
         self.move([x, y, tips + ABOVE], yaw)
         self.watch("approach")
-        self.move([x, y, tips + TIP], yaw, EXACT)
+        self.move([x, y, tips + TIP_OFFSET], yaw, EXACT)
         self.close()
         self.watch("close")
         self.move([x, y, TRAVEL], yaw)
@@ -288,7 +288,7 @@ class Picker:
     def move(self, target: Sequence[float], yaw: float, near: float = NEAR) -> None:
         """Move the point between the fingers to a position, the hand down, rotated by `yaw` modulo half a turn.
 
-        Inverse kinematics is more exact the nearer the arm is, so an exact move repeats it.
+        Motors stop within a tolerance, so an exact move repeats it.
         """
         self.arm.acceptable_proximity_to_target = near
         for _ in range(3 if near == EXACT else 1):

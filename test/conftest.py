@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import system_packages
 from hypothesis import HealthCheck, settings
 
 from fleet_sim import (
@@ -23,7 +24,22 @@ from fleet_sim import (
 settings.register_profile("fleet_sim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fleet_sim")
 
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line which packages of the system would turn on the tests that were skipped."""
+    reports = terminalreporter.getreports("skipped")
+    line = system_packages.summary([str(report.longrepr) for report in reports])
+    if line:
+        terminalreporter.write_line(line, yellow=True)
+
+
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
+
+
+@pytest.fixture(scope="session")
+def opengl() -> None:
+    """Skip where OpenGL cannot draw."""
+    system_packages.need_opengl()
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["meshes", "models", "kinematics"]),
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
-    (CHAIN, ["facade", "simulation", "plugins"]),
+    (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
     (GROUP, ["envs", "ros", "viewer", "verification"]),
     (CHAIN, ["cli"]),

@@ -112,7 +112,9 @@ def test_a_setting_is_read_checked_and_described(tmp_path: Path) -> None:
 def test_a_setting_with_a_column_fills_it(sim: Sim) -> None:
     filled = {name: field.rules.column for name, field in fields_of(fs.AgentSpawnParams).items() if field.rules.column}
     assert "pickable" in filled
-    given: dict[str, Any] = {name: False if name == "pickable" else 0.25 for name in filled}
+    fields = fields_of(fs.AgentSpawnParams)
+    other = {bool: False, int: 2}
+    given: dict[str, Any] = {name: other.get(fields[name].hint, 0.25) for name in filled}
     agent = add_robot(sim, **given)
     for name, place in filled.items():
         table, _, column = place.partition(".")

@@ -16,7 +16,6 @@ EXEMPT: dict[str, str] = {}
 # Classes of fleet_sim that may have more public methods of their own, each with the reason.
 WIDE: dict[str, str] = {
     "Agent": "its methods are documented; each hands over to the part that does the work",
-    "JointHandle": "its methods are documented",
     "SimObject": "its methods are documented; each hands over to the part that does the work",
     "DocumentedNames": "the documented methods of a simulation, one line each",
     "WorldNames": "the documented methods of a simulation that are about its world, one line each",

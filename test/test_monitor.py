@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from system_packages import need_tkinter
 from virtual_display import virtual_display
 
 import fleet_sim as fs
@@ -33,6 +34,7 @@ class Recorder:
 
 @pytest.fixture
 def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    need_tkinter()
     with virtual_display() as name:
         monkeypatch.setenv("DISPLAY", name)
         yield name

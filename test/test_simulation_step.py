@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -261,3 +262,13 @@ def test_profile_and_memory_are_logged_on_request(make_sim: MakeSim, caplog: pyt
     assert [line.split(":")[0] for line in lines] == ["step 5", "step 5", "step 10", "step 10"]
     assert "ms" in lines[0]
     assert "columns_mb" in lines[1]
+
+
+def test_memory_profiling_can_be_switched_on_later(make_sim: MakeSim, caplog: pytest.LogCaptureFixture) -> None:
+    sim = make_sim(profiling_interval=1)
+    with caplog.at_level(logging.INFO, "fleet_sim.profile"):
+        sim.step_once()
+        assert caplog.text == "" and not sim.enable_memory_profiling
+        sim.enable_memory_profiling = True
+        sim.step_once()
+    assert "peak_rss_mb" in caplog.text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import fleet_sim as fs
+from fleet_sim.sensors.lidar import Lidar
 
 MakeSim = Callable[..., fs.MultiRobotSimulationCore]
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -220,3 +223,73 @@ def test_a_plugin_that_cannot_be_made_leaves_nobody_spawned(sim: fs.MultiRobotSi
     assert sim.agents == []
     sim.spawn(fs.AgentSpawnParams(name="a"))
     sim.step_once()
+
+
+def test_what_fails_again_and_again_is_switched_off_until_a_reset(make_sim: MakeSim) -> None:
+    sim = make_sim(max_failures=4)
+    agent = robot(sim, "a")
+    calls: list[str] = []
+
+    def failing(name: str) -> Callable[..., None]:
+        def call(*args: object, **details: object) -> None:
+            calls.append(name)
+            raise LookupError
+
+        return call
+
+    class Plugin(fs.SimPlugin):
+        on_step = failing("plugin")
+
+    class AgentPlugin(fs.AgentPlugin):
+        on_update = failing("agent plugin")
+
+    class Controller:
+        compute = failing("controller")
+
+    sim.register_callback(failing("callback"))
+    sim.register_plugin(Plugin)
+    agent.register_callback(failing("agent callback"))
+    agent.add_plugin(AgentPlugin)
+    agent.set_controller(Controller())
+    sim.events.on("pre_step", failing("handler"))
+    agent.events.on("post_update", failing("agent handler"))
+    sim.add_sensor("imu", agent).on_reading(failing("sensor handler"))
+    good: list[int] = []
+    sim.register_callback(lambda sim, dt: good.append(sim.step_count))
+    for _ in range(10):
+        sim.step_once()
+    assert (set(Counter(calls).values()), len(set(calls))) == ({4}, 8)
+    assert len(good) == 10, "what works is called on"
+    assert sum(sim.guard.switched_off.values()) == 8
+    sim.reset()
+    sim.step_once()
+    assert (set(Counter(calls).values()), sim.guard.switched_off) == ({5}, {})
+
+
+def test_a_sensor_that_cannot_be_computed_is_switched_off(make_sim: MakeSim) -> None:
+    sim = make_sim(max_failures=2)
+    agent = robot(sim, "a")
+    lidar, imu = sim.add_sensor("lidar", agent), sim.add_sensor("imu", agent)
+    lidar.subscribe()
+    imu.subscribe()
+    with patch.object(Lidar, "sense", side_effect=MemoryError):
+        for _ in range(5):
+            sim.step_once()
+    assert sim.guard.switched_off == {"Lidar sensors (SensorGroup.compute_wanted)": 1}
+    assert imu.latest.tick == 5
+
+
+def test_an_action_whose_handlers_fail_goes_on(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    agent = robot(sim, "a")
+    sim.events.on("told", lambda: 1 / 0)
+
+    class Telling(fs.Action):
+        def update(self, agent: fs.Agent, dt: float) -> None:
+            sim.events.emit("told")
+
+    action = Telling()
+    agent.add_action(action)
+    for _ in range(3):
+        sim.step_once()
+    assert (action.status, sim.guard.total) == (fs.ActionStatus.IN_PROGRESS, 2)

@@ -17,10 +17,11 @@ _HOMES = {
         "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
         "register_action"
     ),
+    "core.acknowledgement": "CommandAck",
     "core.checkpoint": "Checkpoint",
     "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
     "core.commands": (
-        "Attach CancelActions Call Clear Command CommandAck ExecuteAction FollowPath Navigate Remove Reset "
+        "Attach CancelActions Call Clear Command ExecuteAction FollowPath Navigate Remove Reset "
         "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
     ),
     "core.log_level": "LogLevelManager",
@@ -32,7 +33,9 @@ _HOMES = {
     "entities.agent_manager": "AgentManager",
     "entities.dispatch": "FleetCommandDispatcher",
     "entities.grid": "GridSpawnParams",
+    "entities.indices": "resolve_joint_index resolve_link_index",
     "entities.manager": "SimObjectManager",
+    "entities.motor_params": "MotorParams",
     "entities.plugins": "AgentPlugin",
     "entities.shape_params": "ShapeParams",
     "entities.sim_object": "SimObject",
@@ -60,6 +63,7 @@ _HOMES = {
     "config.params": "SimulationParams",
     "facade.pacing": "RunReport",
     "plugins": "SimPlugin",
+    "queries": "Near RayHits SpatialQueries",
     "sensors": (
         "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
         "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
@@ -99,6 +103,7 @@ if TYPE_CHECKING:
     from fleet_sim.config.modes import PosePhase as PosePhase
     from fleet_sim.config.modes import SpatialHashCellSizeMode as SpatialHashCellSizeMode
     from fleet_sim.config.params import SimulationParams as SimulationParams
+    from fleet_sim.core.acknowledgement import CommandAck as CommandAck
     from fleet_sim.core.checkpoint import Checkpoint as Checkpoint
     from fleet_sim.core.command_log import CommandLog as CommandLog
     from fleet_sim.core.command_log import LoggedCommand as LoggedCommand
@@ -109,7 +114,6 @@ if TYPE_CHECKING:
     from fleet_sim.core.commands import CancelActions as CancelActions
     from fleet_sim.core.commands import Clear as Clear
     from fleet_sim.core.commands import Command as Command
-    from fleet_sim.core.commands import CommandAck as CommandAck
     from fleet_sim.core.commands import ExecuteAction as ExecuteAction
     from fleet_sim.core.commands import FollowPath as FollowPath
     from fleet_sim.core.commands import Navigate as Navigate
@@ -132,7 +136,10 @@ if TYPE_CHECKING:
     from fleet_sim.entities.agent_manager import AgentManager as AgentManager
     from fleet_sim.entities.dispatch import FleetCommandDispatcher as FleetCommandDispatcher
     from fleet_sim.entities.grid import GridSpawnParams as GridSpawnParams
+    from fleet_sim.entities.indices import resolve_joint_index as resolve_joint_index
+    from fleet_sim.entities.indices import resolve_link_index as resolve_link_index
     from fleet_sim.entities.manager import SimObjectManager as SimObjectManager
+    from fleet_sim.entities.motor_params import MotorParams as MotorParams
     from fleet_sim.entities.plugins import AgentPlugin as AgentPlugin
     from fleet_sim.entities.shape_params import ShapeParams as ShapeParams
     from fleet_sim.entities.sim_object import SimObject as SimObject
@@ -180,6 +187,9 @@ if TYPE_CHECKING:
     from fleet_sim.motion.law import MotionLaw as MotionLaw
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.plugins import SimPlugin as SimPlugin
+    from fleet_sim.queries import Near as Near
+    from fleet_sim.queries import RayHits as RayHits
+    from fleet_sim.queries import SpatialQueries as SpatialQueries
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

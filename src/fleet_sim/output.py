@@ -45,7 +45,7 @@ def refusals(path: str | Path) -> Iterator[None]:
 def check_target(path: str | Path) -> None:
     """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
     if not Path(path).parent.is_dir():
-        raise InvalidValueError(f"path: there is no folder {str(Path(path).parent)!r}")
+        raise InvalidValueError(f"{path}: cannot be written: there is no folder {str(Path(path).parent)!r}")
     if Path(path).is_dir():
         raise InvalidValueError(f"{path}: cannot be written: it is a folder")
     part = part_of(path)

@@ -21,6 +21,7 @@ from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
+from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
@@ -57,6 +58,7 @@ from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
 from fleet_sim.motion.system import MotionSystem
+from fleet_sim.queries.queries import SpatialQueries
 from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.system import SensorSystem
 from fleet_sim.settings import load_mapping
@@ -110,7 +112,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def _build_world(self) -> None:
         params = self.params
         self.clock = Clock(params.timestep)
-        self.guard = FaultGuard(raise_on_fault=params.raise_on_fault)
+        self.guard = FaultGuard(raise_on_fault=params.raise_on_fault, max_failures=params.max_failures)
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics = params.physics
         self.world.block_on_collision_default = params.block_on_collision
@@ -132,12 +134,17 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         visuals = params.engine_visuals or params.gui
         self._mirror = BulletMirror(
-            self.world, client, params.pose_flush, visuals=visuals, inertia_from_file=params.inertia_from_file
+            self.world,
+            client,
+            params.pose_flush,
+            visuals=visuals,
+            inertia_from_file=params.inertia_from_file,
+            margin=params.collision_margin,
         )
         self._queries = BulletQueries(self._mirror)
         self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
         self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
-        self.bullet = BulletHandle(self._mirror)
+        self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
         params, world = self.params, self.world
@@ -162,6 +169,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             contacts=self._physics.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
+        self.self_collisions = SelfCollisions(
+            world, self.pipeline, touching=self._mirror.touching_links, due=lambda: self.collisions.due
+        )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
         self._finite = FiniteGuard(world)
@@ -183,7 +193,10 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
+        # Before the engine, whose filters follow it.
+        self.checkpoints.register("collision_filters", self.world.collision_filters)
         self.checkpoints.register("collisions", self.collisions)
+        self.checkpoints.register("self_collisions", self.self_collisions)
         self.checkpoints.register("sensors", self.sensors)
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
@@ -193,7 +206,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.control = control = RunControl(world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
         self.population = Population(world, mirror, self._queries, self.snapshots)
-        self.collision_queries = CollisionQueries(params, world, collisions)
+        self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
+        self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
         self.view = View(params, world, mirror, collisions, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(

@@ -65,7 +65,7 @@ def test_a_shipped_world_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
         (["--record", "a.avi"], "cannot record to 'a.avi': the ending must be .gif, .mp4"),
         (["--metrics", "a.xls"], "the ending must be .csv or .parquet"),
         (["--plot", "a.xyz"], "cannot write to 'a.xyz': the ending must be one of .png"),
-        (["--picture", "no/a.png"], "path: there is no folder 'no'"),
+        (["--picture", "no/a.png"], "no/a.png: cannot be written: there is no folder 'no'"),
         (["--speed", "0"], "step_size: expected a whole number of at least 1, got 0"),
     ],
 )

@@ -110,6 +110,24 @@ def test_a_box_that_turns_against_a_wall_is_held() -> None:
     assert 0.0 < distance[0] < DEFAULT_SKIN + 1e-4
 
 
+def test_the_work_for_a_body_of_many_kilometres_is_bounded() -> None:
+    """A disc of 200 km turns below a box: near it all the time, and fast at its rim."""
+    shapes = bodies(box(0.0), box(0.0, half=[1e5, 1e5, 0.1]))
+    shapes.positions[1, 2] = -0.105
+    rounds = 0
+
+    def measure(pairs: Ints, positions: Floats, orientations: Floats, reach: float) -> Floats:
+        nonlocal rounds
+        rounds += 1
+        return np.full(len(pairs), 0.005)
+
+    # Tilted a little, so that there is no closed form and each measurement is seen.
+    shapes.orientations[0] = [1e-6, 0.0, 0.0, 1.0]
+    fractions, blockers = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 0.5), solve=measure)
+    assert rounds < 1100
+    assert blockers.tolist() == [0] and 0.0 < fractions[0] < 1.0, "it goes only as far as it was measured"
+
+
 def test_a_round_robot_turns_on_the_spot_wherever_it_stands() -> None:
     shapes = bodies(WALL, cylinder(4.7395))
     fractions, _ = allowed_fractions(shapes, ONE, *moved(shapes, [0.0, 0.0, 0.0], 1.5))

@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "pose_flush": "demand",
     "block_on_collision": False,
     "raise_on_fault": False,
+    "max_failures": 100,
     "gravity": (0.0, 0.0, -9.81),
     "physics_substep": 1 / 240,
     "solver_iterations": 50,
@@ -154,7 +155,9 @@ def test_files(tmp_path: Path) -> None:
     params = SimulationParams.from_config(path)
     assert params == SimulationParams(timestep=0.01, gravity=(0, 0, -1))
     path.write_text("simulation:\n  timestep: fast\n")
-    with pytest.raises(ConfigError, match=r"fleet.yaml: simulation.timestep: must be a number above 0 \(s\)"):
+    with pytest.raises(
+        ConfigError, match=r"fleet.yaml: simulation.timestep: must be a number above 0 and at most 3600 \(s\)"
+    ):
         SimulationParams.from_config(str(path))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.faults import FAILED, FaultGuard
 
 
 class Plugin:
@@ -67,3 +67,38 @@ def test_an_interrupt_is_no_fault() -> None:
     with pytest.raises(KeyboardInterrupt):
         guard.call("callback", interrupt)
     assert guard.total == 0
+
+
+def test_none_is_told_from_a_fault() -> None:
+    guard = FaultGuard()
+    assert guard.attempt("plugin", lambda: None) is None
+    assert guard.attempt("plugin", Plugin().run) is FAILED
+
+
+def test_a_part_is_switched_off_after_so_many_faults_in_a_row(caplog: pytest.LogCaptureFixture) -> None:
+    guard, calls = FaultGuard(max_failures=3), list[int]()
+    part = guard.part("callback")
+
+    def moody(good: bool) -> None:
+        calls.append(good)
+        if not good:
+            raise LookupError
+
+    with caplog.at_level(logging.ERROR, "fleet_sim"):
+        for good in (False, False, True, False, False, True, *[False] * 10, True):
+            part.call(moody, good)
+    assert calls == [0, 0, 1, 0, 0, 1, 0, 0, 0]
+    assert part.is_off
+    assert sum(guard.switched_off.values()) == 1
+    assert len([record for record in caplog.records if "switched off until a reset" in record.message]) == 1
+    guard.revive()
+    part.call(moody, True)
+    assert (calls[-1], part.is_off, guard.switched_off) == (1, False, {})
+
+
+def test_a_part_is_never_switched_off_where_that_is_wanted() -> None:
+    guard = FaultGuard(max_failures=0)
+    part = guard.part("callback")
+    for _ in range(500):
+        part.call(Plugin().run)
+    assert guard.total == 500

@@ -7,7 +7,8 @@ from threading import Thread
 
 import pytest
 
-from fleet_sim.core.commands import Call, Command, CommandAck, Stop
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Call, Command, Stop
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.errors import InvalidValueError
 

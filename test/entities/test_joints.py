@@ -20,8 +20,11 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Pose,
     ShapeParams,
+    SimObjectSpawnParams,
     StateError,
     UnknownNameError,
+    resolve_joint_index,
+    resolve_link_index,
 )
 
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -88,7 +91,7 @@ def test_a_target_is_reached_exactly_at_the_joints_own_speed(sim: MultiRobotSimu
 
 @pytest.mark.parametrize("length", [9, 12], ids=["joints that move", "all joints"])
 def test_a_list_may_leave_out_fixed_joints(sim: MultiRobotSimulationCore, arm: Agent, length: int) -> None:
-    values = [0.1, 0.2, 0.3, -1.0, 0.1, 1.0, 0.2, 0.01, 0.02]
+    values = [0.1, 0.2, 0.3, -1.0, 0.1, 1.0, 0.2, 0.02, 0.02]
     full = [*values[:7], 99.0, 99.0, *values[7:], 99.0]
     targets = values if length == 9 else full
     arm.set_all_joints_targets(targets)
@@ -113,7 +116,7 @@ def test_what_is_not_named_goes_on(sim: MultiRobotSimulationCore, arm: Agent) ->
 def test_targets_beyond_the_limits_go_to_the_limits(sim: MultiRobotSimulationCore, arm: Agent) -> None:
     arm.set_joints_targets({"panda_joint1": 10.0, "panda_finger_joint1": -1.0})
     low, high = arm.get_joint_limits("panda_joint1")
-    assert arm.last_joint_targets == {0: high, 9: 0.0}
+    assert arm.last_joint_targets == {0: high, 9: 0.0, 10: 0.0}, "the second finger mimics the first"
     for _ in range(20):
         sim.step_once()
     assert low < arm.get_joint_state(0)[0] <= high
@@ -229,3 +232,18 @@ def test_scenario_files_place_joints(make_sim: Callable[..., MultiRobotSimulatio
             action = action or arm.get_current_action()
         assert isinstance(action, JointAction)
         assert arm.is_joint_at_target(0, 0.4)
+
+
+def test_links_and_joints_are_found_by_name_and_index(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
+    sim = make_sim()
+    arm = sim.spawn(AgentSpawnParams(urdf_path="arm6", use_fixed_base=True))
+    names = arm.joint_names
+    for number, name in enumerate(names):
+        assert resolve_joint_index(arm, name) == resolve_joint_index(arm, number) == number
+    assert resolve_link_index(arm, arm.link_names[2]) == resolve_link_index(arm, 2) == 2
+    assert resolve_link_index(arm, -1) == -1
+    with pytest.raises(UnknownNameError, match="Did you mean"):
+        resolve_joint_index(arm, names[0] + "x")
+    box = sim.spawn(SimObjectSpawnParams())
+    with pytest.raises(StateError, match="no joints"):
+        resolve_joint_index(box, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_bins import small_bin
 from fleet_sim import Pose
 from fleet_sim.envs import Franka0Env, Franka2Env
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.manipulation import BinScene, load_bin_picking
 
 DOWN = [1.0, 0.0, 0.0, 0.0]
 
@@ -68,6 +70,53 @@ def test_touching_a_bin_is_punished_and_ends_the_episode_where_settings_say_so(e
     assert env.get_reward(info) == pytest.approx(-1.1)
 
 
+def test_names_of_the_documents_mean_the_same(env: Franka2Env) -> None:
+    scene, arm = env.loaded_scene(), env.arm()
+    assert scene.pick_bin is not None
+    assert env.bullet_client is scene.sim.bullet
+    assert env.num_arms == 1
+    assert list(env.scene_modes) == ["bin-scene"]
+    assert scene.bin_with_objs is scene.pick_bin
+    assert scene.ground_id == scene.ground > -1
+    assert scene.pick_bin.bin_origin == list(scene.pick_bin.pose.position)
+    kind = scene.pick_bin.path_to_current_object
+    env.reset(keep_object_type=True)
+    assert scene.pick_bin.path_to_current_object == kind == "box_training_1"
+    settings = env.config_file
+    assert settings["scene"]["drop-bin-enable"] is True
+    assert settings["simulation"]["ml-mode"] == "training"
+    assert load_bin_picking(settings) == env.config
+    assert arm.moveable_joints[7:] == [9, 10]
+
+
+def test_a_reward_and_an_end_may_be_asked_for_without_more(env: Franka2Env) -> None:
+    ended = env.check_termination()
+    assert not ended
+    assert env.get_reward() == pytest.approx(-0.1)
+    grip_first_thing(env)
+    ended = env.check_termination()
+    assert ended
+    assert ended == (True, ended.info)
+    assert env.get_reward() == env.get_reward(ended.info) == pytest.approx(0.9)
+    env.reset(seed=2)
+    assert env.get_reward() == pytest.approx(-0.1)
+
+
+def test_a_scene_of_ones_own_is_a_mode() -> None:
+    class Table(BinScene):
+        pass
+
+    class TableEnv(Franka2Env):
+        scene_modes: ClassVar = {"bin-scene": Table}
+
+    env = TableEnv(small_bin(objects=(1, 1)))
+    assert env.bullet_client is None
+    assert isinstance(env.load_scene("bin-scene"), Table)
+    with pytest.raises(InvalidValueError, match="mode"):
+        env.load_scene("table")
+    env.close()
+
+
 def test_an_episode_is_cut_in_the_end(env: Franka2Env) -> None:
     for step in range(1, 6):
         *_, terminated, truncated, _ = env.step(np.array([0.0, 0.0, 0.0, 0.0, 1.0], np.float32))
@@ -86,6 +135,31 @@ def test_the_camera_rides_on_an_arm(env: Franka2Env) -> None:
         env.mount_camera_on_robot(7, 8, 11)
     env.recompute_view_and_projection_matrix([0.9, 0.0, 0.5], [0.5, 0.0, 0.0], 24.0, 0.01, 2.0, [0.0, 0.0, 1.0])
     assert not np.array_equal(env.get_image_observation(), hand)
+
+
+@pytest.mark.parametrize("link", [7, 8, 9])
+def test_a_camera_mounted_as_by_default_sees_the_bin(
+    env: Franka2Env, link: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    env.mount_camera_on_robot(0, link, 11)
+    assert env.camera is not None
+    _, depth = env.camera.get_image(get_depth_data=True)
+    assert np.quantile(depth, 0.5) > 0.2
+    assert not caplog.records
+
+
+def test_notes_on_files_are_logged_once_and_not_for_every_environment(caplog: pytest.LogCaptureFixture) -> None:
+    for repeated in (False, True):
+        env = Franka2Env(small_bin(objects=(1, 1)))
+        env.reset(seed=0)
+        env.close()
+        assert not repeated or not [record for record in caplog.records if "are missing" in record.getMessage()]
+        caplog.clear()
+
+
+def test_a_camera_inside_the_hand_is_warned_of(env: Franka2Env, caplog: pytest.LogCaptureFixture) -> None:
+    env.mount_camera_on_robot(0, 8, 11, mount_position_offset=0.02)
+    assert [record.getMessage() for record in caplog.records if "inside the arm" in record.getMessage()]
 
 
 def test_a_reset_puts_the_camera_back(env: Franka2Env) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,3 +192,26 @@ def test_a_swarm_of_a_billion_is_refused() -> None:
         fs.MultiRobotSimulationCore.from_dict(
             {"simulation": {"gui": False}, "swarm": {"type": "RectangularWorld", "size": [9, 9], "spawners": [agents]}}
         )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"timestep": 12500.0, "physics": True},
+        {"timestep": 1e6},
+        {"physics": True, "physics_substep": 1e-300},
+        {"physics": True, "solver_iterations": 10**12},
+        {"window_width": 10**9},
+    ],
+)
+def test_settings_that_would_take_for_ever_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(fs.ConfigError, match="at most"):
+        fs.SimulationParams(**settings)
+
+
+def test_a_run_that_is_almost_at_rest_can_be_stopped() -> None:
+    sim = make(target_rtf=1e-300)
+    stepped = Event()
+    sim.register_callback(lambda core, dt: stepped.set())
+    Thread(target=lambda: stepped.wait(10.0) and sim.stop(), daemon=True).start()
+    assert sim.run_simulation(duration=10.0).reason == "stopped"

@@ -10,7 +10,7 @@ from small_bins import small_bin
 
 from fleet_sim import Pose
 from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.manipulation import BinScene, load_bin_picking
+from fleet_sim.manipulation import BaseBin, BinScene, PickBin, load_bin_picking
 from fleet_sim.manipulation.objects import FAMILIES, LARGEST, SMALLEST, object_kind, object_kinds
 
 
@@ -83,10 +83,52 @@ def test_settings_are_read_with_hyphens_and_refused_with_a_hint() -> None:
     assert config.arms["arm_1"].joints[3] == pytest.approx(0.3)
     with pytest.raises(ConfigError, match="Did you mean 'fov'"):
         load_bin_picking({"camera": {"projection-matrix": {"fow": 30}}})
-    with pytest.raises(ConfigError, match="joint-1 to joint-12"):
-        load_bin_picking({"arms": {"arm-1": {"joints": {"joint-1": 0.0}}}})
+    for wrong in (range(1, 2), range(13), range(2, 14), (0, *range(2, 13))):
+        joints = {f"joint-{number}": 0.0 for number in wrong}
+        with pytest.raises(ConfigError, match="joint-1 to joint-12 or joint-0 to joint-11"):
+            load_bin_picking({"arms": {"arm-1": {"joints": joints}}})
+    with pytest.raises(ConfigError, match="given twice"):
+        load_bin_picking({"scene": {"drop-bin-enable": True, "drop_bin_enable": False}})
     with pytest.raises(ConfigError, match="min_number_of_objects"):
         load_bin_picking({"scene": {"bin": {"objects": {"min-number-of-objects": 9, "max-number-of-objects": 3}}}})
+
+
+def test_joints_may_be_numbered_from_zero_and_gravity_may_be_one_number() -> None:
+    joints = {f"joint-{index}": 0.01 * index for index in range(12)}
+    config = load_bin_picking({"simulation": {"gravity": -9.7}, "arms": {"arm-0": {"joints": joints}}})
+    assert config.arms["arm_0"].joints == pytest.approx([0.01 * index for index in range(12)])
+    assert config.simulation.gravity == (0.0, 0.0, -9.7)
+    assert load_bin_picking({"simulation": {"gravity": [0, 1, -9]}}).simulation.gravity == (0.0, 1.0, -9.0)
+    for wrong in ("down", [0, 0], [0, 0, float("nan")], True):
+        with pytest.raises(ConfigError, match=r"simulation\.gravity"):
+            load_bin_picking({"simulation": {"gravity": wrong}})
+    scene = BinScene(config=small_bin(gravity=-3.0))
+    assert scene.sim.bullet.getPhysicsEngineParameters()["gravityAccelerationZ"] == -3.0
+    scene.sim.close()
+
+
+def test_bins_are_made_from_mappings(scene: BinScene) -> None:
+    before = scene.sim.bullet.getNumBodies()
+    empty = BaseBin({"position": [2.0, 0.0, 0.0], "orientation": [0, 0, 90]}, scene.sim.bullet)
+    assert empty.bin_origin == [2.0, 0.0, 0.0]
+    assert empty.contains((2.0, 0.0, 0.02))
+    objects = {"load-specific-object": True, "relative-path-to-object": "sphere", "max-number-of-objects": 5}
+    picked = PickBin({"position": [2.0, 1.0, 0.0], "objects": objects}, scene.sim, True, 60, name="other")
+    assert picked.ml_mode == "training"
+    assert picked.path_to_current_object is None
+    picked.reset(rng=np.random.default_rng(0))
+    assert picked.path_to_current_object == "sphere_training_1"
+    assert picked.number_of_objects == 5
+    assert scene.sim.bullet.getNumBodies() == before + 7
+    with pytest.raises(ConfigError, match=r"bin_config.*'position'"):
+        BaseBin({"positon": [0, 0, 0]}, scene.sim)
+    with pytest.raises(ConfigError, match="bin_config: expected PickBinSettings or a mapping"):
+        PickBin(3, scene.sim, "training")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="ml_mode"):
+        PickBin({}, scene.sim, "validation")
+    for thing in [*picked.objects, empty.handle, picked.handle]:
+        assert thing is not None
+        scene.sim.remove_object(thing)
 
 
 def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(

@@ -45,8 +45,8 @@ def test_steps_of_the_gripper_are_straight_and_stay_in_the_bin(arm: FrankaArm, s
     position, angles = arm.get_gripper_state()
     arm.apply_action_delta([0.01, 0.015, -0.02, 0.2, 1.0])
     after, turned = arm.get_gripper_state()
-    assert after - position == pytest.approx([0.01, 0.015, -0.02], abs=1e-3)
-    assert turned[2] - angles[2] == pytest.approx(0.2, abs=0.02)
+    assert after - position == pytest.approx([0.01, 0.015, -0.02], abs=5e-4)
+    assert turned[2] - angles[2] == pytest.approx(0.2, abs=0.002)
     assert scene.pick_bin is not None
     low = scene.pick_bin.pose.x - 0.5 * scene.pick_bin.dimensions[0]
     for _ in range(8):
@@ -82,13 +82,58 @@ def test_the_gripper_closes_on_nothing_and_opens_again(arm: FrankaArm) -> None:
     assert arm.check_target_position_bounds(-1.0, 1.0) == (0.0, pytest.approx(0.04))
 
 
+def test_a_turn_of_the_gripper_leaves_it_where_it_is(arm: FrankaArm) -> None:
+    position, angles = arm.get_gripper_state()
+    arm.apply_action_delta([0.0, 0.0, 0.0, 0.25, 1.0])
+    after, turned = arm.get_gripper_state()
+    assert turned[2] - angles[2] == pytest.approx(0.25, abs=2e-3)
+    assert after == pytest.approx(position, abs=5e-4)
+
+
 @pytest.mark.parametrize("null_space", [False, True])
 def test_inverse_kinematics_brings_the_hand_there(arm: FrankaArm, null_space: bool) -> None:
     target, down = [0.5, 0.05, 0.25], [1.0, 0.0, 0.0, 0.0]
     joints = arm.get_joint_poses_ik(target, down, null_space)
     assert joints.shape == (9,)
+    assert joints[7:].tolist() == arm.agent.joint_positions[7:].tolist()
     arm.apply_action_pos(joints.tolist())
-    assert arm.get_gripper_state()[0] == pytest.approx(target, abs=0.01)
+    assert arm.get_gripper_state()[0] == pytest.approx(target, abs=1e-3)
+
+
+def test_with_the_null_space_the_arm_does_not_drift(arm: FrankaArm) -> None:
+    target, down = [0.5, 0.05, 0.25], [1.0, 0.0, 0.0, 0.0]
+    expected = arm.get_joint_poses_ik(target, down, True)
+    # The elbow is turned aside.
+    arm.apply_action_pos((arm.agent.joint_positions + [0.5, 0.0, -0.5, 0.0, 0.2, 0.0, 0.0, 0.0, 0.0]).tolist())
+    assert arm.get_joint_poses_ik(target, down, True)[:7] == pytest.approx(expected[:7], abs=2e-3)
+    assert np.abs(arm.get_joint_poses_ik(target, down, False)[:7] - expected[:7]).max() > 0.05
+    arm.rest_poses[2] = 0.4
+    assert arm.get_joint_poses_ik(target, down, True)[2] > expected[2] + 0.1
+    arm.null_space_limits()
+    assert arm.rest_poses[2] == 0.0
+
+
+def test_a_workspace_ends_above_the_floor_of_the_bin(arm: FrankaArm, scene: BinScene) -> None:
+    made = scene.pick_bin
+    assert made is not None
+    for thing in list(made.objects):
+        scene.remove_single_object_from_bin(thing)
+    for _ in range(12):
+        arm.apply_action_delta([0.5 - arm.get_gripper_state()[0][0], 0.0, -0.05, 0.0, 1.0])
+    touching = scene.sim.bullet.getContactPoints(arm.arm_id, made.bin_id)
+    assert all(point[9] == 0.0 for point in touching)
+    assert arm.get_gripper_state()[0][2] < 0.014
+    # The fingers still close; pressed on the floor they would not.
+    arm.close_gripper()
+    assert arm.agent.joint_positions[7:] == pytest.approx([0.0, 0.0], abs=1e-3)
+
+
+def test_limits_are_those_of_the_model(arm: FrankaArm) -> None:
+    assert arm.moveable_joints == [0, 1, 2, 3, 4, 5, 6, 9, 10]
+    assert arm.max_velocities == pytest.approx([2.175] * 4 + [2.61] * 3 + [0.2] * 2)
+    assert arm.upper_limits[3] - arm.lower_limits[3] == pytest.approx(arm.joint_ranges[3])
+    with pytest.raises(AttributeError):
+        arm.lower_limits = [0.0] * 9  # type: ignore[misc]
 
 
 def test_forces_in_the_fingers_are_told_where_they_are_measured(arm: FrankaArm) -> None:
@@ -139,6 +184,18 @@ def test_it_needs_physics() -> None:
         pytest.raises(InvalidValueError, match="physics"),
     ):
         FrankaArm([0, 0, 0], [0, 0, 0, 1], sim, REST)
+
+
+def test_a_client_is_a_simulation_or_its_bullet() -> None:
+    with MultiRobotSimulationCore(SimulationParams(gui=False, physics=True)) as sim:
+        arm = FrankaArm([0, 0, 0], [0, 0, 0, 1], sim.bullet, REST)
+        assert arm.sim is sim
+        assert sim.bullet.getNumJoints(arm.arm_id) == 12
+        with pytest.raises(sim.bullet.error):
+            sim.bullet.getBasePositionAndOrientation(99)
+        for wrong in (sim.client, object(), None):
+            with pytest.raises(InvalidValueError, match="bullet_client: expected a simulation"):
+                FrankaArm([0, 0, 0], [0, 0, 0, 1], wrong, REST)  # type: ignore[arg-type]
 
 
 def test_a_gripper_stays_where_it_was_told_to_close_while_the_arm_moves(arm: FrankaArm) -> None:

@@ -74,10 +74,9 @@ def test_the_gripper_wakes_what_it_touches() -> None:
     scene.sim.close()
 
 
+@pytest.mark.usefixtures("opengl")
 def test_the_engine_cannot_draw_what_was_made_without_looks() -> None:
     scene = BinScene(None, small_bin(objects=(1, 1), fall=5))
-    if scene.sim.params.engine_visuals:
-        pytest.skip("OpenGL is not there, so the engine draws")
     scene.reset(False, np.random.default_rng(0))
     with pytest.raises(StateError, match="engine_visuals"):
         scene.sim.take_picture(32, 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.manipulation import BinScene, Camera
 from fleet_sim.manipulation.camera import look_at
 from fleet_sim.spatial import quaternions
@@ -70,3 +70,14 @@ def test_a_camera_in_its_place_stays_the_same_sensor(scene: BinScene) -> None:
     camera.reset()
     assert camera.sensor is before
     scene.sim.remove_sensor(before)
+
+
+def test_a_camera_is_made_from_a_mapping(scene: BinScene) -> None:
+    view = {"eye-position": [0.5, 0.0, 0.6], "target-position": [0.5, 0.0, 0.0], "up-vector": [0, 1, 0]}
+    camera = Camera({"width-resolution": 20, "height-resolution": 10, "view-matrix": view}, scene.sim.bullet)
+    assert np.shape(camera.get_image("gpu-headless")) == (10, 20, 3)
+    scene.sim.remove_sensor(camera.sensor)
+    with pytest.raises(ConfigError, match=r"camera_config.*'width_resolution'"):
+        Camera({"width-resolutoin": 20}, scene.sim)
+    with pytest.raises(InvalidValueError, match="expected a simulation"):
+        Camera({}, scene.sim.client)  # type: ignore[arg-type]

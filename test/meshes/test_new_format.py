@@ -63,8 +63,8 @@ def test_a_lidar_sees_it(sim: fs.MultiRobotSimulationCore, robot: str) -> None:
     assert math.isinf(np.delete(reading.ranges, ahead).min())
 
 
+@pytest.mark.usefixtures("opengl")
 def test_a_camera_draws_it(sim: fs.MultiRobotSimulationCore, robot: str) -> None:
-    pytest.importorskip("moderngl")
     agent = sim.spawn(fs.AgentSpawnParams(urdf_path=robot, initial_pose=fs.Pose((2.0, 0.0, 0.0))))
     camera = sim.add_sensor("camera", name="camera", pose=[0.0, 0.0, 0.0], renderer="opengl", channels=["ids"])
     sim.step_once()

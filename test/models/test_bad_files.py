@@ -18,6 +18,7 @@ from fleet_sim import (
     load_robot_model,
 )
 from fleet_sim.meshes.limits import count_triangles
+from fleet_sim.models import generated
 
 GOOD = """<?xml version="1.0"?>
 <robot name="r">
@@ -227,3 +228,87 @@ def test_a_bad_file_leaves_the_running_world_untouched(tmp_path: Path) -> None:
             Agent.from_urdf(str(bad / "robot.urdf"), pose=Pose((1.0, 0.0, 0.0)), sim_core=sim)
         assert (sim.state_hash(), [agent.name for agent in sim.agents]) == (before, names)
         sim.step_once()
+
+
+def flat(count: int) -> str:
+    arms = "".join(
+        f'<link name="l{i}"/><joint name="j{i}" type="continuous"><parent link="base"/><child link="l{i}"/></joint>'
+        for i in range(count)
+    )
+    return f'<robot name="r"><link name="base"/>{arms}</robot>'
+
+
+def chain(count: int) -> str:
+    arms = "".join(
+        f'<link name="l{i + 1}"/><joint name="j{i}" type="continuous">'
+        f'<parent link="l{i}"/><child link="l{i + 1}"/></joint>'
+        for i in range(count)
+    )
+    return f'<robot name="r"><link name="l0"/>{arms}</robot>'
+
+
+TOO_MUCH = {
+    "nested tags": ("a.urdf", '<robot name="r"><link name="b"/>' + "<x>" * 200_000 + "</x>" * 200_000 + "</robot>"),
+    "nested bodies": ("a.xml", "<mujoco><worldbody>" + "<body>" * 2000 + "</body>" * 2000 + "</worldbody></mujoco>"),
+    "an unknown encoding": ("a.urdf", '<?xml version="1.0" encoding="bogus"?><robot name="r"><link name="b"/></robot>'),
+    "no encoding of text": ("a.urdf", '<?xml version="1.0" encoding="rot13"?><robot name="r"><link name="b"/></robot>'),
+    "a huge geom": ("a.xml", '<mujoco><worldbody><body><geom size="1e155"/></body></worldbody></mujoco>'),
+    "a huge box": (
+        "a.xml",
+        '<mujoco><worldbody><body><geom type="box" size="1e155 1e155 1"/></body></worldbody></mujoco>',
+    ),
+    "a huge mass": (
+        "a.urdf",
+        '<robot name="r"><link name="b"><inertial><mass value="1e300"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+        "</link></robot>",
+    ),
+    "a far joint": ("a.urdf", chain(1).replace("<parent", '<origin xyz="1e9 0 0"/><parent')),
+    "a long chain": ("a.urdf", chain(900)),
+    "many joints": ("a.urdf", flat(20_000)),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_what_nothing_could_use_is_refused_when_it_is_read(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidValueError, match=rf"{name}, line \d+"):
+        load_robot_model(tmp_path / name)
+
+
+def test_links_may_be_relative_to_each_other_through_a_whole_model(tmp_path: Path) -> None:
+    links = "".join(f'<link name="l{i}"><pose relative_to="l{i + 1}">0 0 1 0 0 0</pose></link>' for i in range(999))
+    joints = "".join(
+        f'<joint name="j{i}" type="fixed"><parent>l999</parent><child>l{i}</child></joint>' for i in range(999)
+    )
+    (tmp_path / "a.sdf").write_text(
+        f'<sdf version="1.9"><model name="m">{links}<link name="l999"/>{joints}</model></sdf>'
+    )
+    assert load_robot_model(tmp_path / "a.sdf").joint_positions[0].tolist() == [0.0, 0.0, 999.0]
+
+
+def test_pybullet_loads_a_file_of_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
+    (tmp_path / "a.urdf").write_text(flat(200))
+    sim = MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False))
+    robot = Agent.from_urdf(str(tmp_path / "a.urdf"), sim_core=sim)
+    assert sim.bullet.getNumJoints(robot.body_id) == 200
+
+
+XACRO = '<robot name="x" xmlns:xacro="http://ros.org/wiki/xacro">'
+BOMBS = {
+    "a macro of itself": '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>',
+    "a file of itself": '<xacro:include filename="a.xacro"/>',
+    "an expression without end": '<link name="${9**9**9}"/>',
+    "a list larger than the memory": '<link name="${len([0] * 10**10)}"/>',
+    "macros of macros": "".join(f'<xacro:macro name="m{i}">{f"<xacro:m{i + 1}/>" * 10}</xacro:macro>' for i in range(9))
+    + '<xacro:macro name="m9"><link name="b"/></xacro:macro><xacro:m0/>',
+}
+
+
+@pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
+def test_xacro_files_without_end_are_given_up(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xacro")
+    monkeypatch.setattr(generated, "XACRO_TIME", 3.0)
+    (tmp_path / "a.xacro").write_text(f"{XACRO}{text}</robot>")
+    with pytest.raises(InvalidValueError, match=r"a.xacro: xacro cannot expand it: it (is nested|takes|needs)"):
+        load_robot_model(tmp_path / "a.xacro")

@@ -164,7 +164,7 @@ def test_relative_meshes_and_plain_suffixes_of_xacro(tmp_path: Path) -> None:
         assert geometry.mesh_path == str(tmp_path / "meshes" / "m.obj") and geometry.mesh_scale == (2.0, 1.0, 1.0)
 
 
-def test_xacro_files_are_expanded_in_process(tmp_path: Path) -> None:
+def test_xacro_files_are_expanded_with_their_arguments(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     file = tmp_path / "bot.urdf.xacro"
     file.write_text(XACRO)

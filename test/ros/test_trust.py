@@ -9,8 +9,8 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 
 import fleet_sim as fs
-from fleet_sim.core.faults import FaultGuard
-from fleet_sim.ros.guarded import MOST_FAULTS, GuardedInterface
+from fleet_sim.core.faults import MAX_FAILURES, FaultGuard
+from fleet_sim.ros.guarded import GuardedInterface
 from fleet_sim.ros.interface import Interface
 from fleet_sim.ros.interfaces import INTERFACES
 from fleet_sim.ros.main import spin
@@ -50,12 +50,13 @@ def node() -> Iterator[FleetSimNode]:
 def test_a_broken_interface_does_not_end_the_simulation(node: FleetSimNode) -> None:
     sim = node.simulation
     log = fs.record_commands(sim)
-    for _ in range(3 * MOST_FAULTS):
+    for _ in range(3 * MAX_FAILURES):
         sim.step_once()
-    assert sim.step_count == 3 * MOST_FAULTS
-    assert Broken.published == MOST_FAULTS, "after so many in a row it publishes no more"
-    assert len(log.entries) == 3 * MOST_FAULTS, "one message that fails costs no other, and nobody is cut off"
-    assert sim.guard.total >= 4 * MOST_FAULTS
+    assert sim.step_count == 3 * MAX_FAILURES
+    assert Broken.published == MAX_FAILURES, "after so many in a row it publishes no more"
+    assert node.simulation.guard.switched_off == {"ROS interface Broken (Broken.publish)": 1}
+    assert len(log.entries) == 3 * MAX_FAILURES, "one message that fails costs no other, and nobody is cut off"
+    assert sim.guard.total >= 4 * MAX_FAILURES
 
 
 def test_faults_in_between_do_not_switch_an_interface_off() -> None:
@@ -65,14 +66,14 @@ def test_faults_in_between_do_not_switch_an_interface_off() -> None:
 
         def publish(self, now: int) -> None:
             self.calls += 1
-            if self.calls % MOST_FAULTS:
+            if self.calls % MAX_FAILURES:
                 raise ValueError
 
-    moody, warnings = Moody(), list[str]()
-    guarded = GuardedInterface(moody, FaultGuard(), warnings.append)
-    for _ in range(5 * MOST_FAULTS):
+    moody, guard = Moody(), FaultGuard()
+    guarded = GuardedInterface(moody, guard)
+    for _ in range(5 * MAX_FAILURES):
         guarded.publish(0)
-    assert (moody.calls, warnings) == (5 * MOST_FAULTS, [])
+    assert (moody.calls, guard.switched_off) == (5 * MAX_FAILURES, {})
 
 
 def test_the_executor_goes_on_after_a_fault() -> None:

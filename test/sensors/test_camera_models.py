@@ -31,6 +31,7 @@ def test_the_renderers_agree_on_robots(sim: fs.MultiRobotSimulationCore, path: P
     np.testing.assert_allclose(*colours, atol=45.0)
 
 
+@pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("content", ["v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "v 0 0\nf 1 2 3\n"])
 def test_a_broken_mesh_is_not_seen_and_hides_nothing(
     sim: fs.MultiRobotSimulationCore, content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -75,6 +75,8 @@ OBJECT: dict[str, Two] = {
     "linear_damping": Two(0.9, MASSIVE),
     "angular_damping": Two(0.9, MASSIVE),
     "user_data": Two({"a": 1}),
+    "urdf_path": Two("shelf"),
+    "global_scaling": Two(2.0, {"urdf_path": "shelf"}),
 }
 ARM = {"urdf_path": "arm6"}
 AGENT: dict[str, Two] = {
@@ -95,8 +97,14 @@ AGENT: dict[str, Two] = {
 AGENT_ELSEWHERE = {
     "wheel_radius": "bullet/test_physics_wheels.py",
     "wheel_separation": "bullet/test_physics_wheels.py",
+    "self_collision": "collision/test_self_collisions.py",
+    "motors": "bullet/test_motors.py",
+    "joint_motors": "bullet/test_motors.py",
+    "mimic_joints": "entities/test_mimic_joints.py",
     "plugins": "entities/test_sim_object.py",
     "features": "test_features.py",
+    "collision_group": "collision/test_filters.py",
+    "collision_mask": "collision/test_filters.py",
 }
 CONTROLLER: dict[str, Any] = {
     "max_linear_vel": 0.3,

@@ -121,6 +121,12 @@ def faults(settings: dict[str, Any]) -> Any:
     return None
 
 
+def calls_of_a_faulty_plugin(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    sim.register_callback(lambda sim, dt: 1 / 0)
+    return run(sim, 200).guard.total
+
+
 def colours(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     one, _ = (sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in range(2))
@@ -173,6 +179,7 @@ SIMULATION: dict[str, Case] = {
     "pose_flush": Case("step", engine_is_eager),
     "keep_initial_state": Case(False, goes_back),
     "raise_on_fault": Case(True, faults),
+    "max_failures": Case(5, calls_of_a_faulty_plugin),
     "collision_check_frequency": Case(1.0, two_boxes),
     "collision_margin": Case(0.2, two_boxes),
     "ignore_static_collision": Case(False, two_boxes, {"collision_margin": 0.7}),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.columns import FeatureColumns, column
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.world import World

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
+from system_packages import need_commands
 
 
 @contextmanager
 def virtual_display(*options: str) -> Iterator[str]:
     """Start Xvfb on a free display and yield its name; skips the test where the tools are not installed."""
-    for tool in ("Xvfb", "xdotool"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed: the window cannot be tested here")
+    need_commands("Xvfb", "xdotool")
     read, write = os.pipe()
     server = subprocess.Popen(
         # Without -r a key that a busy machine releases late counts as pressed again and again.

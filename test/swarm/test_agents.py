@@ -159,8 +159,8 @@ def test_a_type_of_the_users_own() -> None:
         registry.register_agent_type("slow_for_test", DiffDriveAgent)
     with pytest.raises(InvalidValueError, match="expected a class"):
         registry.register_agent_type("other", "Slow")  # type: ignore[arg-type]
-    with pytest.raises(UnknownNameError, match=r"unknown kind of part 'agents'. Did you mean 'agent'"):
-        registry.register_dictlike_type("agents", "x", Slow)
+    with pytest.raises(UnknownNameError, match=r"unknown kind of part 'agens'. Did you mean 'agent'"):
+        registry.register_dictlike_type("agens", "x", Slow)
 
 
 @pytest.mark.parametrize("kind", sorted(registry.KINDS))

@@ -199,5 +199,5 @@ def test_wrong_endings_and_folders_are_said(tmp_path: Path) -> None:
         MetricTable(tmp_path / "a.xlsx")
     with pytest.raises(InvalidValueError, match=r"the ending must be \.gif, \.mp4"):
         recorder_for(tmp_path / "a.avi", 1)
-    with pytest.raises(ConfigError, match=r"subscribers\[0\]: path: there is no folder"):
+    with pytest.raises(ConfigError, match=r"subscribers\[0\]: .*: cannot be written: there is no folder"):
         red_world(subscribers=[{"type": "gif", "path": str(tmp_path / "no" / "a.gif")}])

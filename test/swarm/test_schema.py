@@ -83,3 +83,43 @@ def test_the_command_prints_it() -> None:
 def test_the_schema_is_json_and_says_what_parameters_mean() -> None:
     text = json.dumps(world_schema(), allow_nan=False)
     assert "Probability of reading 1 when there is nothing." in text
+
+
+@pytest.mark.parametrize(
+    ("section", "part", "right"),
+    [
+        ("goals", {"type": "Goal", "points": [[0, 0], [1, 0], [0, 1]]}, True),
+        ("goals", {"type": "Goal", "center": [1, 1], "radius": 0.5, "name": "a", "color": [1, 2, 3]}, True),
+        ("goals", {"type": "Goal", "center": [1, 1], "radius": -1}, False),
+        ("goals", {"type": "area", "position": [1, 1], "size": [1, 2]}, True),
+        ("goals", {"type": "area", "position": [1, 1], "size": [1, 2], "points": [[0, 0], [1, 0], [0, 1]]}, False),
+        ("goals", {"type": "area", "position": [1, 1]}, False),
+        ("goals", {"type": "circle", "position": [1, 1], "radius": 0.5}, True),
+        ("goals", {"type": "circle", "position": [1, 1, 1], "radius": 0.5}, False),
+        ("goals", {"type": "circle", "position": [1, 1]}, False),
+        ("goals", {"type": "circle", "position": [1, 1], "radius": 1, "color": [1, 2, 300]}, False),
+        ("subscribers", {"type": "table", "path": "a.csv", "every": 3}, True),
+        ("subscribers", {"type": "table", "path": "a.csv", "every": 0}, False),
+        ("subscribers", {"type": "table"}, False),
+        ("subscribers", {"type": "plot", "path": "a.png", "metrics": ["a"]}, True),
+        ("subscribers", {"type": "plot", "path": "a.png", "metrics": 3}, False),
+        ("subscribers", {"type": "gif", "duration": None}, True),
+        ("subscribers", {"type": "gif", "path": 3}, False),
+        ("subscribers", {"type": "video", "fps": 0}, False),
+        ("spawners", {"type": "csv", "agent": AGENT, "file": "places.csv"}, True),
+        ("spawners", {"type": "csv", "agent": AGENT}, False),
+        ("spawners", {"type": "csv", "agent": AGENT, "file": ["places.csv"]}, False),
+    ],
+)
+def test_goals_subscribers_and_tables_of_agents_are_declared_too(
+    section: str, part: dict[str, Any], right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "places.csv").write_text("x,y\n1,2\n")
+    assert allowed({section: [part]}) is right
+    with World_from_config({section: [part]}) as world:
+        if right:
+            world.setup()
+        else:
+            with pytest.raises(FleetSimError, match=rf"{section}\[0\]"):
+                world.setup()

@@ -162,7 +162,7 @@ def test_csv(tmp_path: Path) -> None:
         ({"type": "donut", "mode": "always"}, "mode: unknown name 'always'. Known: oneshot, repeat"),
         ({"type": "donut", "facing": "outwards"}, "unknown way 'outwards'"),
         ({"type": "donut", "inner": 7}, r"outer: must be at least inner \(7 m\), got 6"),
-        ({"type": "uniform", "region": [[0, 0], [1, 1]]}, "a polygon has three corners or more, got 2"),
+        ({"type": "uniform", "region": [[0, 0]]}, "a polygon has three corners or more, got 1"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(spawner: dict[str, Any], message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleet_sim.arrays import AnyArray
@@ -74,6 +74,7 @@ def test_discs_are_seen_where_they_hold_a_point_of_the_sector(
 
 
 @given(half_angle=st.floats(0.0, 3.1), ends=st.tuples(near, near, near, near))
+@example(half_angle=2.225073858507e-311, ends=(0.0, 0.001, 0.001, 0.001))
 def test_walls_are_seen_at_the_distance_of_their_nearest_point_in_the_sector(
     half_angle: float, ends: tuple[float, float, float, float]
 ) -> None:

@@ -72,6 +72,7 @@ def test_states_and_commands(fleet: Running) -> None:
     client.until(lambda: states, "joint states")
     assert list(states[-1].name)[:2] == [J1, J2]
     assert len(states[-1].position) == len(states[-1].velocity) == 9
+    assert len(states[-1].effort) == 0, "it has no motors"
     assert position(states, "panda_joint4") == -1.5
     commands = client.publisher(JointState, "/arm/joint_commands")
     commands.publish(JointState(name=[J1, J2], position=[0.5, -0.3]))

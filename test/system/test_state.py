@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import Pose, Twist
+from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
 from node_program import LATCHED, Client, NodeProcess, running
 from rosgraph_msgs.msg import Clock
@@ -19,7 +19,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
-from fleet_sim_msgs.srv import SendFleetCommand, Spawn
+from fleet_sim_msgs.srv import Load, Save, SendFleetCommand, Spawn
 
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 5.0}
@@ -138,6 +138,24 @@ def test_collisions_begin_and_end(fleet: Running) -> None:
         pair = getattr(collisions[-1], field)[0]
         assert (pair.first, pair.second) == ("amr_0", "amr_2")
     assert list(collisions[-1].active) == []
+
+
+def test_collisions_of_what_a_restore_removes_end(fleet: Running) -> None:
+    _, client = fleet
+    collisions = client.listen(Collisions, "/fleet/collisions", LATCHED)
+    assert client.call(Save, "/sim/save", Save.Request(name="alone")).success
+    box = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.3, 0.3, 0.3])
+    pose = PoseStamped()
+    pose.pose.position.z = 0.15
+    request = Spawn.Request(kind=Spawn.Request.OBJECT, name="crate", shape=box, pose=pose)
+    assert client.call(Spawn, "/sim/spawn", request).success
+
+    def pairs(field: str) -> set[tuple[str, str]]:
+        return {(pair.first, pair.second) for message in collisions for pair in getattr(message, field)}
+
+    client.until(lambda: ("amr_0", "crate") in pairs("started"), "the collision")
+    assert client.call(Load, "/sim/load", Load.Request(name="alone")).success
+    client.until(lambda: ("amr_0", "crate") in pairs("ended"), "its end")
 
 
 def test_diagnostics_say_how_it_keeps_up(fleet: Running) -> None:

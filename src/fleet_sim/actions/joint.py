@@ -12,7 +12,7 @@ from fleet_sim.actions.declared import DeclaredAction, as_given
 from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE, TO_POSITION
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
@@ -115,6 +115,8 @@ class JointAction(DeclaredAction):
         """Read targets and tolerances for `model`; return an error message, or ""."""
         try:
             self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
+            if agent.world.robots.mimics[agent.row]:
+                self._places, self._targets = mimic.without_followers(model, self._places, self._targets)
             if self.tolerance is None:
                 self.tolerance = agent.joint_tolerance
             default = np.empty(len(model.movable))

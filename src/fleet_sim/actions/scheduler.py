@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from fleet_sim.actions.base import Action, Canceller, Until
+from fleet_sim.actions.columns import ARRIVAL, IDLE, JOINTS, OTHER, ActionColumns
 from fleet_sim.actions.registry import describe_action, parse_action_goal
-from fleet_sim.arrays import Bools, Bytes, Ints, Rows
+from fleet_sim.actions.timers import ActionTimers
+from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
-from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.faults import FAILED, Outcome
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, StateError
-
-_IDLE, _ARRIVAL, _OTHER, _JOINTS = 0, 1, 2, 4
-
-
-class ActionColumns(ColumnTable):
-    """Which agents have actions, and what the running one waits for."""
-
-    waiting: Bytes = column(
-        np.uint8, writer="ActionScheduler", doc="0 no action, 2 something else, or sum of 1 its arrival, 4 its joints"
-    )
-    busy: Bools = column(bool, writer="ActionScheduler", doc="an action runs or is queued")
 
 
 class ActionScheduler:
@@ -46,9 +36,7 @@ class ActionScheduler:
         self._running: dict[int, Action] = {}
         self._woken: set[int] = set()
         self._polled: set[int] = set()
-        self._timers: list[tuple[int, int, int, Action]] = []
-        self._timers_limit = 64
-        self._serial = 0
+        self._timers = ActionTimers(self._running)
         self.user_defined = False
         """Whether a user-defined action was ever queued: its code may read any state."""
         self._acting: int | None = None
@@ -164,11 +152,11 @@ class ActionScheduler:
 
     def arrived(self, rows: Rows) -> None:
         """Wake, in the next step, the actions of `rows` that wait for the arrival of their robot."""
-        self._wake(rows, _ARRIVAL)
+        self._wake(rows, ARRIVAL)
 
     def joints_settled(self, rows: Rows) -> None:
         """Wake, in the next step, the actions of `rows` that wait for the arrival of joints."""
-        self._wake(rows, _JOINTS)
+        self._wake(rows, JOINTS)
 
     def _wake(self, rows: Rows, event: int) -> None:
         waiting = rows[self._columns.waiting[rows] & event != 0]
@@ -176,12 +164,7 @@ class ActionScheduler:
 
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""
-        tick = self._world.clock.tick
-        while self._timers and self._timers[0][0] <= tick:
-            _, _, row, action = heapq.heappop(self._timers)
-            # The timer of an action that has ended stays in the heap until it is due.
-            if self._running.get(row) is action:
-                self._woken.add(row)
+        self._woken.update(self._timers.due(self._world.clock.tick))
         if not self._woken and not self._polled:
             return
         rows = self._woken | self._polled
@@ -217,21 +200,21 @@ class ActionScheduler:
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
         """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
-        # The guard swallows the exception, so a fault only shows in its count.
-        faults, returned = guard.total, False
+        outcome: Until | Literal[Outcome.FAILED] | None = FAILED
+        returned = False
         self._acting = row
         try:
-            step = guard.call(what, call)
+            outcome = guard.attempt(what, call)
             returned = True
-            return step
         finally:
             self._acting = None
-            if guard.total > faults and self._running.get(row) is action and not action.is_complete():
+            if outcome is FAILED and self._running.get(row) is action and not action.is_complete():
                 action.fail("it raised an exception; see the log")
                 # With `raise_on_fault` the exception leaves `_advance`, so what that would do next is done here.
                 if not returned:
                     self._woken.add(row)
                     self._settle(row, action)
+        return None if outcome is FAILED else outcome
 
     def _settle(self, row: int, action: Action) -> None:
         """Finish the running action, which has ended; after a failure the robot is stopped."""
@@ -253,29 +236,18 @@ class ActionScheduler:
     def _wait(self, row: int, action: Action, until: Until | None) -> None:
         if until is None:
             self._polled.add(row)
-            self._columns.waiting[row] = _OTHER
+            self._columns.waiting[row] = OTHER
             return
         self._polled.discard(row)
-        self._columns.waiting[row] = _ARRIVAL * until.arrival + _JOINTS * until.joints or _OTHER
+        self._columns.waiting[row] = ARRIVAL * until.arrival + JOINTS * until.joints or OTHER
         if until.time is not None:
-            clock = self._world.clock
-            # Breaks ties in the heap, as actions cannot be compared.
-            self._serial += 1
-            heapq.heappush(self._timers, (clock.ticks(until.time), self._serial, row, action))
-            if len(self._timers) > self._timers_limit:
-                self._drop_old_timers()
-
-    def _drop_old_timers(self) -> None:
-        """Remove the timers of actions that have ended; late ones would accumulate."""
-        self._timers = [timer for timer in self._timers if self._running.get(timer[2]) is timer[3]]
-        heapq.heapify(self._timers)
-        self._timers_limit = max(64, 2 * len(self._timers))
+            self._timers.add(self._world.clock.ticks(until.time), row, action)
 
     def _finish(self, row: int, action: Action) -> None:
         # Before any user code: `stop` and handlers already see the robot without this action.
         self._running.pop(row, None)
         self._polled.discard(row)
-        self._columns.waiting[row] = _IDLE
+        self._columns.waiting[row] = IDLE
         self._note(row)
         self._world.guard.call("action stop", action.stop, self._world.handles[row])
         self._announce("action_completed", row, action=action, status=action.status)
@@ -304,7 +276,7 @@ class ActionScheduler:
             "running": dict(self._running),
             "woken": set(self._woken),
             "polled": set(self._polled),
-            "timers": list(self._timers),
+            "timers": self._timers.save(),
             "states": [(action, dict(vars(action))) for action in actions],
         }
 
@@ -316,9 +288,11 @@ class ActionScheduler:
             if id(action) not in kept:
                 action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
-        self._running = dict(saved["running"])
+        # In place: the timers read it.
+        self._running.clear()
+        self._running.update(saved["running"])
         self._woken, self._polled = set(saved["woken"]), set(saved["polled"])
-        self._timers = list(saved["timers"])
+        self._timers.restore(saved["timers"])
         for action, state in saved["states"]:
             # In place: users hold these objects and look at their status.
             vars(action).clear()

@@ -12,7 +12,7 @@ from fleet_sim.actions.curves import JointCurves
 from fleet_sim.actions.stall import Nearest
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, ActionStatus, Mode
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
@@ -98,7 +98,7 @@ class JointTrajectoryAction(Action):
         now = agent.world.clock.time
         self._first = now if self.start_time_wanted is None else self.start_time_wanted
         model = agent.robot_model
-        if model is None or not self._read(model):
+        if model is None or not self._read(model, mimics=bool(agent.world.robots.mimics[agent.row])):
             if model is None:
                 self._refuse(TrajectoryCause.INVALID_JOINTS, "the agent was made from shapes and has no joints")
             return None
@@ -154,9 +154,11 @@ class JointTrajectoryAction(Action):
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
-    def _read(self, model: RobotModel) -> bool:
+    def _read(self, model: RobotModel, *, mimics: bool) -> bool:
         try:
             self._places = np.array([place_of(model, name) for name in self.joint_names], np.int64)
+            if mimics:
+                mimic.without_followers(model, self._places, self.positions)
         except FleetSimError as error:
             self._refuse(TrajectoryCause.INVALID_JOINTS, str(error))
             return False

@@ -8,7 +8,7 @@ from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.battery.commands import SetCharging
 from fleet_sim.battery.settings import BatterySectionSettings
-from fleet_sim.core.commands import CommandAck
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import IDLE

@@ -11,6 +11,8 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.colours import BodyColours
+from fleet_sim.bullet.dynamics import BodyDynamics
 from fleet_sim.bullet.joints import BulletJoints
 from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
 from fleet_sim.bullet.shapes import ShapeCache
@@ -22,14 +24,6 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
 
 _EMPTY = BodyShape()
-_MATERIAL = {
-    "friction": "lateralFriction",
-    "rolling_friction": "rollingFriction",
-    "restitution": "restitution",
-    "linear_damping": "linearDamping",
-    "angular_damping": "angularDamping",
-}
-"""Columns of materials, and their names in changeDynamics."""
 
 
 class BulletColumns(ColumnTable):
@@ -70,6 +64,8 @@ class BulletBodies:
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
+        self.dynamics = BodyDynamics(world, client, lambda: (self.table.body, self.table.model))
+        self.colours = BodyColours(world, client, lambda: (self.table.body, self.table.made))
         self.count = 0
         """Number of rows with a body."""
         self.version = 0
@@ -126,6 +122,7 @@ class BulletBodies:
                     orientation,
                     visuals=self.visuals,
                     inertia_from_file=self.inertia_from_file,
+                    self_collision=bool(self.world.robots.self_collision[row]),
                     model=self.world.model_of(int(row)),
                 )
                 self._gaps = max(0, self._gaps - 1)
@@ -137,7 +134,8 @@ class BulletBodies:
             self._enter(rows, self._create_plain(shape, mass, positions, orientations), mass)
         if mass > 0.0:
             self._write_velocities(rows)
-        self.refresh_materials(rows)
+        self.dynamics.refresh(rows, made=True)
+        self.refresh_colours(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
         """Return new bodies, made in one call except those that reuse ids of removed bodies."""
@@ -193,7 +191,7 @@ class BulletBodies:
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]
         table.made[rows] = self.version
-        self.world.material.behind[rows] = True
+        self.world.material.behind[rows] = self.world.look.behind[rows] = True
         table.mass[rows] = mass
         highest = max(bodies)
         if highest >= len(self._row_of_body):
@@ -258,27 +256,20 @@ class BulletBodies:
         world.bullet_behind[plain] = True
 
     def refresh_materials(self, rows: Rows) -> None:
-        """Write changed materials of `rows`, which must have bodies, to PyBullet; dampings of joints are separate."""
-        material, client = self.world.material, self.client
-        changed = rows[material.behind[rows]]
-        if not len(changed):
-            return
-        material.behind[changed] = False
-        values = np.stack([getattr(material, name)[changed] for name in _MATERIAL], axis=1)
-        for index in np.flatnonzero((values >= 0.0).any(axis=1)).tolist():
-            row, body = int(changed[index]), int(self.table.body[changed[index]])
-            given = zip(_MATERIAL.values(), values[index].tolist(), strict=True)
-            options = {option: value for option, value in given if value >= 0.0}
-            for link in range(-1, client.getNumJoints(body) if self.table.model[row] else 0):
-                client.changeDynamics(body, link, **options)
+        """Write changed materials of `rows`, which must have bodies, to PyBullet."""
+        self.dynamics.refresh(rows)
+
+    def refresh_colours(self, rows: Rows) -> None:
+        """Write changed colours of `rows`, which must have bodies, to PyBullet."""
+        if self.visuals:
+            self.colours.refresh(rows)
 
     def create_loose(self, shape: BodyShape) -> int:
         """Return a new invisible kinematic body of `shape` at the origin that belongs to no row."""
         self.version += 1
         self._gaps = max(0, self._gaps - 1)
         if shape.model_path:
-            origin, turn = np.zeros(3), np.array(UNIT_QUATERNION)
-            return load_model(self.client, shape, 0.0, origin, turn, visuals=False).body
+            return load_model(self.client, shape, 0.0, np.zeros(3), np.array(UNIT_QUATERNION), visuals=False).body
         return int(self.client.createMultiBody(0.0, self.shapes.collision(shape.collision), self.shapes.visual(None)))
 
     def remove_loose(self, body: int) -> None:

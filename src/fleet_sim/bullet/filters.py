@@ -1,56 +1,78 @@
-"""Collision filters of the engine: pairs of bodies that must not collide."""
+"""Collision filters of the engine: its groups and masks, and pairs of bodies that must or must not collide."""
 
 from __future__ import annotations
 
-from itertools import product, starmap
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Ints
+from fleet_sim.arrays import Bools, Ints
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.self_contacts import SelfContacts
+from fleet_sim.core.columns import ColumnTable, column
+
+_UNWRITTEN = -2
+"""In place of a group: the body has the one that the engine gave it."""
+_MATCH_BOTH_WAYS = 0
+"""Value of `collisionFilterMode`: each must be in a group of the other's mask. The engine begins with either."""
 
 
-class _Pair(NamedTuple):
-    """Two bodies, and when each was made.
+class FilterColumns(ColumnTable):
+    """The group and mask last written to the body of each row, and which body that was."""
 
-    The engine keeps a filter for the ids of removed bodies, which it reuses, but evaluates it only when it is written
-    or when the bodies approach each other: for a new body with a reused id it must be written again.
-    """
+    transient = True
 
-    first: int
-    second: int
-    first_made: int
-    second_made: int
+    group: Ints = column(np.int64, default=_UNWRITTEN, writer="filters", hashed=False)
+    mask: Ints = column(np.int64, writer="filters", hashed=False)
+    made: Ints = column(np.int64, default=-1, writer="filters", doc="of the body", hashed=False)
+    linked: Ints = column(np.int64, default=-1, writer="filters", doc="as `made`, of links", hashed=False)
+    dynamic: Bools = column(bool, writer="filters", doc="had a mass", hashed=False)
+
+
+class _Written(NamedTuple):
+    """What was last written for a pair of bodies, and when each of them was made."""
+
+    made: tuple[int, int]
+    collide: bool
+
+
+_Pair = tuple[int, int]
 
 
 class CollisionFilters:
-    """Stops pairs of bodies that collision rules exempt from pushing each other.
+    """Lets the engine's bodies collide as `World.collision_rules` say.
 
     Without it a dynamic robot is pushed away violently by the object it carries, which is kinematic while carried.
     """
 
-    def __init__(self, bodies: BulletBodies) -> None:
+    def __init__(self, bodies: BulletBodies, self_contacts: SelfContacts) -> None:
         self._bodies = bodies
+        self._self_contacts = self_contacts
+        self._world = bodies.world
+        self._table = bodies.world.add_table("bullet_filters", FilterColumns)
         self._epoch = bodies.client.epoch
         self._written = False
-        self._joints: dict[_Pair, tuple[int, int]] = {}
-        """The pairs filtered at present, with the number of joints of both."""
+        self._grouped = False
+        self._seen: tuple[int, int, int] | None = None
+        self._exempt = np.empty((0, 2), np.int64)
+        # By body ids: the engine keeps a filter for the ids of removed bodies, which it reuses, and cannot forget it.
+        self._pairs: dict[_Pair, _Written] = {}
 
     def refresh(self) -> None:
         """Update the engine's filters to the rules; rows without bodies are skipped."""
-        pairs = self._bodies.world.collision_rules.exempt_pairs()
-        if not len(pairs) and not self._joints:
+        world, rules = self._world, self._world.collision_rules
+        exempt = rules.exempt_pairs()
+        seen = rules.version, world.version, self._bodies.version
+        if self._epoch == self._bodies.client.epoch and seen == self._seen and np.array_equal(exempt, self._exempt):
             return
         self._forget_epochs()
-        wanted = self._wanted(pairs)
-        # Only changes are written: writing a filter makes the engine drop the contacts of both bodies.
-        for gone in sorted(self._joints.keys() - wanted.keys()):
-            self._write(gone, self._joints[gone], collide=True)
-        for new in sorted(wanted.keys() - self._joints.keys()):
-            self._write(new, wanted[new], collide=False)
-        self._joints = wanted
+        self._seen, self._exempt = seen, exempt
+        # Groups first: what is written for a pair counts in their place.
+        self._refresh_groups()
+        self._refresh_links()
+        self._refresh_pairs(np.concatenate((exempt, world.collision_filters.enabled_pairs())))
 
     def renumber(self) -> None:
         """Restore the engine's order of bodies: by their ids.
@@ -69,18 +91,80 @@ class CollisionFilters:
     def _forget_epochs(self) -> None:
         """Forget all filters if the client's world was emptied, as its filters are gone with its bodies."""
         if self._epoch != self._bodies.client.epoch:
-            self._epoch, self._written, self._joints = self._bodies.client.epoch, False, {}
+            self._epoch, self._seen, self._pairs = self._bodies.client.epoch, None, {}
+            self._written = self._grouped = False
+            self._table.clear_rows(np.arange(self._table.capacity))
 
-    def _wanted(self, pairs: Ints) -> dict[_Pair, tuple[int, int]]:
-        """Return the pairs of bodies with at least one dynamic body: others never push each other."""
-        bodies = self._bodies
-        table, count = bodies.table, bodies.client.getNumJoints
-        pairs = pairs[bodies.world.dynamic[pairs].any(axis=1) & (table.body[pairs] != NO_BODY).all(axis=1)]
-        found = starmap(_Pair, np.concatenate((table.body[pairs], table.made[pairs]), axis=1).tolist())
-        return {pair: self._joints.get(pair) or (count(pair.first), count(pair.second)) for pair in found}
+    # ---- groups ------------------------------------------------------------------------------------------------------
 
-    def _write(self, pair: _Pair, joints: tuple[int, int], *, collide: bool) -> None:
+    def _refresh_groups(self) -> None:
+        """Write the groups and masks of bodies; disabled ones are in none, so that they meet nothing but the floor."""
+        world, table, bodies = self._world, self._table, self._bodies.table
+        rows = world.rows[bodies.body[world.rows] != NO_BODY]
+        disabled_mask = ~world.collision_rules.active_mask()[rows]
+        grouped = world.collision_filters.grouped
+        if not (self._written or grouped or disabled_mask.any()):
+            return
+        groups = np.where(disabled_mask, 0, world.collision_group[rows])
+        masks = np.where(disabled_mask, 0, world.collision_mask[rows])
+        dynamic = bodies.mass[rows] > 0.0
+        # A body that was made again, or got or lost its mass, has the engine's group again.
+        anew_mask = (table.made[rows] != bodies.made[rows]) | (table.dynamic[rows] != dynamic)
+        table.group[rows[anew_mask]] = _UNWRITTEN
+        table.made[rows], table.dynamic[rows] = bodies.made[rows], dynamic
+        if grouped and not self._grouped:
+            self._bodies.client.setPhysicsEngineParameter(collisionFilterMode=_MATCH_BOTH_WAYS)
+        self._grouped = self._grouped or grouped
+        changed_mask = (table.group[rows] != groups) | (table.mask[rows] != masks)
+        # While all have the same group, that of the engine does: only those that were disabled differ.
+        changed_mask &= self._grouped | disabled_mask | (table.group[rows] != _UNWRITTEN)
+        for row, group, mask in zip(*(a[changed_mask].tolist() for a in (rows, groups, masks)), strict=True):
+            self._write_group(row, group, mask)
+        table.group[rows[changed_mask]], table.mask[rows[changed_mask]] = groups[changed_mask], masks[changed_mask]
+
+    def _write_group(self, row: int, group: int, mask: int) -> None:
         self._written = True
-        links = (range(-1, count) for count in joints)
-        for first, second in product(*links):
-            self._bodies.client.setCollisionFilterPair(pair.first, pair.second, first, second, int(collide))
+        client, body = self._bodies.client, int(self._bodies.table.body[row])
+        for link in range(-1, client.getNumJoints(body)):
+            client.setCollisionFilterGroupMask(body, link, group, mask)
+            if client.floor_id != NO_BODY and self._world.dynamic[row]:
+                # The floor is in the engine's group of static bodies, whose number means nothing to users.
+                client.setCollisionFilterPair(client.floor_id, body, -1, link, 1)
+
+    # ---- links of one robot ------------------------------------------------------------------------------------------
+
+    def _refresh_links(self) -> None:
+        """Stop links of a robot from pushing each other that are in contact at rest, once for each body."""
+        world, table, bodies = self._world, self._table, self._bodies.table
+        rows = world.rows[world.robots.self_collision[world.rows] & world.dynamic[world.rows]]
+        for row in rows[(bodies.body[rows] != NO_BODY) & (table.linked[rows] != bodies.made[rows])].tolist():
+            body, table.linked[row] = int(bodies.body[row]), bodies.made[row]
+            for one, other in self._self_contacts.exempt(row):
+                self._written = True
+                self._bodies.client.setCollisionFilterPair(body, body, one, other, 0)
+
+    # ---- pairs -------------------------------------------------------------------------------------------------------
+
+    def _refresh_pairs(self, listed: Ints) -> None:
+        """Write the `listed` pairs (K, 2) of rows, and those that were written before, where they differ.
+
+        Pairs of bodies without mass are left out: they never push each other.
+        """
+        table, client = self._bodies.table, self._bodies.client
+        listed = listed[self._world.dynamic[listed].any(axis=1) & (table.body[listed] != NO_BODY).all(axis=1)]
+        pairs = np.concatenate((table.body[listed], np.array(list(self._pairs), np.int64).reshape(-1, 2)))
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        rows = self._bodies.rows_of_bodies(pairs)
+        held_mask = (rows >= 0).all(axis=1)
+        pairs, rows = pairs[held_mask], rows[held_mask]
+        collide_mask = self._world.collision_rules.may_collide(rows)
+        # Only changes are written: writing a filter makes the engine drop the contacts of both bodies.
+        for (first, second), (one, other), collide in zip(
+            pairs.tolist(), table.made[rows].tolist(), collide_mask.tolist(), strict=True
+        ):
+            known = self._pairs.get((first, second))
+            if known is None or known.made != (one, other) or known.collide != collide:
+                self._written = True
+                self._pairs[first, second] = _Written((one, other), collide)
+                for links in product(*(range(-1, client.getNumJoints(body)) for body in (first, second))):
+                    client.setCollisionFilterPair(first, second, *links, int(collide))

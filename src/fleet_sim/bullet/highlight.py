@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from fleet_sim.arrays import as_floats
 from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.mirror import BulletMirror
@@ -27,6 +29,7 @@ class Highlight:
         self.colour: list[float] = rgba.tolist()
         self._mirror = mirror
         self._shown: dict[int, int] = {}
+        self._look = 0
 
     def show(self, rows: Iterable[int]) -> None:
         """Colour `rows` and no others."""
@@ -38,14 +41,20 @@ class Highlight:
             # Only the body that was painted: it may have been removed, and its id may be another's now.
             if wanted.get(row) != body and int(bodies[row]) == body:
                 self._paint(body, self._own_colour(row))
+        # A colour given meanwhile is written first: otherwise it would cover ours when PyBullet is next asked.
+        look = self._mirror.world.look
+        self._mirror.bodies.refresh_colours(np.array(list(wanted), np.int64))
         for row, body in wanted.items():
-            if self._shown.get(row) != body:
+            if self._shown.get(row) != body or self._look != look.version:
                 self._paint(body, self.colour)
-        self._shown = wanted
+        self._shown, self._look = wanted, look.version
 
     def _own_colour(self, row: int) -> list[float] | None:
         """Return the colour of the row's shape, None if it has no visual shape."""
         world = self._mirror.world
+        given = world.look.rgba[row]
+        if given[0] >= 0.0:
+            return list(given)
         shape_id = int(world.shape_id[row])
         visual = world.shapes[shape_id].visual if shape_id >= 0 else None
         return None if visual is None else list(visual.rgba)

@@ -13,7 +13,11 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
+
+GEAR_ERP, GEAR_FORCE = 0.2, 1e4
+"""Of the gears of mimic joints: the share of an error corrected in a substep, and the maximum force in N or N m."""
 
 
 class BulletJoints:
@@ -45,16 +49,20 @@ class BulletJoints:
             deque(map(reset, bodies, indices, values, rates, repeat(client.id)), maxlen=0)
 
     def read_back(self, rows: Rows) -> None:
-        """Copy positions and velocities of the joints of `rows` from PyBullet into the columns."""
+        """Copy positions, velocities and efforts of the joints of `rows` from PyBullet into the columns."""
         client, world = self.client, self.world
         joints = world.joints
         moved: list[Rows] = []
         for model, members, slots in self._groups(rows):
             bodies = self._body_of_row()[members].tolist()
             states = list(map(client.module.getJointStates, bodies, repeat(self._movable(model)), repeat(client.id)))
-            flat = np.array([[state[:2] for state in robot] for robot in states], np.float64)
+            flat = np.array([[(state[0], state[1], state[3]) for state in robot] for robot in states], np.float64)
             changed_mask = (flat[..., 0] != joints.position[slots]).any(axis=1)
             joints.position[slots], joints.velocity[slots] = flat[..., 0], flat[..., 1]
+            # The engine does not count the forces that it was told to apply.
+            joints.effort[slots] = flat[..., 2] + np.where(
+                joints.control[slots] == AT_FORCE, joints.command[slots], 0.0
+            )
             moved.append(members[changed_mask])
         if moved:
             world.touch_joints(np.concatenate(moved))
@@ -65,7 +73,8 @@ class BulletJoints:
         """Send motor commands of `rows` that changed in the columns since they were last sent."""
         joints = self.world.joints
         slots = joints.slots(self.world.robots, rows)
-        slots = slots[joints.motor_behind[slots]]
+        # Followers are held to their leaders by gears.
+        slots = slots[joints.motor_behind[slots] & (joints.leader[slots] == NO_ROW)]
         for slot in slots.tolist():
             self._send(slot)
         joints.motor_behind[slots] = False
@@ -95,11 +104,33 @@ class BulletJoints:
         # What has no joints has no motors, and falls as a whole.
         if world.dynamic[row] and (world.robots.motors[row] or not movable):
             world.joints.motor_behind[span] = True
+            if world.robots.mimics[row]:
+                self._gear(body, model)
             return
         for link in range(-1, model.num_joints):
             client.changeDynamics(body, link, mass=0.0, linearDamping=0.0, angularDamping=0.0, jointDamping=0.0)
         if movable:
             client.setJointMotorControlArray(body, movable, client.VELOCITY_CONTROL, forces=[0.0] * len(movable))
+
+    def _gear(self, body: int, model: RobotModel) -> None:
+        """Hold mimic joints to their leaders, and switch off their own motors but for friction."""
+        client = self.client
+        for mimic in model.mimics:
+            friction = float(model.friction[mimic.follower])
+            client.setJointMotorControl2(
+                body, mimic.follower, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction
+            )
+            gear = client.createConstraint(
+                body, mimic.follower, body, mimic.leader, client.JOINT_GEAR, (1, 0, 0), (0, 0, 0), (0, 0, 0)
+            )
+            # Of the engine's making: its ratio is that of the leader to the follower, with the sign turned.
+            client.changeConstraint(
+                gear,
+                gearRatio=-mimic.multiplier,
+                relativePositionTarget=mimic.offset,
+                erp=GEAR_ERP,
+                maxForce=GEAR_FORCE,
+            )
 
     def _send(self, slot: int) -> None:
         world, client = self.world, self.client
@@ -108,14 +139,17 @@ class BulletJoints:
         model = world.models[int(robots.model[row])]
         joint = int(model.movable[slot - int(robots.joint_start[row])])
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
-        force = float(joints.max_force[slot])
+        force = min(float(joints.max_force[slot]), float(joints.force_limit[slot]))
+        gain = float(joints.velocity_gain[slot])
         if control == AT_FORCE:
             # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)
         elif control == AT_VELOCITY:
             speed = float(joints.command[slot])
-            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=speed, force=force)
+            client.setJointMotorControl2(
+                body, joint, client.VELOCITY_CONTROL, targetVelocity=speed, force=force, velocityGain=gain
+            )
         else:
             client.setJointMotorControl2(
                 body,
@@ -125,7 +159,7 @@ class BulletJoints:
                 targetVelocity=0.0,
                 force=force,
                 positionGain=float(joints.position_gain[slot]),
-                velocityGain=1.0,
+                velocityGain=gain,
                 maxVelocity=float(joints.max_velocity[slot]),
             )
 

@@ -11,6 +11,8 @@ from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.filters import CollisionFilters
 from fleet_sim.bullet.forces import LastingForces
+from fleet_sim.bullet.own_shapes import OwnShapes
+from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -39,15 +41,21 @@ class BulletMirror:
         *,
         visuals: bool = True,
         inertia_from_file: bool = False,
+        margin: float = 0.0,
     ) -> None:
-        """Bind to a world and a client; raises InvalidValueError for an unknown policy."""
+        """Bind to a world and a client; `margin` in m is the distance at which links touch.
+
+        Raises InvalidValueError for an unknown policy.
+        """
         if policy not in get_args(PoseFlush):
             raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
-        self.filters = CollisionFilters(self.bodies)
+        self.self_contacts = SelfContacts(self.bodies, margin=margin)
+        self.filters = CollisionFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
+        self.own_shapes = OwnShapes(client)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False
@@ -165,6 +173,11 @@ class BulletMirror:
         except MissingDependencyError:
             return NO_ROW
         return int(self.rows_of_bodies([body])[0])
+
+    def touching_links(self, row: int) -> list[LinkPair]:
+        """Return the pairs of links of the robot in `row` that touch each other, by index."""
+        self.ensure(np.array([row], np.int64))
+        return self.self_contacts.touching(row)
 
     def rows_of_bodies(self, bodies: object) -> Rows:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
@@ -306,6 +319,7 @@ class BulletMirror:
         if len(behind):
             bodies.refresh_masses(behind)
             bodies.refresh_materials(behind)
+            bodies.refresh_colours(behind)
             bodies.write_poses(behind, world.position[behind], world.orientation[behind])
             world.bullet_behind[behind] = False
         self._sync_joints(rows)

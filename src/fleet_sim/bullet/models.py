@@ -43,13 +43,15 @@ def load_model(
     *,
     visuals: bool,
     inertia_from_file: bool = False,
+    self_collision: bool = False,
     model: RobotModel | None = None,
 ) -> LoadedModel:
     """Load `shape.model_path` with its base link frame at a world pose (3,), (4,).
 
     The base is fixed where the shape says so or `mass` is 0, so that no physics moves it. The model's own masses are
     kept, or scaled to `mass` in all where it is another than theirs. Inertias are worked out from collision shapes, or
-    with `inertia_from_file` those of a URDF file. Raises InvalidValueError for a missing or unusable
+    with `inertia_from_file` those of a URDF file. With
+    `self_collision` links that no joint joins push each other. Raises InvalidValueError for a missing or unusable
     file, one that holds not exactly one model, or whose joints are not those of `model`.
     """
     path = shape.model_path
@@ -58,7 +60,10 @@ def load_model(
     flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
     if inertia_from_file:
         flags |= client.URDF_USE_INERTIA_FROM_FILE
-    body = _only_body(client, path, position.tolist(), orientation.tolist(), useFixedBase=fixed, flags=flags)
+    if self_collision and mass > 0.0:
+        flags |= client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    options = {"useFixedBase": fixed, "flags": flags, "globalScaling": shape.scale}
+    body = _only_body(client, path, position.tolist(), orientation.tolist(), **options)
     loaded = LoadedModel(body, *inertial_frame(client, body))
     # loadMJCF and loadSDF take no flag for a fixed base either.
     if Path(path).suffix.lower() in _UNPLACED:
@@ -72,7 +77,7 @@ def load_model(
     return loaded
 
 
-def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: int) -> int:
+def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: float) -> int:
     """Load the one model in `path` and return its body; raises InvalidValueError where it cannot, or has several.
 
     A URDF file is loaded at `urdf_pose` with `urdf_options`, which files of other formats do not take.

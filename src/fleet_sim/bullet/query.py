@@ -10,8 +10,11 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
+from fleet_sim.bullet.own_shapes import PARAMETERS
+from fleet_sim.bullet.takeover import TAKEN_OVER, body_of, check_steppable
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
@@ -66,8 +69,10 @@ class BulletHandle:
     and so does removing the body of any entity.
     """
 
-    def __init__(self, mirror: BulletMirror) -> None:
+    def __init__(self, mirror: BulletMirror, owner: object = None) -> None:
+        """`owner` is the simulation."""
         self._mirror = mirror
+        self._owner = owner
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -77,13 +82,18 @@ class BulletHandle:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
-        if not callable(value) or _is_pure(name):
+        # Classes are given as they are: `except sim.bullet.error` needs the class itself.
+        if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value
         call = self._calls.get(name)
         if call is None:
-            kind = _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
-            call = self._calls[name] = kind(self._mirror, name)
+            call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
+
+    @property
+    def owner(self) -> object:
+        """The simulation whose world this is."""
+        return self._owner
 
     def set_rendering(self, on: bool) -> None:
         """Switch drawing of the window on or off; without a window it has no effect."""
@@ -110,7 +120,7 @@ class _Writing(_Ensured):
     """A function that changes a body: refused where the next write from the columns would undo it, without a word."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._check(kwargs.get("bodyUniqueId", kwargs.get("objectUniqueId", args[0] if args else None)))
+        self._check(body_of(args, kwargs))
         return super().__call__(*args, **kwargs)
 
     def _check(self, body: object) -> None:
@@ -123,6 +133,34 @@ class _Writing(_Ensured):
             f"sim.bullet.{self.__name__}: PyBullet's body {int(str(body))} is {world.label(row)!r}, whose state is in "
             f"fleet_sim's columns, from which PyBullet is written; use {instead}"
         )
+
+
+class _TakenOver(_Ensured):
+    """A function that sets what the columns hold too: of an entity it is set there, from where PyBullet has it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        body = body_of(args, kwargs)
+        row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
+        if row == NO_ROW:
+            return super().__call__(*args, **kwargs)
+        return TAKEN_OVER[self.__name__](self._mirror, row, args, kwargs)
+
+
+class _Stepping(_Ensured):
+    """The step of the engine alone: refused where it would move entities."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        check_steppable(self._mirror)
+        return super().__call__(*args, **kwargs)
+
+
+class _Making(_Ensured):
+    """A function that makes a shape or a body of the user's own, which is remembered, as PyBullet does not tell it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        self._mirror.own_shapes.remember(self.__name__, args, kwargs, made)
+        return made
 
 
 class _Lasting(_Writing):
@@ -138,6 +176,27 @@ class _Lasting(_Writing):
         if _FORCES[self.__name__] or mode == client.TORQUE_CONTROL:
             self._mirror.forces.add(partial(getattr(client, self.__name__), *args, **kwargs))
         return result
+
+
+class _Filtering(_Ensured):
+    """A function that sets who collides: for entities it sets what fleet_sim's own checks follow too."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not FILTER_CALLS[self.__name__](self._mirror, *args, **kwargs):
+            return super().__call__(*args, **kwargs)
+
+
+def _kind_of(name: str) -> type[_Ensured]:
+    """Return the class of the calls of pybullet's function `name`."""
+    if name in FILTER_CALLS:
+        return _Filtering
+    if name in TAKEN_OVER:
+        return _TakenOver
+    if name == "stepSimulation":
+        return _Stepping
+    if name in PARAMETERS:
+        return _Making
+    return _Lasting if name in _FORCES else _Writing if name in _WRITES else _Ensured
 
 
 class BulletQueries:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes import primitives
+from fleet_sim.meshes.loading import load_mesh
 from fleet_sim.meshes.mesh import Mesh
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -16,6 +19,9 @@ NO_SHAPE = -1
 _PLANE_HALF_SIZE = 100.0
 _CAPSULE_LEVEL = 1
 """Level of detail of capsules; coarse, as each triangle adds to the time of an image."""
+
+_MOST_VERTICES = 131_072
+"""PyBullet takes no more vertices as numbers; a larger mesh is drawn from its file, from one side."""
 
 # Without a visual shape PyBullet draws the collision shape, which is slower.
 _INVISIBLE = Geometry(ShapeKind.BOX, half_extents=(1e-4, 1e-4, 1e-4), rgba=(1.0, 1.0, 1.0, 0.0))
@@ -37,7 +43,7 @@ class ShapeCache:
             return NO_SHAPE
         # Without the colour, which does not matter for collisions.
         key = (geometry.kind, geometry.half_extents, geometry.radius, geometry.height, geometry.mesh_path,
-               geometry.mesh_scale, geometry.position, geometry.orientation)  # fmt: skip
+               geometry.mesh_scale, geometry.position, geometry.orientation, geometry.concave)  # fmt: skip
         shape = self._collisions.get(key)
         if shape is None:
             shape = self._collisions[key] = self._make_collision(geometry)
@@ -70,6 +76,8 @@ class ShapeCache:
             arguments = {"shapeType": client.GEOM_PLANE, "planeNormal": (0.0, 0.0, 1.0)}
         elif "length" in arguments:
             arguments["height"] = arguments.pop("length")
+        if geometry.concave:
+            arguments["flags"] = client.GEOM_FORCE_CONCAVE_TRIMESH
         try:
             return int(client.createCollisionShape(**arguments, **placed))
         except client.module.error as error:
@@ -82,6 +90,11 @@ class ShapeCache:
         if geometry.kind == ShapeKind.CAPSULE:
             # PyBullet draws a capsule with pointed ends.
             arguments = self._triangles(primitives.capsule(_CAPSULE_LEVEL, geometry.radius, geometry.height))
+        if geometry.concave:
+            # PyBullet draws what faces the camera only; walls are seen from both sides.
+            both = self._triangles(load_mesh(geometry.mesh_path).two_sided())
+            if len(both["vertices"]) <= _MOST_VERTICES:
+                arguments = {**both, "meshScale": geometry.mesh_scale}
         if geometry.kind == ShapeKind.PLANE:
             # PyBullet cannot draw its plane shape; a thin wide box is drawn instead.
             arguments = {"shapeType": client.GEOM_BOX, "halfExtents": (_PLANE_HALF_SIZE, _PLANE_HALF_SIZE, 1e-3)}
@@ -92,9 +105,13 @@ class ShapeCache:
             raise _unusable(geometry, "visual", error) from error
 
     def _triangles(self, mesh: Mesh) -> dict[str, Any]:
-        """Return the arguments of createVisualShape for a mesh of one part."""
-        (part,) = mesh.parts
-        vertices, triangles = part.drawable()
+        """Return the arguments of createVisualShape for a mesh, without its materials."""
+        drawables = [part.drawable() for part in mesh.parts]
+        vertices = np.concatenate([drawable.vertices for drawable in drawables])
+        firsts = np.cumsum([0, *(len(drawable.vertices) for drawable in drawables[:-1])])
+        triangles = np.concatenate(
+            [drawable.triangles + first for drawable, first in zip(drawables, firsts, strict=True)]
+        )
         return {
             "shapeType": self._client.GEOM_MESH,
             "vertices": vertices[:, :3].tolist(),

@@ -39,9 +39,11 @@ _MAX_ROUNDS = 200
 # First probe of the secant search, in metres: long compared with rounding errors, shorter than any obstacle.
 _FIRST_STEP = 1e-4
 # A rotating body near another is measured again after it moved this share of its smallest half extent, or
-# `_LEAST_STRIDE` of its whole motion if that is longer, which bounds the number of measurements.
+# `_LEAST_STRIDE` of its whole motion if that is longer.
 _STRIDE = 0.25
 _LEAST_STRIDE = 1e-5
+# A body that is near another for more measurements than these, moving hundreds of its sizes in a step, gets no farther.
+_MOST_STRIDES = 1000
 
 
 def allowed_fractions(
@@ -64,7 +66,8 @@ def allowed_fractions(
     lowest row if several do), or -1 with fraction 1.
 
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
-    in strides of a quarter of its smallest half extent and may cut a corner by less than that. Pairs without
+    in strides of a quarter of its smallest half extent and may cut a corner by less than that; at most a thousand of
+    them, after which it is held. Pairs without
     a closed form (tilted boxes, meshes) are measured by `solve`; without it they do not block.
     Raises InvalidValueError when `skin` is not a finite number >= 0.
     """
@@ -252,7 +255,9 @@ def _turning_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats,
     hit_mask = np.zeros(len(travels), bool)
     live = np.arange(len(travels))
     gap = gaps - limits
-    while len(live):
+    for _ in range(_MOST_STRIDES):
+        if not len(live):
+            break
         following = np.minimum(safe[live] + np.maximum(gap / travels[live], strides[live]), 1.0)
         gap = sweep.take(live).distances(following, reach) - limits[live]
         hit = gap < 0.0
@@ -263,6 +268,7 @@ def _turning_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats,
         live, gap = live[keep], gap[keep]
     hits = np.flatnonzero(hit_mask)
     times[hits] = safe[hits]
+    times[live] = safe[live]
     while len(hits := hits[(ahead[hits] - safe[hits]) * travels[hits] > _EXACT]):
         middle = 0.5 * (safe[hits] + ahead[hits])
         clear_mask = sweep.take(hits).distances(middle, reach) >= limits[hits]

@@ -50,6 +50,8 @@ class CollisionSystem:
         self._contacts = contacts
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
+        self.due = False
+        """Whether a check was due in this step."""
         self._changed = True
         self._checked_versions = (world.collision_rules.version, world.bounds_version)
         self._started, self._ended = NO_PAIRS, NO_PAIRS
@@ -76,7 +78,8 @@ class CollisionSystem:
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""
         self.breakdown = {}
-        if self._schedule is None or self._schedule.poll() is None:
+        self.due = self._schedule is not None and self._schedule.poll() is not None
+        if not self.due:
             return
         # Boxes may also have been computed anew between steps, for a query.
         versions = self._world.collision_rules.version, self._world.bounds_version

@@ -10,7 +10,14 @@ from typing import Any, Literal
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
 from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
 from fleet_sim.errors import ConfigError
-from fleet_sim.gate.bounds import EXTENT, LARGEST_EXTENT
+from fleet_sim.gate.bounds import (
+    EXTENT,
+    LARGEST_EXTENT,
+    LONGEST_STEP,
+    MOST_ITERATIONS,
+    MOST_PIXELS,
+    MOST_SUBSTEPS,
+)
 from fleet_sim.settings import Checked, load_mapping, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -41,7 +48,7 @@ class SimulationParams(Checked):
     """
 
     # Time
-    timestep: float = setting(1 / 240, above=0, unit="s", doc="Simulated time of one step.")
+    timestep: float = setting(1 / 240, above=0, high=LONGEST_STEP, unit="s", doc="Simulated time of one step.")
     target_rtf: float = setting(1.0, low=0, doc="Target real-time factor; 0 = as fast as possible.")
     duration: float = setting(0.0, low=0, unit="s", doc="Simulated time after which a run ends; 0 = never.")
     max_steps_per_frame: int = setting(10, low=1, doc="Maximum number of steps between two updates of the window.")
@@ -54,7 +61,9 @@ class SimulationParams(Checked):
     physics: bool = setting(False, doc="Simulate dynamic bodies with the physics engine; false = kinematics only.")
     gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity acting on dynamic bodies, world frame.")
     physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Maximum time step of the engine.")
-    solver_iterations: int = setting(50, low=1, doc="Iterations of the engine's constraint solver.")
+    solver_iterations: int = setting(
+        50, low=1, high=MOST_ITERATIONS, doc="Iterations of the engine's constraint solver."
+    )
     contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration corrected per step.")
     inertia_from_file: bool = setting(
         False, doc="Use the inertias of URDF files; false: the engine computes them from masses and collision shapes."
@@ -78,6 +87,12 @@ class SimulationParams(Checked):
     )
     keep_initial_state: bool = setting(True, doc="Save the state at the start of the run so that it can be restored.")
     raise_on_fault: bool = setting(False, doc="Re-raise exceptions from user callbacks and plugins.")
+    max_failures: int = setting(
+        100,
+        low=0,
+        doc="Exceptions in a row after which a callback, plugin, controller, sensor or ROS publisher is switched off "
+        "until a reset; 0 = never.",
+    )
 
     # Collisions
     collision_check_frequency: float | None = setting(
@@ -107,8 +122,8 @@ class SimulationParams(Checked):
     # Window
     gui: bool = setting(True, doc="Open a window.")
     gui_min_fps: float = setting(30, above=0, unit="Hz", doc="Minimum update rate of the window.")
-    window_width: int = setting(1024, low=1, unit="pixels", doc="Width of the window.")
-    window_height: int = setting(768, low=1, unit="pixels", doc="Height of the window.")
+    window_width: int = setting(1024, low=1, high=MOST_PIXELS, unit="pixels", doc="Width of the window.")
+    window_height: int = setting(768, low=1, high=MOST_PIXELS, unit="pixels", doc="Height of the window.")
     camera_config: CameraParams = setting(factory=CameraParams, aliases=("camera",), doc="The window's camera.")
     enable_collision_shapes: bool = setting(False, doc="Show collision shapes.")
     enable_structure_transparency: bool = setting(False, doc="Draw static bodies transparent.")
@@ -119,8 +134,8 @@ class SimulationParams(Checked):
     # Monitor, logging, profiling
     monitor: bool = setting(True, doc="Show figures of the run; needs gui and enable_monitor_gui.")
     enable_monitor_gui: bool = setting(True, doc="Show the monitor in a small window of its own.")
-    monitor_width: int = setting(200, low=1, unit="pixels", doc="Width of the monitor's window.")
-    monitor_height: int = setting(290, low=1, unit="pixels", doc="Height of the monitor's window.")
+    monitor_width: int = setting(200, low=1, high=MOST_PIXELS, unit="pixels", doc="Width of the monitor's window.")
+    monitor_height: int = setting(290, low=1, high=MOST_PIXELS, unit="pixels", doc="Height of the monitor's window.")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="Left edge of the monitor's window; -1 = automatic.")
     monitor_y: int = setting(-1, low=-1, unit="pixels", doc="Top edge of the monitor's window; -1 = automatic.")
     log_level: LogLevel = setting("warn", doc="Minimum level of messages that are logged.")
@@ -134,6 +149,13 @@ class SimulationParams(Checked):
             raise ConfigError(
                 "must be given (a number above 0) where spatial_hash_cell_size_mode is constant",
                 path="spatial_hash_cell_size",
+            )
+        # With room for rounding: the engine makes at least as many steps.
+        if self.physics and self.timestep > MOST_SUBSTEPS * self.physics_substep * (1 + 1e-9):
+            raise ConfigError(
+                f"must be at most {MOST_SUBSTEPS} times physics_substep ({self.physics_substep:g} s) with physics, got "
+                f"{self.timestep:g}",
+                path="timestep",
             )
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fleet_sim.core.clock import Clock, Schedule
-from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.faults import FaultGuard, GuardedPart
 from fleet_sim.errors import InvalidValueError
 
 
@@ -14,7 +14,7 @@ from fleet_sim.errors import InvalidValueError
 class _CallbackEntry:
     function: Callable[..., object]
     schedule: Schedule
-    what: str
+    part: GuardedPart
 
 
 class CallbackList:
@@ -32,7 +32,10 @@ class CallbackList:
         """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
         if not callable(function):
             raise InvalidValueError(f"{what}: expected a function, got {function!r}")
-        self._entries = (*self._entries, _CallbackEntry(function, self._clock.schedule(frequency), what))
+        self._entries = (
+            *self._entries,
+            _CallbackEntry(function, self._clock.schedule(frequency), self._guard.part(what)),
+        )
 
     def remove(self, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was in the list."""
@@ -47,7 +50,7 @@ class CallbackList:
         for entry in self._entries:
             elapsed = entry.schedule.poll()
             if elapsed is not None:
-                self._guard.call(entry.what, entry.function, owner, elapsed)
+                entry.part.call(entry.function, owner, elapsed)
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.clock import Clock
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.output import replacing

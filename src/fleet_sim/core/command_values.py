@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.errors import InvalidValueError
+
+# `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
+_TYPES: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+
+
+def field_types(cls: type[Any]) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass, by name."""
+    known = _TYPES.get(cls)
+    if known is None:
+        hints = get_type_hints(cls)
+        known = _TYPES[cls] = {item.name: hints[item.name] for item in fields(cls)}
+    return known
 
 
 def frozen(value: Any, hint: Any) -> Any:

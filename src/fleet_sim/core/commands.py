@@ -10,12 +10,12 @@ Commands are values: equal ones compare equal, they can be pickled, and all but 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, get_type_hints
-from weakref import WeakKeyDictionary
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core import command_values
+from fleet_sim.core.command_values import field_types
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.registry import Registry, subclasses_of
 
@@ -35,14 +35,14 @@ class Command:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for name, hint in _hints(type(self)).items():
+        for name, hint in field_types(type(self)).items():
             # Copied: the caller may still change the arrays it passed.
             object.__setattr__(self, name, command_values.frozen(getattr(self, name), hint))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(command_values.equal(getattr(self, name), getattr(other, name)) for name in _hints(type(self)))
+        return all(command_values.equal(getattr(self, name), getattr(other, name)) for name in field_types(type(self)))
 
     def __hash__(self) -> int:
         # Arrays have no hash. Equal commands still get equal hashes, which is all a hash must guarantee.
@@ -75,7 +75,7 @@ class Command:
         if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
             raise InvalidValueError(f"expected a mapping with the type of a command, got {data!r}")
         cls = COMMANDS.get(data["type"])
-        hints, values = _hints(cls), dict(data)
+        hints, values = field_types(cls), dict(data)
         kind = values.pop("type")
         for key in values:
             if key not in hints:
@@ -84,19 +84,6 @@ class Command:
             if item.name not in values and item.default is MISSING:
                 raise InvalidValueError(f"{kind}: {item.name!r} is missing")
         return cls(**{key: command_values.read(value, hints[key], f"{kind}.{key}") for key, value in values.items()})
-
-
-# `get_type_hints` evaluates the annotations anew each time, which every new command would pay for.
-_HINTS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
-
-
-def _hints(cls: type[Command]) -> dict[str, Any]:
-    """Return the types of the fields of a class of commands, by name."""
-    known = _HINTS.get(cls)
-    if known is None:
-        hints = get_type_hints(cls)
-        known = _HINTS[cls] = {item.name: hints[item.name] for item in fields(cls)}
-    return known
 
 
 COMMANDS = Registry("command", subclasses_of(Command), group="fleet_sim.command")
@@ -308,23 +295,3 @@ class Call(Command):
     def runs_code(self) -> bool:
         """Always: the function is user code."""
         return True
-
-
-@dataclass(frozen=True)
-class CommandAck:
-    """The robots a command was accepted for, and the reasons for rejecting others.
-
-    `value` is the return value of a Call; for ExecuteAction, the accepted actions by name.
-    """
-
-    command_id: str = ""
-    source: str = ""
-    sim_time: float = 0.0
-    accepted_names: tuple[str, ...] = ()
-    rejected: dict[str, str] = field(default_factory=dict)
-    value: Any = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was rejected."""
-        return not self.rejected

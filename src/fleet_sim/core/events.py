@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.faults import FaultGuard, GuardedPart
 from fleet_sim.errors import InvalidValueError
 
 Handler = Callable[..., object]
@@ -20,13 +20,14 @@ class EventBus:
 
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
-        self._handlers: dict[str, list[tuple[int, Handler]]] = {}
+        self._handlers: dict[str, list[tuple[int, Handler, GuardedPart]]] = {}
 
     def on(self, event: str, handler: Handler, priority: int = 0) -> Handler:
         """Call `handler(**details)` at each `event`; returns the handler, for `off`. Raises InvalidValueError."""
         if not callable(handler):
             raise InvalidValueError(f"handler of event {event!r}: expected a function, got {handler!r}")
-        handlers = [*self._handlers.get(event, ()), (priority, handler)]
+        part = self._guard.part(f"handler of event {event!r}")
+        handlers = [*self._handlers.get(event, ()), (priority, handler, part)]
         handlers.sort(key=lambda entry: entry[0])
         self._handlers[event] = handlers
         return handler
@@ -45,8 +46,8 @@ class EventBus:
 
     def emit(self, event: str, **details: Any) -> None:
         """Call every handler of `event` with `details`."""
-        for _, handler in self._handlers.get(event, ()):
-            self._guard.call(f"handler of event {event!r}", handler, **details)
+        for _, handler, part in self._handlers.get(event, ()):
+            part.call(handler, **details)
 
     def clear(self, event: str | None = None) -> None:
         """Remove the handlers of `event`, or all handlers."""

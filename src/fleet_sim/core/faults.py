@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
-from typing import TypeVar
+from typing import Final, Literal, TypeVar
 
 from fleet_sim.errors import StateError
 
@@ -14,17 +15,36 @@ log = logging.getLogger("fleet_sim")
 
 Result = TypeVar("Result")
 
+MAX_FAILURES = 100
+"""In a row, after which a part is called no more, where a simulation sets nothing else."""
+
+
+class Outcome(Enum):
+    """What `FaultGuard.attempt` returns in place of a result."""
+
+    FAILED = "failed"
+
+
+FAILED: Final = Outcome.FAILED
+
 
 class FaultGuard:
     """Calls user code so that its exceptions do not stop the simulation.
 
     The first fault of each function is logged with its traceback, however many entities it is called for; all are
     counted in `counts` by description. With `raise_on_fault` the exception is counted and re-raised.
+
+    Code that is called again and again is a `part`: it is switched off after `max_failures` faults in a row (0: never),
+    until the simulation is reset. `switched_off` counts these parts by description.
     """
 
-    def __init__(self, *, raise_on_fault: bool = False) -> None:
+    def __init__(self, *, raise_on_fault: bool = False, max_failures: int = MAX_FAILURES) -> None:
         self.raise_on_fault = raise_on_fault
+        self.max_failures = max_failures
         self.counts: Counter[str] = Counter()
+        self.switched_off: Counter[str] = Counter()
+        self.age = 0
+        """How often `revive` was called."""
         self._logged: set[tuple[str, object]] = set()
 
     @property
@@ -42,6 +62,13 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
+        result = self.attempt(what, function, *args, **kwargs)
+        return None if result is FAILED else result
+
+    def attempt(
+        self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
+    ) -> Result | Literal[Outcome.FAILED]:
+        """Return `function(*args, **kwargs)`, or FAILED if it raised an exception: None may be a result."""
         try:
             return function(*args, **kwargs)
         except Exception:
@@ -54,7 +81,57 @@ class FaultGuard:
             if (label, code) not in self._logged:
                 self._logged.add((label, code))
                 log.exception("fault in %s; it is counted and not reported again", label)
+            return FAILED
+
+    def part(self, what: str) -> GuardedPart:
+        """Return a new part: it stands for one piece of code that is called again and again."""
+        return GuardedPart(self, what)
+
+    def switch_off(self, what: str, function: Callable[..., object]) -> None:
+        """Count a part that is called no more; the first one of its description is logged."""
+        label = f"{what} ({_identity(function)[0]})"
+        self.switched_off[label] += 1
+        if self.switched_off[label] == 1:
+            log.error(
+                "%s failed %d times in a row (max_failures) and is switched off until a reset", label, self.max_failures
+            )
+
+    def revive(self) -> None:
+        """Switch all parts on again, as after a reset."""
+        self.age += 1
+        self.switched_off.clear()
+
+
+class GuardedPart:
+    """One piece of user code. A success begins its count of faults anew."""
+
+    __slots__ = ("_age", "_failures", "_guard", "_what")
+
+    def __init__(self, guard: FaultGuard, what: str) -> None:
+        self._guard = guard
+        self._what = what
+        self._failures = 0
+        self._age = guard.age
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the part failed too often."""
+        return 0 < self._guard.max_failures <= self._failures and self._age == self._guard.age
+
+    def call(self, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
+        """Return `function(*args, **kwargs)`, or None if it raised an exception or the part is off."""
+        if self._failures and self.is_off:
             return None
+        guard = self._guard
+        result = guard.attempt(self._what, function, *args, **kwargs)
+        if result is not FAILED:
+            self._failures = 0
+            return result
+        self._failures = self._failures + 1 if self._age == guard.age else 1
+        self._age = guard.age
+        if self.is_off:
+            guard.switch_off(self._what, function)
+        return None
 
 
 def _identity(function: Callable[..., object]) -> tuple[str, object]:

@@ -18,9 +18,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Rows
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.columns import FeatureColumns
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.core.pipeline import Pipeline
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError

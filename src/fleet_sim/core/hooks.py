@@ -7,7 +7,7 @@ from typing import Any
 
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.clock import Clock
-from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.faults import FaultGuard, GuardedPart
 from fleet_sim.core.plugins import AgentHooks
 
 
@@ -21,9 +21,9 @@ class EntityHooks:
         self._clock = clock
         self._guard = guard
         self._callbacks: dict[int, CallbackList] = {}
-        self._plugins: dict[int, list[AgentHooks[Any]]] = {}
-        self._controllers: dict[int, list[Any]] = {}
-        self._updates: dict[int, Callable[[float], object]] = {}
+        self._plugins: dict[int, list[tuple[AgentHooks[Any], GuardedPart]]] = {}
+        self._controllers: dict[int, list[tuple[Any, GuardedPart]]] = {}
+        self._updates: dict[int, tuple[Callable[[float], object], GuardedPart]] = {}
 
     # ---- registering -------------------------------------------------------------------------------------------------
 
@@ -47,15 +47,15 @@ class EntityHooks:
     def add_plugin(self, row: int, plugin: AgentHooks[Any]) -> None:
         """Call the plugin's `on_update` at each step."""
         # A new list: the step may be iterating over the old one.
-        self._plugins[row] = [*self._plugins.get(row, ()), plugin]
+        self._plugins[row] = [*self._plugins.get(row, ()), (plugin, self._guard.part("agent plugin on_update"))]
         self._guard.call("agent plugin on_init", plugin.on_init)
 
     def remove_plugin(self, row: int, plugin: AgentHooks[Any]) -> bool:
         """Remove and destroy `plugin`; return whether it was registered."""
         plugins = self._plugins.get(row, [])
-        if plugin not in plugins:
+        kept = [known for known in plugins if known[0] is not plugin]
+        if len(kept) == len(plugins):
             return False
-        kept = [known for known in plugins if known is not plugin]
         if kept:
             self._plugins[row] = kept
         else:
@@ -65,27 +65,27 @@ class EntityHooks:
 
     def plugins(self, row: int) -> list[AgentHooks[Any]]:
         """Return the plugins of the entity."""
-        return list(self._plugins.get(row, ()))
+        return [plugin for plugin, _ in self._plugins.get(row, ())]
 
     def set_controllers(self, row: int, controllers: list[Any]) -> None:
         """Call `compute(agent, dt)` of each in each step, before the motion laws; the first of the list comes last."""
         if controllers:
-            self._controllers[row] = list(controllers)
+            self._controllers[row] = [(controller, self._guard.part("controller")) for controller in controllers]
         else:
             self._controllers.pop(row, None)
 
     def controllers(self, row: int) -> list[Any]:
         """Return the controllers of the entity."""
-        return list(self._controllers.get(row, ()))
+        return [controller for controller, _ in self._controllers.get(row, ())]
 
     def set_update(self, row: int, function: Callable[[float], object]) -> None:
         """Call `function(dt)` at each step: the overridden `update` of a user's subclass."""
-        self._updates[row] = function
+        self._updates[row] = function, self._guard.part("entity update")
 
     def discard(self, row: int) -> None:
         """Remove all hooks of a removed entity; its plugins are destroyed."""
         # Taken out first: an `on_destroy` that removes the entity again must not be called twice.
-        for plugin in self._plugins.pop(row, ()):
+        for plugin, _ in self._plugins.pop(row, ()):
             self._guard.call("agent plugin on_destroy", plugin.on_destroy)
         self._callbacks.pop(row, None)
         self._controllers.pop(row, None)
@@ -104,8 +104,8 @@ class EntityHooks:
             # Removed by the code of an earlier row.
             if agent is None:
                 continue
-            for controller in reversed(self._controllers.get(row, ())):
-                self._guard.call("controller", controller.compute, agent, dt)
+            for controller, part in reversed(self._controllers.get(row, ())):
+                part.call(controller.compute, agent, dt)
 
     def run_callbacks(self, handles: list[Any], dt: float) -> None:
         """Run overridden updates, plugins and callbacks."""
@@ -116,9 +116,9 @@ class EntityHooks:
                 continue
             update = self._updates.get(row)
             if update is not None:
-                self._guard.call("entity update", update, dt)
-            for plugin in self._plugins.get(row, ()):
-                self._guard.call("agent plugin on_update", plugin.on_update, dt)
+                update[1].call(update[0], dt)
+            for plugin, part in self._plugins.get(row, ()):
+                part.call(plugin.on_update, dt)
             callbacks = self._callbacks.get(row)
             if callbacks is not None:
                 callbacks.run(entity)
@@ -127,7 +127,7 @@ class EntityHooks:
         """Return the hooks of all entities, for a checkpoint."""
         return {
             "books": [dict(book) for book in self._books()],
-            "states": [(c, c.save()) for known in self._controllers.values() for c in known if _has_state(c)],
+            "states": [(c, c.save()) for known in self._controllers.values() for c, _ in known if _has_state(c)],
         }
 
     def revive(self, rows: Iterable[int], saved: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ class EntityHooks:
         for book, known in zip(self._books(), saved["books"], strict=True):
             book.update((row, known[row]) for row in rows if row in known)
         for row in rows:
-            for plugin in self._plugins.get(row, ()):
+            for plugin, _ in self._plugins.get(row, ()):
                 self._guard.call("agent plugin on_init", plugin.on_init)
         for controller, state in saved["states"]:
             controller.restore(state)
@@ -147,7 +147,7 @@ class EntityHooks:
     def reset(self) -> None:
         """Call `on_reset` of all plugins."""
         for plugins in list(self._plugins.values()):
-            for plugin in plugins:
+            for plugin, _ in plugins:
                 self._guard.call("agent plugin on_reset", plugin.on_reset)
 
 

@@ -8,7 +8,8 @@ from concurrent.futures import Future
 from itertools import islice
 from typing import Protocol
 
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.errors import InvalidValueError
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints
+from fleet_sim.core import mimic
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.core.world import World
 
@@ -35,7 +36,12 @@ def give_joint_velocities(
 
 
 def give_joint_forces(world: World, slots: Ints, forces: Floats) -> None:
-    """Command motors to apply `forces` (K,) in N or N m, without feedback. Only for robots with motors."""
+    """Command motors to apply `forces` (K,) in N or N m, without feedback, clipped to their force limits.
+
+    Only for robots with motors.
+    """
+    limits = world.joints.force_limit[slots]
+    forces = np.clip(forces, -limits, limits)
     _command(world, slots, AT_FORCE, forces, None)
 
 
@@ -61,7 +67,9 @@ def hold_joints(world: World, slots: Ints) -> None:
     joints.target[slots] = joints.position[slots]
     _command(world, slots, HOLD, 0.0, None)
     # With motors it is what the engine measured: such a joint comes to rest in its own time.
-    joints.velocity[slots[~_motors_mask(world, slots)]] = 0.0
+    still = slots[~_motors_mask(world, slots)]
+    joints.velocity[still] = 0.0
+    mimic.follow(world)
 
 
 def put_joints(world: World, slots: Ints, positions: Floats) -> None:
@@ -69,6 +77,7 @@ def put_joints(world: World, slots: Ints, positions: Floats) -> None:
     joints = world.joints
     joints.position[slots] = np.clip(positions, joints.lower[slots], joints.upper[slots])
     joints.velocity[slots] = 0.0
+    mimic.follow(world, of=slots)
     hold_joints(world, slots)
     world.touch_joints(np.unique(joints.robot[slots]))
 
@@ -85,6 +94,7 @@ def _command(
     # Joints with motors are moved by the engine, those at rest by nobody.
     joints.moving[slots] = False if control in (HOLD, AT_FORCE) else ~motors_mask
     joints.motor_behind[slots] = motors_mask
+    mimic.pass_on(world, slots)
 
 
 def _motors_mask(world: World, slots: Ints) -> AnyArray:

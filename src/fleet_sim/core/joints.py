@@ -34,7 +34,9 @@ class RobotColumns(ColumnTable):
     model: Ints = column(np.int64, default=-1, writer="spawning", doc="index in World.models, -1: none", hashed=False)
     joint_start: Ints = column(np.int64, writer="spawning", doc="first joint in World.joints", hashed=False)
     joint_count: Ints = column(np.int64, writer="spawning", doc="movable joints, 0: none")
+    mimics: Bools = column(bool, writer="spawning", doc="mimic joints follow their leaders")
     motors: Bools = column(bool, writer="spawning", doc="joints are moved by the engine's motors, not by the columns")
+    self_collision: Bools = column(bool, writer="spawning", doc="links that touch each other are reported")
     joints_moved: Bools = column(bool, writer="whoever writes joints", doc="in this step", hashed=False)
     joints_behind: Bools = column(bool, writer="whoever writes joints", doc="PyBullet has older ones", hashed=False)
     boxes_behind: Bools = column(bool, writer="whoever writes joints", doc="box is of older ones", hashed=False)
@@ -46,12 +48,15 @@ class JointColumns(ColumnTable):
     robot: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="row it belongs to", hashed=False)
     position: Floats = column(float, unit="rad or m", writer="joint motion, physics")
     velocity: Floats = column(float, unit="rad/s or m/s", writer="joint motion, physics", doc="true velocity")
+    effort: Floats = column(float, unit="N m or N", writer="physics", doc="of its motor, 0 without one")
     control: Bytes = column(np.uint8, writer="joint commands", doc="HOLD, TO_POSITION, AT_VELOCITY, ...")
     target: Floats = column(float, unit="rad or m", writer="joint commands", doc="goes or went there")
     command: Floats = column(float, unit="rad/s, m/s, N m or N", writer="joint commands")
     max_velocity: Floats = column(float, unit="rad/s or m/s", writer="spawning", doc="never 0")
     max_force: Floats = column(float, default=DEFAULT_FORCE, unit="N m or N", writer="joint commands")
     position_gain: Floats = column(float, default=DEFAULT_GAIN, writer="user", doc="of motors that go to a position")
+    velocity_gain: Floats = column(float, default=1.0, writer="user", doc="of motors")
+    force_limit: Floats = column(float, default=np.inf, unit="N m or N", writer="user", doc="of motors, in any mode")
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
@@ -61,6 +66,9 @@ class JointColumns(ColumnTable):
     curve_1: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u")
     curve_2: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^2")
     curve_3: Floats = column(float, unit="rad or m", writer="joint commands", doc="of u^3")
+    leader: Ints = column(np.int64, default=NO_ROW, writer="spawning", doc="slot it follows, -1: none", hashed=False)
+    multiplier: Floats = column(float, writer="spawning", doc="of the leader's position")
+    offset: Floats = column(float, unit="rad or m", writer="spawning", doc="added to that")
     wheel_rate: Floats = column(float, unit="rad/m", writer="spawning", doc="turned per m rolled ahead, 0: no wheel")
     wheel_offset: Floats = column(float, unit="m", frame="body", writer="spawning", doc="of a wheel, to the left")
     moving: Bools = column(bool, writer="joint commands, joint motion", doc="to be advanced by joint motion")
@@ -82,6 +90,8 @@ class JointPool(JointColumns):
         """The tolerances given to robots by the user, by row, unchanged."""
         self.ik_params: dict[int, Any] = {}
         """Inverse kinematics parameters of robots with their own ones, by row."""
+        self.followers: Ints = NO_ROWS
+        """The slots of all joints that follow another one."""
         # By number of joints: the joints of a robot are contiguous, and runs of one length leave no gaps behind.
         self._free: dict[int, list[int]] = {}
 
@@ -93,6 +103,10 @@ class JointPool(JointColumns):
         count = len(model.movable)
         starts = self._take(count, len(rows))
         slots: Ints = starts[:, None] + np.arange(count)
+        robots.joint_start[rows] = starts
+        robots.joint_count[rows] = count
+        if count == 0:
+            return slots
         flat = slots.reshape(-1)
         self.clear_rows(flat)
         prismatic_mask = model.joint_types[model.movable] == PRISMATIC
@@ -106,9 +120,11 @@ class JointPool(JointColumns):
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
         self.position[flat] = np.clip(0.0, self.lower[flat], self.upper[flat])
         self.target[flat] = self.position[flat]
-        robots.joint_start[rows] = starts
-        robots.joint_count[rows] = count
         return slots
+
+    def find_followers(self) -> None:
+        """Find the followers anew, after some were added or removed."""
+        self.followers = np.flatnonzero(self.leader[: self.used] != NO_ROW)
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:
         """Free the joints of `rows`."""
@@ -118,6 +134,8 @@ class JointPool(JointColumns):
             self.clear_rows(np.arange(span.start, span.stop))
             self._free.setdefault(span.stop - span.start, []).append(span.start)
         robots.joint_count[rows] = 0
+        if len(self.followers):
+            self.find_followers()
         for values in (self.given_tolerances, self.ik_params):
             if values:
                 for row in rows.tolist():
@@ -154,6 +172,7 @@ class JointPool(JointColumns):
         self.used = len(saved["arrays"]["robot"])
         self.restore_arrays(saved["arrays"])
         self._free = {count: list(starts) for count, starts in saved["free"].items()}
+        self.find_followers()
         self.given_tolerances = dict(saved["given_tolerances"])
         self.ik_params = dict(saved["ik_params"])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from fleet_sim.core.clock import Clock, Schedule
-from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.faults import FaultGuard, GuardedPart
 from fleet_sim.errors import InvalidValueError
 
 Owner = TypeVar("Owner")
@@ -67,18 +67,18 @@ class PluginRunner:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self._plugins: tuple[tuple[SimHooks[Any], Schedule], ...] = ()
+        self._plugins: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
 
     @property
     def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins, in order."""
-        return [plugin for plugin, _ in self._plugins]
+        return [plugin for plugin, _, _ in self._plugins]
 
     def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
         """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
         check_plugin(plugin, SimHooks, "SimPlugin")
         # Replaced and never changed: `step` may be iterating over the old tuple.
-        self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency)))
+        self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency), self._guard.part("plugin on_step")))
         self._guard.call("plugin on_init", plugin.on_init)
 
     def remove(self, plugin: SimHooks[Any]) -> bool:
@@ -95,10 +95,10 @@ class PluginRunner:
 
     def step(self) -> None:
         """Call `on_step` of the plugins that are due."""
-        for plugin, schedule in self._plugins:
+        for plugin, schedule, part in self._plugins:
             elapsed = schedule.poll()
             if elapsed is not None:
-                self._guard.call("plugin on_step", plugin.on_step, elapsed)
+                part.call(plugin.on_step, elapsed)
 
     def reset(self) -> None:
         """Call `on_reset` of all plugins."""

@@ -55,14 +55,20 @@ class RandomStreams:
             generator = self._generators[purpose] = np.random.Generator(np.random.PCG64(self.key(purpose)))
         return generator
 
-    def save(self) -> dict[str, Any]:
-        """Return the state of every stream, for a checkpoint."""
-        return {purpose: generator.bit_generator.state for purpose, generator in self._generators.items()}
-
-    def restore(self, states: dict[str, Any]) -> None:
-        """Restore what `save` returned; streams not in it start again."""
+    def reseed(self, seed: int) -> None:
+        """Start all over with another seed: streams and keys are from now on what they are with it from the start."""
+        self.seed = seed
         self._generators.clear()
-        for purpose, state in states.items():
+
+    def save(self) -> dict[str, Any]:
+        """Return the seed and the state of every stream, for a checkpoint."""
+        states = {purpose: generator.bit_generator.state for purpose, generator in self._generators.items()}
+        return {"seed": self.seed, "states": states}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore what `save` returned; streams not in it start again."""
+        self.reseed(saved["seed"])
+        for purpose, state in saved["states"].items():
             self.stream(purpose).bit_generator.state = state
 
 

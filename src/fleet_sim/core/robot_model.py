@@ -39,6 +39,19 @@ class Inertial:
     inertia: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True)
+class Mimic:
+    """A joint, by index, that follows another one: its position is `multiplier` times that of `leader` + `offset`.
+
+    No leader follows itself: what a file says in several steps is one here.
+    """
+
+    follower: int
+    leader: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class RobotModel:
     """The links, joints and geometries of one robot description, for J joints.
@@ -69,14 +82,15 @@ class RobotModel:
     inertials: tuple[Inertial, ...] = ()
     visuals: tuple[LinkGeometry, ...] = ()
     collisions: tuple[LinkGeometry, ...] = ()
+    mimics: tuple[Mimic, ...] = ()
     movable: Ints = field(init=False)
-    """Indices (M,) of the movable joints: all except fixed ones."""
+    """Indices (M,) of the movable joints: those that turn or slide. Others are held fixed, see `held`."""
     limited_mask: Bools = field(init=False)
     """Which joints (J,) have limits."""
 
     def __post_init__(self) -> None:
         # Frozen like the rest; both follow from other fields.
-        object.__setattr__(self, "movable", np.flatnonzero(np.asarray(self.joint_types) != FIXED))
+        object.__setattr__(self, "movable", np.flatnonzero(np.isin(self.joint_types, (REVOLUTE, PRISMATIC))))
         object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
@@ -91,6 +105,17 @@ class RobotModel:
     def movable_names(self) -> tuple[str, ...]:
         """The names of the movable joints."""
         return tuple(self.joint_names[joint] for joint in self.movable.tolist())
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The names of spherical and planar joints, which have no single position: they stay as the file has them."""
+        kinds = zip(self.joint_names, self.joint_types.tolist(), strict=True)
+        return tuple(name for name, kind in kinds if kind in (SPHERICAL, PLANAR))
+
+    @cached_property
+    def concave(self) -> tuple[LinkGeometry, ...]:
+        """The collision shapes that are concave meshes."""
+        return tuple(piece for piece in self.collisions if piece.geometry.concave)
 
     @cached_property
     def slots(self) -> Ints:

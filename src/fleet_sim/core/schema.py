@@ -20,6 +20,9 @@ KIND_OBJECT, KIND_AGENT, KIND_STATIC_BODY = 0, 1, 2
 class BodyColumns(ColumnTable):
     """Columns of every entity: identity, pose, velocity, shape, attachment."""
 
+    version: int = 0
+    """Increases with every spawn, removal and rename; caches of entities or names compare it."""
+
     alive: Bools = column(bool, writer="World.allocate, World.release", doc="row is in use", hashed=False)
     generation: Ints = column(np.int64, writer="World.release", doc="times the row was freed", hashed=False)
     object_id: Ints = column(
@@ -49,6 +52,8 @@ class BodyColumns(ColumnTable):
     shape_centred: Bools = column(bool, default=True, writer="spawning", doc="collision shape sits on the body frame")
 
     collision_mode: Bytes = column(np.uint8, writer="set_collision_mode", doc="code of a CollisionMode")
+    collision_group: Ints = column(np.int64, default=1, writer="spawning, set_collision_filter", doc="bits: in these")
+    collision_mask: Ints = column(np.int64, default=-1, writer="spawning, set_collision_filter", doc="bits: of others")
     block_on_collision: Bools = column(bool, writer="spawning, user", doc="stops before it would hit something")
     aabb_lower: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
     aabb_upper: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 Vector = tuple[float, float, float]
 
@@ -12,7 +13,7 @@ class Geometry:
     """One visual or collision geometry in the body frame; hashable, all lengths in m.
 
     `kind` is a spatial.shapes.ShapeKind. `height` is the whole height of a cylinder and the cylindrical part of a
-    capsule.
+    capsule. A `concave` mesh is its triangles, with room inside; any other mesh collides as its convex hull.
     """
 
     kind: int
@@ -24,19 +25,28 @@ class Geometry:
     rgba: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0)
     position: tuple[float, ...] = (0.0, 0.0, 0.0)
     orientation: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
+    concave: bool = False
+
+
+def seen_as(visual: Geometry, collisions: Iterable[Geometry]) -> Geometry:
+    """Return `visual`, concave where a collision shape is the same concave mesh: cameras see both sides, as rays do."""
+    same = any(shape.concave and shape.mesh_path == visual.mesh_path for shape in collisions)
+    return replace(visual, concave=True) if same and not visual.concave else visual
 
 
 @dataclass(frozen=True)
 class BodyShape:
     """Everything that PyBullet needs to create a body, except mass and pose.
 
-    Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file.
+    Either `visual` and `collision` geometries (each may be None), or `model_path`, a robot description file, all whose
+    lengths are times `scale`.
     """
 
     visual: Geometry | None = None
     collision: Geometry | None = None
     model_path: str = ""
     fixed_base: bool = False
+    scale: float = 1.0
 
 
 class ShapeCatalog:
@@ -45,6 +55,8 @@ class ShapeCatalog:
     def __init__(self) -> None:
         self._shapes: list[BodyShape] = []
         self._ids: dict[BodyShape, int] = {}
+        self.concave: list[int] = []
+        """The numbers of the shapes that collide as concave meshes."""
 
     def intern(self, shape: BodyShape) -> int:
         """Return the number of `shape`, the same for equal shapes."""
@@ -52,6 +64,8 @@ class ShapeCatalog:
         if shape_id is None:
             shape_id = self._ids[shape] = len(self._shapes)
             self._shapes.append(shape)
+            if shape.collision is not None and shape.collision.concave:
+                self.concave.append(shape_id)
         return shape_id
 
     def __getitem__(self, shape_id: int) -> BodyShape:

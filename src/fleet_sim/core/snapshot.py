@@ -44,6 +44,8 @@ class Snapshot:
     """(J,) in rad/s or m/s."""
     collisions: Ints
     """(M, 2) indices of the pairs that collided at the last check."""
+    colors: Floats
+    """(N, 4) the colour given to each by `set_color`; -1: that of its shapes."""
     features: Mapping[str, Mapping[str, AnyArray]]
     """The columns (N, ...) of each feature in use, by the names of both; `present` tells which entities have it."""
 
@@ -93,6 +95,7 @@ def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
         joint_positions=_frozen(world.joints.position[slots]),
         joint_velocities=_frozen(world.joints.velocity[slots]),
         collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
+        colors=_frozen(world.look.rgba[rows]),
         features={
             name: {column: _frozen(array[rows]) for column, _, array in table.columns()}
             for name, table in world.tables.items()

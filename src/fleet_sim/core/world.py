@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.collision_filters import CollisionFilters
 from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.drive_rules import DriveRules
@@ -17,6 +18,7 @@ from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
+from fleet_sim.core.look import LookColumns
 from fleet_sim.core.ports import (
     ActionBook,
     BodyBook,
@@ -89,16 +91,14 @@ class World(BodyColumns):
         self.hooks = EntityHooks(clock, self.guard)
         self.random = RandomStreams(seed)
         self.collision_rules = CollisionRules(self)
+        self.collision_filters = CollisionFilters(self, self.collision_rules)
         self.drive_rules = DriveRules()
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
-        self.tables: dict[str, ColumnTable] = {
-            "body": self,
-            "motion": self.motion,
-            "robots": self.robots,
-            "material": self.material,
-        }
+        self.look = LookColumns(capacity)
+        own = {"motion": self.motion, "robots": self.robots, "material": self.material, "look": self.look}
+        self.tables: dict[str, ColumnTable] = {"body": self, **own}
         self.waypoints = WaypointPool()
         self.joints = JointPool()
         self.models: list[RobotModel] = []
@@ -118,8 +118,6 @@ class World(BodyColumns):
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
-        self.version = 0
-        """Increases with every spawn, removal and rename; caches of entities or names compare it."""
         self.parts = _NO_PARTS
         """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
         # A stack with the lowest row on top: living rows stay together at the front, where slices of columns are cheap.
@@ -255,7 +253,7 @@ class World(BodyColumns):
     def renew(self) -> None:
         """Start again after everything was removed: ids from 0 and random streams from their seed."""
         self._next_id = 0
-        self.random.restore({})
+        self.random.reseed(self.random.seed)
 
     def end_step(self) -> None:
         """Make rows freed during the step available again."""

@@ -16,6 +16,7 @@ from fleet_sim.core.steering import POSE
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.controller_plan import plan_controllers
 from fleet_sim.entities.end_effector import EndEffectorHandle
+from fleet_sim.entities.power_handle import PowerHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import pose_arrays
@@ -27,7 +28,7 @@ Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
 Hook = TypeVar("Hook")
 
 
-class Agent(EndEffectorHandle):
+class Agent(EndEffectorHandle, PowerHandle):
     """A robot.
 
     The last command wins: a new goal, path, velocity or stop cancels its running and queued actions. Base and joints

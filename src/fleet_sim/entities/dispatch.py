@@ -9,24 +9,25 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, as_float, as_floats
+from fleet_sim.arrays import Bools, as_float, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.addresses import NamedRows
 from fleet_sim.core.checkpoint import Checkpoint
-from fleet_sim.core.commands import Command, CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.moments import Moments
-from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
+from fleet_sim.entities.attach_command import attach
 from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, beyond, check_extent, inside_mask
+from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, check_extent, inside_mask
 from fleet_sim.spatial import quaternions
 
 
@@ -98,7 +99,7 @@ class FleetCommandDispatcher:
     def _(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
-        points, turns = self._poses(to, command)
+        points, turns = to.poses(command.positions, command.orientations)
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
@@ -159,7 +160,7 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
-        points, turns = self._poses(to, command)
+        points, turns = to.poses(command.positions, command.orientations)
         if len(to.rows):
             world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
             if not world.in_step:
@@ -209,11 +210,9 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.Attach) -> CommandAck:
-        world = self._world
-        to = Recipients(world, [command.name])
+        to = Recipients(self._world, [command.name])
         to.reject_others_than_robots()
-        reasons = {row: self._attach(world.handles[row], command) for row in to.rows.tolist()}
-        to.reject_for(reasons)
+        to.reject_for({row: attach(self._world, self._world.handles[row], command) for row in to.rows.tolist()})
         return self._ack(command, to)
 
     @_apply.register
@@ -284,40 +283,3 @@ class FleetCommandDispatcher:
         if len(to.rows):
             drive.stop(world, to.rows)
             hold_joints(world, world.joints.slots(world.robots, to.rows))
-
-    def _poses(self, to: Recipients, command: c.Navigate | c.SetPoses) -> tuple[Floats, Floats]:
-        """Return the poses of the accepted recipients; rejects poses that are not finite or have a zero quaternion."""
-        count = len(command.names)
-        points = shaped(command.positions, (count, 3), "positions")[to.indices]
-        turns = shaped(command.orientations, (count, 4), "orientations")[to.indices]
-        good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
-        # Zeros have no direction, so they cannot be normalised; NaN is already left out here.
-        good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
-        to.keep(good_mask, "pose is not finite, or its quaternion is zero")
-        points, turns = points[good_mask], turns[good_mask]
-        inside = inside_mask(points, self._world.extent)
-        to.keep(inside, beyond(self._world.extent))
-        return points[inside], quaternions.normalized(turns[inside])
-
-    def _attach(self, agent: Any, command: c.Attach) -> str:
-        """Attach or detach; return the reason for a failure, or ""."""
-        if not command.attach:
-            carried = [obj for obj in agent.get_attached_objects() if command.object_name in ("", obj.name)]
-            for obj in carried:
-                agent.detach_object(obj)
-            return "" if carried else "nothing to detach"
-        if command.object_name:
-            if not self._world.index.has_name(command.object_name):
-                return f"unknown object {command.object_name!r}"
-            obj = self._world.handles[self._world.index.row_named(command.object_name)]
-            if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
-                return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
-        else:
-            obj = agent.find_nearest_pickable(command.search_radius)
-        try:
-            link = attachments.link_index(self._world, agent.row, command.link or BASE)
-        except FleetSimError as error:
-            return str(error)
-        if obj is None or not agent.pick(obj, link=link):
-            return "no free pickable object in reach"
-        return ""

@@ -11,10 +11,11 @@ import numpy as np
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
-from fleet_sim.entities.shape_params import ShapeParams, Vector
+from fleet_sim.entities.sdf_models import params_of_world, read_world_file
+from fleet_sim.entities.shape_params import Vector
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams, read_spawn_params
-from fleet_sim.entities.spawning import remove, spawn_many
+from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectSpawnParams, read_spawn_params
+from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.settings import Checked, setting
@@ -40,9 +41,13 @@ class GridEntry(Checked):
 class ObjectEntry(SimObjectSpawnParams):
     """An object of a scenario, or a grid of them."""
 
-    shape: ShapeParams | None = setting(None, doc="Visual and collision shape in one.")
+    shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
+    sdf: str | None = setting(
+        None, doc="SDF or world file, whose models are spawned as <name>_<model>; only name, pose, yaw go with it."
+    )
+    skip_models: list[str] = setting(factory=list, doc="With sdf: names of models to leave out.")
 
 
 def read_actions(value: object) -> list[dict[str, Any]]:
@@ -66,7 +71,7 @@ _ACTIONS_SCHEMA = {
 class RobotEntry(AgentSpawnParams):
     """A robot of a scenario, or a grid of them."""
 
-    shape: ShapeParams | None = setting(None, doc="Visual and collision shape in one.")
+    shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
     actions: list[Any] = setting(
@@ -131,6 +136,7 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
         if not isinstance(item, Mapping):
             raise ConfigError(f"must be a mapping, got {item!r}", source=source, path=where)
         entry = read_spawn_params(kind, item, source, where)
+        _check_sdf_entry(entry, source, where)
         params = cls.params_class(**{field.name: getattr(entry, field.name) for field in fields(cls.params_class)})
         if entry.shape is not None:
             params.visual_shape = params.visual_shape or entry.shape
@@ -139,7 +145,29 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
     return pairs
 
 
+def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
+    """Raise ConfigError where an entry with `sdf` has settings that no model of the file would get."""
+    if getattr(entry, "sdf", None) is None:
+        if getattr(entry, "skip_models", None):
+            raise ConfigError("goes with sdf, a file of several models", source=source, path=f"{where}.skip_models")
+        return
+    plain = ObjectEntry(name=entry.name, initial_pose=entry.initial_pose, sdf=entry.sdf, skip_models=entry.skip_models)
+    for field in fields(ObjectEntry):
+        if getattr(entry, field.name) != getattr(plain, field.name):
+            raise ConfigError(
+                "does not go with sdf: the models are as the file says; only name, pose, yaw and skip_models do",
+                source=source,
+                path=f"{where}.{field.name}",
+            )
+
+
 def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
+    if getattr(entry, "sdf", None) is not None:
+        found = read_world_file(entry.sdf, world.model_paths)
+        models = params_of_world(
+            found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
+        )
+        return spawn_each(world, None, models)
     turn = np.array(params.initial_pose.orientation)
     if entry.grid is None:
         return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])

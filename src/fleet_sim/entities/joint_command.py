@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.core import commands as c
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, place_of
@@ -24,21 +24,25 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
     """
     values = _values(command)
     force = as_float(command.max_force, "max_force in N m or N", low=0.0, high=LARGEST_FORCE)
-    numbers = world.robots.model[to.rows]
+    what = "velocity" if command.positions is None else "position"
+    # Robots of one model may follow mimic joints or not.
+    numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
     chosen: dict[int, Ints] = {}
     reasons: dict[int, str] = {}
     for number in np.unique(numbers).tolist():
         members = np.flatnonzero(numbers == number)
-        model = world.models[number]
+        model = world.models[number // 2]
         try:
-            chosen[number] = _places(model, command.joint_names, values.shape[1])
+            chosen[number] = places = _places(model, command.joint_names, values.shape[1])
         except FleetSimError as error:
             reasons.update(dict.fromkeys(to.rows[members].tolist(), str(error)))
             continue
         given = values[to.indices[members]]
-        reasons.update(_reasons(to.rows[members], model, chosen[number], given, command.positions is not None))
+        reasons.update(_reasons(to.rows[members], model, places, given, command.positions is not None))
+        if number % 2:
+            reasons.update(_mimic_reasons(to.rows[members], model, places, given, what))
     to.reject_for(reasons)
-    numbers = world.robots.model[to.rows]
+    numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
     for number, places in chosen.items():
         rows, indices = to.rows[numbers == number], to.indices[numbers == number]
         for row in world.actions.busy(rows).tolist():
@@ -77,4 +81,15 @@ def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_pos
             cause = limits_cause(model, places, numbers)
         if cause:
             reasons[row] = cause
+    return reasons
+
+
+def _mimic_reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, what: str) -> dict[int, str]:
+    """Return, by row, the reasons for rejecting `rows` that command mimic joints apart from their leaders."""
+    reasons = {}
+    for row, numbers in zip(rows.tolist(), given, strict=True):
+        try:
+            mimic.without_followers(model, places, numbers, what=what)
+        except InvalidValueError as error:
+            reasons[row] = str(error)
     return reasons

@@ -1,4 +1,4 @@
-"""JointHandle: the part of a robot's handle for its joints and links."""
+"""JointHandle: the part of a robot's handle that commands its joints."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_float
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE, DEFAULT_TOLERANCE, TO_POSITION
-from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities import attachments
+from fleet_sim.entities.joint_readings import JointReadings
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, place_of, read_joint_numbers, read_tolerances
-from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import StateError
-from fleet_sim.geometry import Pose
+from fleet_sim.entities.motor_params import MotorParams, give_motors, motor_of
+from fleet_sim.errors import InvalidValueError, StateError
 
-JointState = tuple[float, float]
-"""Position (rad or m) and velocity (rad/s or m/s) of a joint."""
+_PLURALS = {"position": "positions", "velocity": "velocities", "force": "forces"}
 
 
-class JointHandle(SimObject):
+class JointHandle(JointReadings):
     """An entity with joints, if it was spawned from a robot description.
 
     Joints are given by name, or by index as in PyBullet, where fixed joints are numbered too. Lists have one number per
@@ -29,104 +27,13 @@ class JointHandle(SimObject):
     columns: the state is current inside a step too, and needs no call of PyBullet.
 
     Targets beyond a joint's limits are clipped. A command to a joint ends the action that moves it as CANCELLED.
+    A joint that mimics another one follows it, and is commanded through it; numbers for both have to agree.
+
     Methods raise StateError if there are no joints, UnknownNameError for unknown ones, InvalidValueError for fixed
-    joints, a wrong number of values, and values that are not finite.
+    joints, mimic joints, a wrong number of values, and values that are not finite.
     """
 
     __slots__ = ()
-
-    # ---- the model ---------------------------------------------------------------------------------------------------
-
-    @property
-    def robot_model(self) -> RobotModel | None:
-        """The content of the robot's description, None for an agent made from shapes."""
-        return self._world.model_of(self.row)
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The names of all joints, by index."""
-        model = self.robot_model
-        return () if model is None else model.joint_names
-
-    @property
-    def movable_joint_names(self) -> tuple[str, ...]:
-        """The names of the joints that move, in order."""
-        model = self.robot_model
-        return () if model is None else model.movable_names
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """The names of all links except the base, by index."""
-        model = self.robot_model
-        return () if model is None else model.link_names
-
-    def get_num_joints(self) -> int:
-        """Return the number of joints, fixed ones included; 0 for an agent made from shapes."""
-        return len(self.joint_names)
-
-    def get_joint_limits(self, joint: int | str) -> tuple[float, float]:
-        """Return the lower and upper limit of a movable joint; infinite if it has no limits."""
-        slot = self._slot(joint)
-        joints = self._world.joints
-        return float(joints.lower[slot]), float(joints.upper[slot])
-
-    @property
-    def uses_motors(self) -> bool:
-        """Whether motors of the physics engine move the joints; otherwise they are interpolated exactly."""
-        return bool(self._world.robots.motors[self.row])
-
-    def get_link_pose(self, link: int | str) -> Pose:
-        """Return the world pose of a link, -1 for the base."""
-        model = self._model()
-        position, orientation = self._world.link_poses(np.array([self.row]), np.array([model.link_index(link)]))
-        return Pose(position[0].tolist(), orientation[0].tolist())
-
-    # ---- state -------------------------------------------------------------------------------------------------------
-
-    def get_joint_state(self, joint_index: int | str) -> JointState:
-        """Return position and velocity of a joint; a fixed one is at 0 and at rest."""
-        model = self._model()
-        place = int(model.slots[model.joint_index(joint_index)])
-        if place < 0:
-            return 0.0, 0.0
-        joints = self._world.joints
-        slot = int(self._world.robots.joint_start[self.row]) + place
-        return float(joints.position[slot]), float(joints.velocity[slot])
-
-    def get_joint_state_by_name(self, joint_name: str) -> JointState:
-        """Return position and velocity of a joint."""
-        return self.get_joint_state(joint_name)
-
-    def get_all_joints_state(self) -> list[JointState]:
-        """Return position and velocity of every joint, by index; none for an agent made from shapes."""
-        model = self.robot_model
-        if model is None:
-            return []
-        span = self._world.joints.of(self._world.robots, self.row)
-        states = np.zeros((model.num_joints, 2))
-        states[model.movable, 0] = self._world.joints.position[span]
-        states[model.movable, 1] = self._world.joints.velocity[span]
-        return [(position, velocity) for position, velocity in states.tolist()]
-
-    def get_all_joints_state_by_name(self) -> dict[str, JointState]:
-        """Return position and velocity of every joint, by name."""
-        return dict(zip(self.joint_names, self.get_all_joints_state(), strict=True))
-
-    def get_joints_state_by_name(self, joint_names: Iterable[str]) -> dict[str, JointState]:
-        """Return position and velocity of some joints, by name."""
-        return {name: self.get_joint_state(name) for name in joint_names}
-
-    @property
-    def joint_positions(self) -> Floats:
-        """A copy of the positions (M,) of the joints that move, in order."""
-        values: Floats = self._world.joints.position[self._world.joints.of(self._world.robots, self.row)].copy()
-        return values
-
-    @property
-    def joint_velocities(self) -> Floats:
-        """A copy of the velocities (M,) of the joints that move, in order."""
-        values: Floats = self._world.joints.velocity[self._world.joints.of(self._world.robots, self.row)].copy()
-        return values
 
     # ---- targets -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +81,7 @@ class JointHandle(SimObject):
 
     def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
         """Command velocities of joints: of all by a list, or of some by a mapping."""
-        slots, values = self._numbers(velocities, "joint velocities")
+        slots, values = self._commanded(velocities, "velocity")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         self._pre_empt(slots, "velocities of joints were commanded")
         joint_steering.give_joint_velocities(self._world, slots, values, force)
@@ -184,12 +91,8 @@ class JointHandle(SimObject):
 
         Raises StateError for a robot without motors.
         """
-        slots, values = self._numbers(forces, "joint forces")
-        if not self.uses_motors:
-            raise StateError(
-                f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
-                "the mass its description says)"
-            )
+        self._require_motors()
+        slots, values = self._commanded(forces, "force")
         self._pre_empt(slots, "forces of joints were commanded")
         joint_steering.give_joint_forces(self._world, slots, values)
 
@@ -198,7 +101,7 @@ class JointHandle(SimObject):
 
         Outside a step, objects carried by links are moved along at once.
         """
-        slots, values = self._numbers(positions, "joint positions")
+        slots, values = self._commanded(positions, "position")
         self._pre_empt(slots, "the joints were put somewhere else")
         joint_steering.put_joints(self._world, slots, values)
         if not self._world.in_step:
@@ -209,6 +112,48 @@ class JointHandle(SimObject):
         slots = self._world.joints.slots(self._world.robots, np.array([self.row]))
         self._pre_empt(slots, "the joints were stopped")
         joint_steering.hold_joints(self._world, slots)
+
+    # ---- motors ------------------------------------------------------------------------------------------------------
+
+    def set_motors(
+        self,
+        joints: int | str | Iterable[int | str] | None = None,
+        *,
+        position_gain: float | None = None,
+        velocity_gain: float | None = None,
+        max_velocity: float | None = None,
+        max_force: float | None = None,
+    ) -> None:
+        """Change gains and limits of the motors of some joints, or of all (None); what is None stays as it is.
+
+        Takes effect in the next step and is part of the state. See MotorParams for the numbers. Raises StateError for a
+        robot without motors, and InvalidValueError for a joint that mimics another one.
+        """
+        params = MotorParams(position_gain, velocity_gain, max_velocity, max_force)
+        self._require_motors()
+        world, model = self._world, self._model()
+        if joints is None:
+            slots = world.joints.slots(world.robots, np.array([self.row]))
+        else:
+            chosen = [joints] if isinstance(joints, (int, str)) else list(joints)
+            start = int(world.robots.joint_start[self.row])
+            slots = np.array([start + place_of(model, joint) for joint in chosen], np.int64)
+            if (world.joints.leader[slots] >= 0).any():
+                raise InvalidValueError(f"joints that mimic others have no motors of their own: {chosen}")
+        give_motors(world, slots, params)
+
+    def get_motor(self, joint: int | str) -> MotorParams:
+        """Return the gains and limits of the motor of a joint; raises StateError for a robot without motors."""
+        self._require_motors()
+        return motor_of(self._world, self._slot(joint))
+
+    def _require_motors(self) -> None:
+        self._model()
+        if not self.uses_motors:
+            raise StateError(
+                f"the joints of {self!r} have no motors; they have with physics on, for a robot with mass (mass=None: "
+                "the mass its description says)"
+            )
 
     # ---- arrival -----------------------------------------------------------------------------------------------------
 
@@ -263,22 +208,21 @@ class JointHandle(SimObject):
 
     # ---- internals ---------------------------------------------------------------------------------------------------
 
-    def _model(self) -> RobotModel:
-        model = self.robot_model
-        if model is None:
-            raise StateError(f"{self!r} was made from shapes and has no joints; spawn it from a robot description")
-        return model
-
-    def _slot(self, joint: int | str) -> int:
-        return int(self._world.robots.joint_start[self.row]) + place_of(self._model(), joint)
-
     def _numbers(self, numbers: Any, what: str) -> tuple[Ints, Floats]:
         """Return (slots, values) of numbers for joints."""
         places, values = read_joint_numbers(self._model(), numbers, what)
         return places + int(self._world.robots.joint_start[self.row]), values
 
+    def _commanded(self, numbers: Any, what: str) -> tuple[Ints, Floats]:
+        """Return (slots, values) of a command to joints; those that mimic others are left out, or refused."""
+        model, world, row = self._model(), self._world, self.row
+        places, values = read_joint_numbers(model, numbers, f"joint {_PLURALS[what]}")
+        if world.robots.mimics[row]:
+            places, values = mimic.without_followers(model, places, values, what=what)
+        return places + int(world.robots.joint_start[row]), values
+
     def _send(self, targets: Any, max_force: float) -> None:
-        slots, values = self._numbers(targets, "joint targets")
+        slots, values = self._commanded(targets, "position")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         # Before the targets are given: an action that ends holds its joints where they are.
         self._pre_empt(slots, "new joint targets were set")

@@ -31,8 +31,10 @@ def place_of(model: RobotModel, joint: int | str) -> int:
     index = model.joint_index(joint)
     place = int(model.slots[index])
     if place < 0:
+        name = model.joint_names[index]
+        kind = "spherical or planar, which is held fixed" if name in model.held else "fixed"
         raise InvalidValueError(
-            f"joint {model.joint_names[index]!r} of {model.name!r} is fixed; those that move are "
+            f"joint {name!r} of {model.name!r} is {kind}; those that move are "
             f"{', '.join(model.movable_names) or 'none'}"
         )
     return place

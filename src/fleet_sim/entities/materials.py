@@ -11,6 +11,7 @@ from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
+from fleet_sim.entities.concave import check_mass
 from fleet_sim.errors import StateError, unknown_name
 from fleet_sim.gate.bounds import LARGEST_MASS
 
@@ -52,6 +53,8 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
 def set_mass(world: World, row: int, mass: float) -> None:
     """Change the mass in kg; raises StateError where joints would change between motors and kinematic motion."""
     kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
+    if kilograms > 0.0:
+        check_mass(world, row)
     if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
         motors = "with" if world.robots.motors[row] else "without"
         raise StateError(f"{world.handles[row]!r} was spawned {motors} motors")

@@ -12,6 +12,8 @@ from fleet_sim.core.addresses import NamedRows
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import beyond, inside_mask
+from fleet_sim.spatial import quaternions
 
 
 class Recipients:
@@ -105,6 +107,26 @@ class Recipients:
     def keep(self, good_mask: Bools, reason: str) -> None:
         """Reject those outside `good_mask`, aligned with `rows`."""
         self.reject(~good_mask, reason)
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def poses(self, positions: Any, orientations: Any) -> tuple[Floats, Floats]:
+        """Return the poses of the accepted ones, (K, 3) and unit (K, 4), out of those given for all names.
+
+        Rejects poses that are not finite, are outside the world's extent or have a zero quaternion. Raises
+        InvalidValueError for arrays of another shape.
+        """
+        count = len(self._given)
+        points = shaped(positions, (count, 3), "positions")[self.indices]
+        turns = shaped(orientations, (count, 4), "orientations")[self.indices]
+        good_mask: Bools = np.logical_and(np.isfinite(points).all(axis=1), np.isfinite(turns).all(axis=1))
+        # Zeros have no direction, so they cannot be normalised; NaN is already left out here.
+        good_mask[good_mask] = np.abs(turns[good_mask]).max(axis=1, initial=0.0) > 1e-6
+        self.keep(good_mask, "pose is not finite, or its quaternion is zero")
+        points, turns = points[good_mask], turns[good_mask]
+        inside = inside_mask(points, self._world.extent)
+        self.keep(inside, beyond(self._world.extent))
+        return points[inside], quaternions.normalized(turns[inside])
 
 
 def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:

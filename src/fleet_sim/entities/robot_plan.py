@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
-from fleet_sim.core import joint_steering
+from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_TOLERANCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, read_joint_numbers, read_tolerances
+from fleet_sim.entities.motor_params import MotorPlan, plan_motors
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.entities.wheels import Wheels, find_wheels
 from fleet_sim.errors import InvalidValueError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +31,10 @@ class RobotPlan:
     positions: Floats
     tolerances: Floats
     wheels: Wheels
+    mimics: bool = False
     joint_tolerance: Any = None
     ik_params: Any = None
+    motor_plan: MotorPlan | None = None
 
     @property
     def rolls(self) -> bool:
@@ -39,8 +45,10 @@ class RobotPlan:
         """Create the joints of `rows` (N,)."""
         robots, joints = world.robots, world.joints
         robots.model[rows] = _number(world, self.model)
-        robots.motors[rows] = self.motors
+        robots.motors[rows], robots.mimics[rows] = self.motors, self.mimics
         slots = joints.assign(robots, rows, self.model)
+        if self.mimics:
+            mimic.link(world, slots, self.model)
         joints.position[slots] = joints.target[slots] = self.positions
         joints.tolerance[slots] = self.tolerances
         joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
@@ -49,31 +57,62 @@ class RobotPlan:
                 values.update(dict.fromkeys(rows.tolist(), value))
         if self.motors:
             _start_motors(world, rows, self.model)
+        if self.motor_plan is not None:
+            self.motor_plan.write(world, slots)
 
 
 def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
     """Check the joint settings in `params` against `model`; raises InvalidValueError and UnknownNameError."""
-    count = len(model.movable)
+    count, mimics = len(model.movable), params.mimic_joints and bool(model.mimics)
     limited_mask = model.limited_mask[model.movable]
     lower = np.where(limited_mask, model.lower[model.movable], -np.inf)
     upper = np.where(limited_mask, model.upper[model.movable], np.inf)
     positions = np.clip(np.zeros(count), lower, upper)
     if params.joint_positions is not None:
         places, values = read_joint_numbers(model, params.joint_positions, "joint_positions")
+        if mimics:
+            places, values = mimic.without_followers(model, places, values)
         cause = limits_cause(model, places, values)
         if cause:
             raise InvalidValueError(f"joint_positions: {cause}")
         positions[places] = values
         positions = np.clip(positions, lower, upper)
+    if mimics:
+        positions = mimic.led_positions(model, positions)
     return RobotPlan(
         model=model,
         motors=motors and count > 0,
+        mimics=mimics,
         positions=positions,
         tolerances=read_tolerances(model, params.joint_tolerance, np.full(count, DEFAULT_TOLERANCE)),
         wheels=find_wheels(model, params.wheel_radius, params.wheel_separation),
         joint_tolerance=params.joint_tolerance,
         ik_params=params.ik_params,
+        motor_plan=plan_motors(model, params.motors, params.joint_motors, motored=motors and count > 0, mimics=mimics),
     )
+
+
+def adopt_joints(world: World, row: int, model: RobotModel, positions: Floats) -> None:
+    """Give the robot in `row`, whose body the user made, the joints of `model`, at positions (M,) of those that move.
+
+    A dynamic robot moves them with motors. The joints of a robot made from a description are given when it is spawned.
+    """
+    count = len(model.movable)
+    tolerances = np.full(count, DEFAULT_TOLERANCE)
+    motors = bool(world.dynamic[row]) and count > 0
+    RobotPlan(model, motors, positions, tolerances, find_wheels(model)).write(world, np.array([row]))
+
+
+def plan_still(model: RobotModel) -> RobotPlan:
+    """Return the plan of an object made from `model`; raises InvalidValueError where joints would stand still."""
+    if len(model.movable):
+        names = ", ".join(model.movable_names[:4]) + (", ..." if len(model.movable) > 4 else "")
+        raise InvalidValueError(
+            f"urdf_path: {model.name!r} has joints that move ({names}), and objects have none; spawn it as an Agent "
+            "(robots:), with use_fixed_base where it stays in its place"
+        )
+    none = np.zeros(0)
+    return RobotPlan(model, motors=False, mimics=False, positions=none, tolerances=none, wheels=Wheels(none, none))
 
 
 def _number(world: World, model: RobotModel) -> int:
@@ -83,6 +122,13 @@ def _number(world: World, model: RobotModel) -> int:
         if known is model:
             return number
     world.models.append(model)
+    if model.held:
+        # Once for all robots of this kind.
+        log.warning(
+            "%s: joints that are spherical or planar have no single position; they are held fixed: %s",
+            model.name,
+            ", ".join(model.held),
+        )
     return len(world.models) - 1
 
 

@@ -11,6 +11,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.gate.remote import check_file
 from fleet_sim.geometry import Pose
+from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -24,6 +25,14 @@ _POSE_SCHEMA = {
         {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 4},
         {"type": "object", "properties": {key: {} for key in _POSE_KEYS}, "additionalProperties": False},
     ],
+}
+
+_TRIPLES = {
+    "anyOf": [
+        {"type": "null"},
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
+        {"type": "array", "items": {"type": "number"}, "minItems": 3},
+    ]
 }
 
 
@@ -75,7 +84,9 @@ class ShapeParams(Checked):
     """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
 
     shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
-    mesh_path: str | None = setting(None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions.")
+    mesh_path: str | None = setting(
+        None, doc="Mesh file (.obj or .stl); its convex hull is used for collisions, unless it is concave."
+    )
     mesh_scale: Vector = setting((1.0, 1.0, 1.0), above=0, high=LARGEST_SIZE, doc="Scale of the mesh along each axis.")
     half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
     radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
@@ -84,6 +95,15 @@ class ShapeParams(Checked):
     )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
     frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
+    vertices: Vertices | None = setting(
+        None, reader=read_vertices, schema=_TRIPLES, doc="Of a mesh without a file, in m: triples, or one flat list."
+    )
+    indices: Triangles | None = setting(
+        None, reader=read_triangles, schema=_TRIPLES, doc="Its triangles: three numbers of vertices each, from 0."
+    )
+    concave: bool = setting(
+        False, doc="A mesh collides as its triangles, with room inside: for what never moves, as a hall or a terrain."
+    )
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
@@ -92,18 +112,28 @@ class ShapeParams(Checked):
         """
         if self.shape_type is None:
             return None
+        if self.concave and self.shape_type != "mesh":
+            raise InvalidValueError(f"concave: only a mesh can be concave, not a {self.shape_type}")
         frame = frame_pose or self.frame_pose or Pose((0.0, 0.0, 0.0))
         return Geometry(
             kind=int(ShapeKind[self.shape_type.upper()]),
             half_extents=self.half_extents,
             radius=self.radius,
             height=self.height,
-            mesh_path=existing_file(self.mesh_path, "mesh_path") if self.shape_type == "mesh" else "",
+            mesh_path=self._mesh() if self.shape_type == "mesh" else "",
             mesh_scale=self.mesh_scale,
             rgba=self.rgba_color,
             position=frame.position,
             orientation=frame.orientation,
+            concave=self.concave,
         )
+
+    def _mesh(self) -> str:
+        if self.vertices is None and self.indices is None:
+            return existing_file(self.mesh_path, "mesh_path")
+        if self.vertices is None or self.indices is None or self.mesh_path:
+            raise InvalidValueError("a mesh has either mesh_path, or both vertices and indices")
+        return mesh_file(self.vertices, self.indices)
 
 
 def existing_file(name: str | None, what: str) -> str:
@@ -117,3 +147,19 @@ def existing_file(name: str | None, what: str) -> str:
         near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     return str(path.resolve())
+
+
+def geometries(
+    shapes: ShapeParams | list[ShapeParams] | None, frame_pose: Pose | None, what: str
+) -> tuple[Geometry, ...]:
+    """Return the geometries of one shape or of several; raises InvalidValueError.
+
+    `frame_pose`, where given, is that of a single shape.
+    """
+    if isinstance(shapes, list) and len(shapes) > 1 and frame_pose is not None:
+        raise InvalidValueError(
+            f"{what}_frame_pose: is the pose of one shape, and there are {len(shapes)}; give each its frame_pose"
+        )
+    given = shapes if isinstance(shapes, list) else [shapes]
+    made = [shape.to_geometry(frame_pose) for shape in given if shape is not None]
+    return tuple(geometry for geometry in made if geometry is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,11 +11,15 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
+from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
-from fleet_sim.entities.handle import Handle
+from fleet_sim.entities.collision_handle import CollisionHandle
+from fleet_sim.entities.colours import color_of, set_color
+from fleet_sim.entities.concave import check_pickable
 from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
+from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
 from fleet_sim.errors import InvalidValueError, StateError
@@ -28,7 +32,7 @@ JOINT_FIXED = 4
 Self = TypeVar("Self", bound="SimObject")
 
 
-class SimObject(Handle):
+class SimObject(CollisionHandle):
     """A rigid body of a simulation.
 
     Its state is in the world's columns; a SimObject only refers to its row there, see Handle.
@@ -51,7 +55,7 @@ class SimObject(Handle):
     ) -> None:
         """Take a PyBullet body made by hand (in the client `sim_core.client`) into the simulation.
 
-        `mass` None is the one it has in PyBullet, of its base.
+        `mass` None is the one it has in PyBullet, of its base. An Agent has the joints of its body from then on.
         """
         self._refer(*sim_core.adopt_body(self, body_id, mass, name))
         self.pickable = pickable
@@ -75,16 +79,42 @@ class SimObject(Handle):
         pose: Pose | None = None,
         mesh_scale: Vector = (1.0, 1.0, 1.0),
         sim_core: Any = None,
+        concave: bool = False,
         **settings: Any,
     ) -> Any:
-        """Spawn one entity that looks like a mesh file and collides as its convex hull; `settings` are spawn params."""
+        """Spawn one entity that looks like a mesh file and collides as its convex hull; `settings` are spawn params.
+
+        A `concave` one collides as its triangles, with room inside, and never moves: it is not pickable.
+        """
         if sim_core is None:
             raise InvalidValueError("from_mesh needs sim_core, the simulation to spawn in")
         rgba = settings.pop("rgba_color", (0.8, 0.8, 0.8, 1.0))
         x, y, z = as_floats(mesh_scale, (3,), "mesh_scale").tolist()
-        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), rgba_color=rgba)
+        shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), concave=concave, rgba_color=rgba)
+        if concave:
+            settings.setdefault("pickable", False)
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
+
+    @classmethod
+    def from_sdf(
+        cls,
+        path: str,
+        sim_core: Any,
+        pose: Pose | None = None,
+        prefix: str = "",
+        skip_models: Collection[str] = (),
+    ) -> list[Any]:
+        """Spawn the models of an SDF file, each at its place and called `prefix` and its name; return them in order.
+
+        `pose` is where the file's origin goes. Static models are STATIC objects, others have their mass, and those with
+        joints that move are Agents; as `Agent.from_sdf`, so are all that are not static. On any error none is spawned.
+        """
+        world = read_world_file(path, sim_core.world.model_paths)
+        agents = cls.params_class is not SimObjectSpawnParams
+        params = params_of_world(world, pose=pose, prefix=prefix, skip_models=skip_models, agents=agents)
+        spawned: list[Any] = sim_core.spawn_all(params)
+        return spawned
 
     # ---- identity ----------------------------------------------------------------------------------------------------
 
@@ -205,6 +235,18 @@ class SimObject(Handle):
         """
         set_material(self._world, self.row, values)
 
+    def set_color(self, rgba: Sequence[float] | None, link: int | str | None = None) -> None:
+        """Colour the entity, or the `link` given by index or name, in red, green, blue and opacity from 0 to 1.
+
+        Cameras, windows and snapshots show it from now on, also after `sim.rebuild_engine()`; `sim.reset()` restores
+        the colours of then. None takes back what was given. Raises InvalidValueError where there is nothing to see.
+        """
+        set_color(self._world, self.row, rgba, link)
+
+    def get_color(self, link: int | str = BASE) -> Rgba | None:
+        """Return the colour in which a link is shown, of its first shape; None where there is nothing to see."""
+        return color_of(self._world, self.row, link)
+
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
         """Push with `force` (3,) in N, world frame, for the next step of physics; at the centre of mass, or `position`.
 
@@ -227,27 +269,9 @@ class SimObject(Handle):
 
     @pickable.setter
     def pickable(self, value: bool) -> None:
+        if value:
+            check_pickable(self._world, self.row)
         self._world.pickable[self.row] = bool(value)
-
-    @property
-    def collision_mode(self) -> CollisionMode:
-        """How the entity takes part in collision checks."""
-        return CollisionMode.from_code(self._world.collision_mode[self.row])
-
-    def set_collision_mode(self, mode: CollisionMode | str) -> None:
-        """Change how the entity takes part in collision checks, from the next check on.
-
-        Going to DISABLED ends its collisions.
-        """
-        row = self.row
-        self._world.collision_mode[row] = CollisionMode.parse(mode).code
-        # The box stays the same, but computing it anew makes the next collision check run although nothing moved.
-        self._world.bounds_behind[row] = True
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the entity is static, that is never moves."""
-        return self.collision_mode is CollisionMode.STATIC
 
     # ---- carrying ----------------------------------------------------------------------------------------------------
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.core.collision_filters import LARGEST_GROUP
 from fleet_sim.core.features import FEATURES, read_features
 from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_setting
+from fleet_sim.entities.motor_params import MotorParams, read_joint_motors
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SPEED, LONGEST_TIME
@@ -21,6 +23,7 @@ from fleet_sim.settings import Checked, read, setting
 from fleet_sim.settings.fields import fields_of
 
 Limit = float | Vector
+Shapes = ShapeParams | list[ShapeParams] | None
 
 ORIGIN = Pose((0.0, 0.0, 0.0))
 
@@ -29,8 +32,8 @@ ORIGIN = Pose((0.0, 0.0, 0.0))
 class SimObjectSpawnParams(Checked):
     """The parameters of an object to spawn. Checked when constructed and when changed."""
 
-    visual_shape: ShapeParams | None = setting(None, doc="What it looks like.")
-    collision_shape: ShapeParams | None = setting(None, doc="What it collides as.")
+    visual_shape: Shapes = setting(None, doc="What it looks like: a shape, or a list of shapes.")
+    collision_shape: Shapes = setting(None, doc="What it collides as: a shape, or a list of shapes.")
     initial_pose: Pose = pose_setting(ORIGIN, aliases=("pose",), doc="Where it starts.")
     mass: float | None = setting(
         0.0, low=0, high=LARGEST_MASS, unit="kg", doc="0: kinematic; null: what a robot description says."
@@ -40,6 +43,16 @@ class SimObjectSpawnParams(Checked):
     visual_frame_pose: Pose | None = pose_setting(doc="Pose of the visual shape in the body frame.")
     collision_frame_pose: Pose | None = pose_setting(doc="Pose of the collision shape in the body frame.")
     collision_mode: CollisionMode = setting(CollisionMode.NORMAL_3D, doc="How it takes part in collision checks.")
+    collision_group: int = setting(
+        1, low=0, high=LARGEST_GROUP, column="body.collision_group", doc="The groups it is in, as bits: 1, 2, 4, ..."
+    )
+    collision_mask: int = setting(
+        -1,
+        low=-1,
+        high=LARGEST_GROUP,
+        column="body.collision_mask",
+        doc="The groups it collides with, as bits; both of a pair must name the other's. -1: all.",
+    )
     block_on_collision: bool | None = setting(None, doc="Stop before obstacles; null: as set for the simulation.")
     friction: float | None = setting(
         None, low=0, column="material.friction", doc="Lateral friction; null: as described, or 0.5."
@@ -62,6 +75,13 @@ class SimObjectSpawnParams(Checked):
         reader=read_features,
         schema={"type": "object"},
         doc="Features: settings by feature name. In a scenario, a feature may also be a key of the entry itself.",
+    )
+    urdf_path: str | None = setting(
+        None, doc="Description (URDF, SDF, MJCF) instead of shapes: a model's name, or a file."
+    )
+    _: KW_ONLY
+    global_scaling: float = setting(
+        1.0, above=0, high=1e3, doc="Factor of all lengths of the description; masses and speeds stay."
     )
 
     @classmethod
@@ -138,7 +158,6 @@ class AgentSpawnParams(SimObjectSpawnParams):
     list of these; one that names a motion law ("omni", "differential") decides on it instead of `motion_mode`.
     """
 
-    urdf_path: str | None = setting(None, doc="Robot description, instead of shapes: a model's name, or a file.")
     motion_mode: str = setting(
         MotionMode.DIFFERENTIAL,
         doc="Motion law of the base. With physics, differential robots with wheels drive with their motors.",
@@ -156,6 +175,23 @@ class AgentSpawnParams(SimObjectSpawnParams):
         reader=read_tolerance_setting,
         schema={"anyOf": [{"type": "number", "minimum": 0}, *_NUMBERS["anyOf"]]},
         doc="Tolerance within which a joint has reached its target (rad, m): a number, a list by index, or by name.",
+    )
+    self_collision: bool = setting(
+        False,
+        column="robots.self_collision",
+        doc="Report links of the robot that touch each other; with physics they also push each other.",
+    )
+    mimic_joints: bool = setting(
+        True, doc="Joints that the description says mimic another one follow it; false: they are joints as others."
+    )
+    motors: MotorParams | None = setting(
+        None, doc="Gains and limits of the motors of all joints; with physics, for a robot with mass."
+    )
+    joint_motors: dict[str, MotorParams] = setting(
+        factory=dict,
+        reader=read_joint_motors,
+        schema={"type": "object", "additionalProperties": {"type": "object"}},
+        doc="Gains and limits of the motors of single joints, by name; they win over `motors`.",
     )
     wheel_radius: float | None = setting(None, above=0, unit="m", doc="Radius of driven wheels; null: as described.")
     wheel_separation: float | None = setting(

@@ -12,11 +12,10 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.entities.template import Template, make_template, pose_arrays
+from fleet_sim.entities.template import Template, pose_arrays
+from fleet_sim.entities.templates import sameness, template_for
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import check_extent
-from fleet_sim.geometry import Pose
-from fleet_sim.settings import Checked
 from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)
@@ -61,7 +60,7 @@ def spawn_groups(
     given = [None] * len(positions) if names is None else list(names)
     if len(given) != len(positions):
         raise InvalidValueError(f"names: expected one per pose ({len(positions)}), got {len(given)}")
-    runs = [Run(make_template(world, params), cls, count) for params, count in groups]
+    runs = [Run(template_for(world, params), cls, count) for params, count in groups]
     return _spawn(world, runs, positions, orientations, given)
 
 
@@ -75,11 +74,11 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
     for params in params_list:
         kind = class_for(params) if cls is None else cls
         check_params(kind, params)
-        key = _sameness(params)
+        key = sameness(params, [])
         # Checking params costs more than writing rows, so equal ones are checked once.
         template = templates.get(key)
         if template is None:
-            template = templates[key] = make_template(world, params)
+            template = templates[key] = template_for(world, params)
         if runs and runs[-1].template is template:
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:
@@ -101,34 +100,6 @@ def check_params(cls: type[SimObject], params: object) -> None:
     """Raise InvalidValueError unless `params` are what `cls` is spawned from."""
     if not isinstance(params, cls.params_class):
         raise InvalidValueError(f"{cls.__name__} is spawned from {cls.params_class.__name__}, got {params!r}")
-
-
-def _sameness(params: SimObjectSpawnParams) -> Hashable:
-    """Return a key that is equal only for params that differ at most in pose and name.
-
-    Values that cannot be compared are compared by identity, so `params` must outlive the key.
-    """
-    return type(params), *(
-        value if isinstance(value, _PLAIN) else _content(value)
-        for key, value in vars(params).items()
-        if key not in ("name", "initial_pose")
-    )
-
-
-_PLAIN = (type(None), bool, int, float, str, Pose)
-
-
-def _content(value: Any) -> Hashable:
-    if isinstance(value, Checked):
-        return (
-            type(value),
-            *(entry if isinstance(entry, _PLAIN) else _content(entry) for entry in vars(value).values()),
-        )
-    if isinstance(value, dict) and all(isinstance(entry, Checked) for entry in value.values()):
-        return tuple((key, _content(entry)) for key, entry in value.items())
-    if isinstance(value, tuple) and all(isinstance(entry, _PLAIN) for entry in value):
-        return value
-    return id(value)
 
 
 def _spawn(

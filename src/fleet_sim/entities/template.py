@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,19 @@ from fleet_sim.core.features import spawn_values
 from fleet_sim.core.plugins import AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
 from fleet_sim.core.world import World
+from fleet_sim.entities.compound import Geometries, compound_model
+from fleet_sim.entities.concave import check_concave
 from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
-from fleet_sim.entities.robot_plan import RobotPlan, plan_robot
+from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
+from fleet_sim.entities.shape_params import geometries
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
+from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
@@ -59,21 +64,39 @@ class Template:
             self.robot.write(world, rows)
 
 
-def make_template(world: World, params: SimObjectSpawnParams) -> Template:
-    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world."""
-    model = _model(world, params)
+def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel | None) -> Template:
+    """Check `params` and return its template; raises InvalidValueError. At most adds a shape to the world.
+
+    `model` is its robot description, see `model_of`.
+    """
+    # First, so that a wrong shape is rejected for robots that have a description too.
+    visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
+    collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
     body = _body_columns(world, params, model)
     robot = None
-    if model is not None and isinstance(params, AgentSpawnParams):
-        robot = plan_robot(params, model, motors=body["dynamic"])
-    body.update(_shape_columns(world, params, robot))
+    if model is None and max(len(visuals), len(collisions)) > 1:
+        # The mass is that of the settings, as of every body made of shapes.
+        model = compound_model(visuals, collisions)
+    check_concave(params, model, collisions, dynamic=body["dynamic"])
+    if model is not None:
+        agent = params if isinstance(params, AgentSpawnParams) else None
+        robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    if robot is None and (getattr(params, "motors", None) or getattr(params, "joint_motors", None)):
+        raise InvalidValueError("motors, joint_motors: need a robot description, urdf_path; a shape has no joints")
+    if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
+        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
+    if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
+        raise InvalidValueError(
+            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+        )
+    body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():
         columns[name] = spawn_values(name, settings)
     features = tuple(params.features)
     if not isinstance(params, AgentSpawnParams):
-        return Template(columns, dict(params.user_data), features)
+        return Template(columns, dict(params.user_data), features, robot=robot)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
     columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
@@ -110,13 +133,19 @@ def _body_columns(world: World, params: SimObjectSpawnParams, model: RobotModel 
     }
 
 
-def _model(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
-    """Return the robot description an agent is spawned from, None for anything else."""
-    path = params.urdf_path if isinstance(params, AgentSpawnParams) else None
+def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
+    """Return the description an entity is spawned from, None for one made of shapes."""
+    path = params.urdf_path
+    if path is None and params.global_scaling != 1.0:
+        raise InvalidValueError(
+            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
+            "give them their sizes"
+        )
     if path is None:
         return None
     folders = world.model_paths
-    return load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    model = load_robot_model(resolve_urdf(path, search_paths=folders), search_paths=folders)
+    return model if params.global_scaling == 1.0 else scaled_model(model, params.global_scaling)
 
 
 def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
@@ -125,22 +154,19 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
     return as_float(params.mass, "mass in kg", low=0.0, high=LARGEST_MASS)
 
 
-def _shape_columns(world: World, params: SimObjectSpawnParams, robot: RobotPlan | None) -> dict[str, Any]:
-    # Before the description is looked at, so that a wrong shape is rejected for robots that have one too.
-    visual = params.visual_shape and params.visual_shape.to_geometry(params.visual_frame_pose)
-    collision = params.collision_shape and params.collision_shape.to_geometry(params.collision_frame_pose)
-    if robot is not None:
-        return _model_columns(world, robot, fixed_base=bool(getattr(params, "use_fixed_base", False)))
-    shape_id = world.shapes.intern(BodyShape(visual or None, collision or None))
-    columns: dict[str, Any] = {"shape_id": shape_id}
-    if collision:
-        columns.update(_collision_columns(collision))
+def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
+    visual = seen_as(visuals[0], collisions) if visuals else None
+    shape = BodyShape(visual, next(iter(collisions), None))
+    columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
+    if shape.collision:
+        columns.update(_collision_columns(shape.collision))
     return columns
 
 
-def _model_columns(world: World, robot: RobotPlan, *, fixed_base: bool) -> dict[str, Any]:
+def _model_columns(world: World, robot: RobotPlan, params: SimObjectSpawnParams) -> dict[str, Any]:
+    fixed_base = isinstance(params, AgentSpawnParams) and bool(params.use_fixed_base)
     file = bullet_file(robot.model.path, search_paths=world.model_paths)
-    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base))
+    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base, scale=params.global_scaling))
     centre, half_extents = model_box(robot.model, robot.positions)
     return {
         "shape_id": shape_id,
@@ -222,6 +248,9 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
     columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
+
+_FLAGLESS = (".sdf", ".xml", ".mjcf")
+"""Formats whose models the engine loads without self-collision."""
 
 WHEELS = "wheels"
 """The motion law of robots that drive by the motors of their wheels."""

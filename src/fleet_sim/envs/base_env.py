@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
+from fleet_sim.bullet.query import BulletHandle
 from fleet_sim.envs.episode import begun
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.camera import Camera
-from fleet_sim.manipulation.config import BinPickingConfig, load_bin_picking
+from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.loading import as_mapping, load_bin_picking
 from fleet_sim.manipulation.scenes import BinScene, picking_params
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 Config = str | Path | Mapping[str, Any] | BinPickingConfig | None
+
+
+class Termination(NamedTuple):
+    """Whether an episode has ended, and an info dictionary; as a truth value it is the first of them."""
+
+    ended: bool
+    info: dict[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.ended
 
 
 class BaseGymEnv(gym.Env[Any, Any]):
@@ -32,7 +44,8 @@ class BaseGymEnv(gym.Env[Any, Any]):
         "render_modes": ["human", "rgb_array", "rgb_and_depth", "rgb_and_depth_arrays"],
         "render_fps": 10,
     }
-    scene_modes = ("bin-scene",)
+    scene_modes: ClassVar[dict[str, type[BinScene]]] = {"bin-scene": BinScene}
+    """Scenes by mode, as in the setting `scene.mode`."""
 
     def __init__(self, config_file: Config = None, render_mode: str | None = None) -> None:
         """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError.
@@ -61,11 +74,11 @@ class BaseGymEnv(gym.Env[Any, Any]):
         """Return the observation of the current state."""
         raise NotImplementedError
 
-    def get_reward(self, info: dict[str, Any]) -> float:
-        """Return the reward of the last step; `info` comes from `check_termination`."""
+    def get_reward(self, info: dict[str, Any] | None = None) -> float:
+        """Return the reward of the last step; `info` is that of `check_termination`, by default of its last call."""
         raise NotImplementedError
 
-    def check_termination(self) -> tuple[bool, dict[str, Any]]:
+    def check_termination(self) -> Termination | tuple[bool, dict[str, Any]]:
         """Return whether the episode has ended, and an info dictionary."""
         raise NotImplementedError
 
@@ -74,6 +87,16 @@ class BaseGymEnv(gym.Env[Any, Any]):
     def configure(self, config_file: Config) -> BinPickingConfig:
         """Return the settings in `config_file`; raises ConfigError."""
         return load_bin_picking(config_file)
+
+    @property
+    def bullet_client(self) -> BulletHandle | None:
+        """PyBullet's functions for this environment, `sim.bullet`; None before the first reset and after `close`."""
+        return None if self.sim is None else self.sim.bullet
+
+    @property
+    def config_file(self) -> dict[str, Any]:
+        """All settings in use as a dictionary whose keys have hyphens, a copy; `config` holds them as objects."""
+        return as_mapping(self.config)
 
     def initialize_client(self) -> tuple[MultiRobotSimulationCore, None]:
         """Create the simulation of the scene. No renderer needs a plugin, so the second value is None."""
@@ -90,7 +113,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
             raise InvalidValueError(f"mode: expected one of {', '.join(self.scene_modes)}, got {mode!r}")
         if self.sim is None:
             self.initialize_client()
-        self.scene = BinScene(self.sim, self.config)
+        self.scene = self.scene_modes[mode](self.sim, self.config)
         return self.scene
 
     def loaded_scene(self) -> BinScene:
@@ -101,14 +124,17 @@ class BaseGymEnv(gym.Env[Any, Any]):
         """Stop drawing in the window, or continue."""
         self.loaded_scene().configure_renderer(disable_rendering)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; `options={"keep_object_type": True}` keeps the kind of objects in the bin.
+    def reset(
+        self, keep_object_type: bool = False, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; `keep_object_type`, also in `options`, keeps the kind of objects in the bin.
 
         The camera returns to the pose of its settings.
         """
         super().reset(seed=seed)
         scene = self.scene or self.load_scene(self.config.scene.mode)
-        scene.reset(bool((options or {}).get("keep_object_type", False)), self.np_random)
+        keep = keep_object_type or bool((options or {}).get("keep_object_type", False))
+        scene.reset(keep, self.np_random)
         self.robots = scene.arms
         if self.camera is None:
             self.camera = Camera(self.config.camera, scene.sim, self.config.simulation.sim_mode)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.envs.base_env import BaseGymEnv, Config
+from fleet_sim.envs.base_env import BaseGymEnv, Config, Termination
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
-from fleet_sim.manipulation.camera import look_at
+from fleet_sim.manipulation.camera_mount import HAND_LINKS, HAND_OFFSET, MOUNT_OFFSET, mount_on_arm
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.manipulation.scenes import BinScene
-from fleet_sim.spatial import quaternions
 
 STIFFNESS = 0.5
 """Position gain of the arms' motors."""
@@ -41,12 +38,18 @@ class FrankaBaseEnv(BaseGymEnv):
         self.steps = 0
         self.completed_grabs = 0
         self.grabs_before_termination = 1
+        self._last_info: dict[str, Any] = {}
         super().__init__(config_file, render_mode)
         self.set_default_arm_configs()
 
     def set_default_arm_configs(self) -> None:
         """Count the arms of the settings. The scene creates them."""
         self.number_of_arms = len(self.config.arms)
+
+    @property
+    def num_arms(self) -> int:
+        """Another name of `number_of_arms`."""
+        return self.number_of_arms
 
     def load_scene(self, mode: str = "bin-scene") -> BinScene:
         """Load the scene, with arms whose motors are stiffer than by default."""
@@ -56,9 +59,12 @@ class FrankaBaseEnv(BaseGymEnv):
         scene.arm_gain = STIFFNESS
         return scene
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, keep_object_type: bool = False, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; the number of required grabs is at most the number of objects."""
-        observation, _ = super().reset(seed=seed, options=options)
+        observation, _ = super().reset(keep_object_type, seed=seed, options=options)
+        self._last_info = {}
         self.steps = self.completed_grabs = 0
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
@@ -72,8 +78,13 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return the camera's colours (H, W, 3) and depth (H, W) in m."""
         return self._camera().get_image(get_depth_data=True)
 
-    def get_reward(self, info: dict[str, Any]) -> float:
-        """Return -1 for touching a bin, +1 for a grab, and -0.1 for the step."""
+    def get_reward(self, info: dict[str, Any] | None = None) -> float:
+        """Return the sum of -1 for touching a bin, +1 for a grab, and -0.1 for the step.
+
+        `info` is that of `check_termination`; without it that of its last call in this episode.
+        """
+        if info is None:
+            info = self._last_info
         reward = STEP_REWARD
         if info.get("collision_with_bin"):
             reward += COLLISION_REWARD
@@ -87,8 +98,8 @@ class FrankaBaseEnv(BaseGymEnv):
 
     # ---- the end of an episode ---------------------------------------------------------------------------------------
 
-    def check_termination(self) -> tuple[bool, dict[str, Any]]:
-        """Return whether the episode has ended, and why.
+    def check_termination(self) -> Termination:
+        """Return whether the episode has ended, and why; as a truth value, whether.
 
         The second value holds `collision_with_bin`, `successful_grab`, `grab_limit_reached`, `grabs` and `objects`.
         """
@@ -100,7 +111,8 @@ class FrankaBaseEnv(BaseGymEnv):
         limit_reached, grabbed = self.check_for_successful_grab()
         info = {"collision_with_bin": hit, "grab_limit_reached": limit_reached, "successful_grab": grabbed}
         ended = hit or (ends.terminate_after_successful_grabs.enable and limit_reached)
-        return ended, {**info, **self.get_info()}
+        self._last_info = {**info, **self.get_info()}
+        return Termination(ended, dict(self._last_info))
 
     def check_for_collision_with_bin(self, arm_id: int, enable: bool = True) -> bool:
         """Return whether the arm with this PyBullet body id touches a bin; False if not `enable`."""
@@ -178,7 +190,7 @@ class FrankaBaseEnv(BaseGymEnv):
         robot_id: int,
         mount_joint_index: int,
         grasp_target_index: int,
-        mount_position_offset: float = 0.02,
+        mount_position_offset: float | None = None,
         target_position_offset: float = 0.02,
         fov: float = 40.0,
         near_plane: float = 0.001,
@@ -186,21 +198,22 @@ class FrankaBaseEnv(BaseGymEnv):
     ) -> None:
         """Mount the camera on a link of an arm, pointing at its grasp target. Offsets are along the world's z axis.
 
-        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`.
+        `robot_id` is the arm's PyBullet body id (`arm.arm_id`) or its index in `robots`. By default the camera is
+        0.02 m above the link, but 0.05 m below the links of the hand (7, 8), whose body is around the point above. A
+        warning is logged if the camera sees only the arm itself.
         """
         arm = next((arm for number, arm in enumerate(self.robots) if robot_id in (arm.arm_id, number)), None)
         if arm is None:
             raise InvalidValueError(f"robot_id: there is no arm {robot_id!r}; there are {len(self.robots)}")
-        mount = arm.agent.get_link_pose(mount_joint_index)
-        target = arm.agent.get_link_pose(grasp_target_index)
-        eye = np.array(mount.position) + [0.0, 0.0, mount_position_offset]
-        aim = np.array(target.position) + [0.0, 0.0, target_position_offset]
-        # A camera that looks straight up or down cannot have z as its up vector.
-        forward_is_vertical = np.hypot(*(aim - eye)[:2]) < 1e-6
-        up = np.array([1.0, 0.0, 0.0] if forward_is_vertical else [0.0, 0.0, 1.0])
-        turn = look_at(eye, aim, up)
-        # The camera's pose in the frame of the link, with which it moves from now on.
-        back = quaternions.conjugate(np.array([mount.orientation]))
-        position = quaternions.rotate(back, (eye - np.array(mount.position))[None])[0]
-        orientation = quaternions.multiply(back, turn[None])[0]
-        self._camera().mount_on(arm.agent, mount_joint_index, position, orientation, fov, near_plane, far_plane)
+        offset = mount_position_offset
+        if offset is None:
+            offset = HAND_OFFSET if mount_joint_index in HAND_LINKS else MOUNT_OFFSET
+        mount_on_arm(
+            self._camera(),
+            arm.agent,
+            mount_joint_index,
+            grasp_target_index,
+            offset,
+            target_position_offset,
+            (fov, near_plane, far_plane),
+        )

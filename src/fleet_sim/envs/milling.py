@@ -20,6 +20,7 @@ from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import missing_extra
+from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
@@ -56,7 +57,7 @@ class MillingController(Controller):
 class MillingParams(Checked):
     """Settings of the milling environments."""
 
-    num_agents: int = setting(8, low=2, doc="Number of agents.")
+    num_agents: int = setting(8, low=2, high=MOST_OBJECTS, doc="Number of agents.")
     theta: float = setting(0.33, above=0, high=3.2, unit="rad", doc="Half the angle of an agent's field of view.")
     distance: float = setting(2.0, above=0, unit="m", doc="Range of an agent's sensor.")
     world_size: float = setting(8.0, above=1, unit="m", doc="Side length of the square world.")

@@ -12,6 +12,7 @@ from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import Checked, setting
 
 
@@ -19,10 +20,12 @@ from fleet_sim.settings import Checked, setting
 class TaskParams(Checked):
     """Settings of every task in an arena."""
 
-    num_robots: int = setting(1, low=1, doc="Number of robots per world.")
-    num_obstacles: int = setting(4, low=0, doc="Number of round obstacles per world.")
+    num_robots: int = setting(1, low=1, high=MOST_OBJECTS, doc="Number of robots per world.")
+    num_obstacles: int = setting(4, low=0, high=MOST_OBJECTS, doc="Number of round obstacles per world.")
     arena_size: float = setting(8.0, above=0, unit="m", doc="Side of the square in which robots and goals are placed.")
-    neighbours: int = setting(5, low=0, doc="Number of nearest robots and obstacles in an observation.")
+    neighbours: int = setting(
+        5, low=0, high=MOST_OBJECTS, doc="Number of nearest robots and obstacles in an observation."
+    )
     reach: float = setting(4.0, above=0, unit="m", doc="Distance up to which neighbours are observed.")
     goal_radius: float = setting(0.3, above=0, unit="m", doc="Distance to the goal at which it is reached.")
     max_steps: int = setting(200, low=1, doc="Number of steps after which an episode is truncated.")

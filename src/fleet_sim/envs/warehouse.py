@@ -16,6 +16,7 @@ from fleet_sim.entities.spawning import spawn_many
 from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT, scatter_points
 from fleet_sim.envs.drawing import ArenaCanvas
 from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
+from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import setting
 
 CRATE = 0.12
@@ -28,13 +29,13 @@ _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
 class WarehouseParams(TaskParams):
     """Settings of the warehouse task: those of every task, and the stations."""
 
-    num_robots: int = setting(4, low=1, doc="Number of robots per world.")
-    num_obstacles: int = setting(6, low=0, doc="Number of round racks between the stations.")
+    num_robots: int = setting(4, low=1, high=MOST_OBJECTS, doc="Number of robots per world.")
+    num_obstacles: int = setting(6, low=0, high=MOST_OBJECTS, doc="Number of round racks between the stations.")
     arena_size: float = setting(12.0, above=0, unit="m", doc="Side of the square that contains stations and racks.")
     max_steps: int = setting(600, low=1, doc="Number of steps after which an episode is truncated.")
     goal_radius: float = setting(0.5, above=0, unit="m", doc="Distance to a station at which it is reached.")
     collision_reward: float = setting(-2.0, doc="Reward when a contact begins.")
-    num_stations: int = setting(4, low=1, doc="Number of stations on each side.")
+    num_stations: int = setting(4, low=1, high=MOST_OBJECTS, doc="Number of stations on each side.")
 
 
 class WarehouseTask(ArenaTask[WarehouseParams]):

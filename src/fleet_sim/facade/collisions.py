@@ -9,10 +9,12 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import InvalidValueError
 
 Pair = tuple[SimObject, SimObject]
 
@@ -20,10 +22,13 @@ Pair = tuple[SimObject, SimObject]
 class CollisionQueries:
     """Collision queries that return handles: colliding pairs, near pairs, bounding boxes."""
 
-    def __init__(self, params: SimulationParams, world: World, collisions: CollisionSystem) -> None:
+    def __init__(
+        self, params: SimulationParams, world: World, collisions: CollisionSystem, self_collisions: SelfCollisions
+    ) -> None:
         self._params = params
         self._world = world
         self._collisions = collisions
+        self._self_collisions = self_collisions
 
     def active_pairs(self) -> list[Pair]:
         """Return the pairs that collided at the last check."""
@@ -34,6 +39,10 @@ class CollisionQueries:
         refresh_bounds(self._world)
         pairs = self._as_handles(self._collisions.find())
         return pairs, dict(self._collisions.breakdown)
+
+    def touching_links(self, robot: SimObject | str) -> list[tuple[str, str]]:
+        """Return the names of the links of `robot` that touched each other at the last check."""
+        return self._self_collisions.pairs(self._row(robot))
 
     def near_pairs(
         self, ignore_static: bool | None = None, moved_objects: Iterable[SimObject] | None = None
@@ -59,6 +68,22 @@ class CollisionQueries:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""
         self._collisions.set_frequency(frequency)
         self._params.collision_check_frequency = frequency
+
+    def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
+        """Let two entities (handles or names) collide or not, see `sim.set_collision_pair`."""
+        one, other = self._row(first), self._row(second)
+        if one == other:
+            raise InvalidValueError(f"{self._world.label(one)!r} cannot collide with itself; name two entities")
+        if not (enabled is None or isinstance(enabled, bool)):
+            raise InvalidValueError(f"enabled: expected True, False or None (as groups and masks say), got {enabled!r}")
+        self._world.collision_filters.set_pair(one, other, enabled)
+
+    def _row(self, entity: SimObject | str) -> int:
+        if isinstance(entity, str):
+            return self._world.index.row_named(entity)
+        if not isinstance(entity, SimObject) or entity.world is not self._world:
+            raise InvalidValueError(f"expected an entity of this simulation, or its name, got {entity!r}")
+        return entity.row
 
     def _as_handles(self, pairs: Ints) -> list[Pair]:
         handles: list[Any] = self._world.handles

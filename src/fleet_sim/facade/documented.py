@@ -307,6 +307,15 @@ class DocumentedNames(WorldNames):
         """Add an entry of your own to the profile."""
         self.profiler.record(name, value_ms)
 
+    @property
+    def enable_memory_profiling(self) -> bool:
+        """Whether memory use is logged every `profiling_interval` steps. Can be set."""
+        return self.params.enable_memory_profiling
+
+    @enable_memory_profiling.setter
+    def enable_memory_profiling(self, on: bool) -> None:
+        self.params.enable_memory_profiling = on
+
     def get_memory_usage(self) -> dict[str, float]:
         """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
         return self.monitor.memory()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from fleet_sim.arrays import Floats, Rows
@@ -69,6 +70,15 @@ class WorldNames:
     def spawn_robots_from_config(self, entries: Sequence[Mapping[str, Any]]) -> list[Agent]:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
         return self.population.spawn_robots(entries)
+
+    def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
+        """Spawn the models of an SDF or Gazebo world file at their places, and return them in the order of the file.
+
+        They are what `SimObject.from_sdf` makes of them; `skip_models` names those to leave out. What the file has
+        besides models, such as lights and plugins, is named in one warning. With physics a gravity that is not that of
+        the simulation raises InvalidValueError, and so does what cannot be read; then nothing is spawned.
+        """
+        return self.population.load_world(path, skip_models)
 
     def batch_spawn(self) -> AbstractContextManager[None]:
         """Spawn many entities with drawing of the window suspended until the end of the block."""
@@ -169,6 +179,19 @@ class WorldNames:
     def compute_scene_bounds(self) -> tuple[Floats, Floats]:
         """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
         return scene_bounds(self.world)
+
+    def get_self_collisions(self, robot: SimObject | str) -> list[tuple[str, str]]:
+        """Return the pairs of links, by name, of a robot with `self_collision` that touched at the last check."""
+        return self.collision_queries.touching_links(robot)
+
+    def set_collision_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
+        """Let two entities never collide (False), or do so whatever their groups and masks (True); None: as those say.
+
+        Events, blocking, avoidance and the engine follow it. It ends with one of the two, is saved in checkpoints,
+        goes back with `reset`, and stays when the engine is rebuilt. True cannot make static, disabled or carried
+        entities collide. Raises InvalidValueError, and UnknownNameError for a name.
+        """
+        self.collision_queries.set_pair(first, second, enabled)
 
     def set_collision_check_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""

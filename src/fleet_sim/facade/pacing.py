@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+LONGEST_WAIT = 3600.0
+"""At once, in s."""
+
 
 @dataclass(frozen=True)
 class RunReport:
@@ -61,4 +64,5 @@ class Pacer:
             self.worst_delay = max(self.worst_delay, -wait)
         if wait < -self._slack:
             self.restart()
-        return max(0.0, wait)
+        # Whoever waits asks again afterwards; locks refuse to wait for centuries.
+        return min(max(0.0, wait), LONGEST_WAIT)

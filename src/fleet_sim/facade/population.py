@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.bullet.adopted import adopted_model, joint_positions
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
@@ -19,12 +22,22 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.robot_plan import adopt_joints
+from fleet_sim.entities.sdf_models import check_gravity, params_of_world, read_world_file
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
+
+log = logging.getLogger("fleet_sim")
+
+_UNSEEN = (
+    "its form is not known. Robots collide with it as PyBullet says, and rays of PyBullet meet it, but OpenGL cameras "
+    "do not see it, and level lidars and the map see the box around it. Known are bodies without links made by "
+    "sim.bullet.createCollisionShape and createMultiBody, and simple shapes; or spawn a SimObject"
+)
 
 
 class Population:
@@ -76,6 +89,13 @@ class Population:
         """Spawn the robots of a scenario's `robots:` list; raises ConfigError."""
         return spawn_entries(self._world, Agent, entries, path="robots")
 
+    def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
+        """Spawn the models of a world file, see `WorldNames.load_world`."""
+        found = read_world_file(path, self._world.model_paths, takes_gravity=True)
+        if self._world.physics:
+            check_gravity(found, self._mirror.client.gravity, path)
+        return self.spawn_all(params_of_world(found, skip_models=skip_models))
+
     def remove(self, obj: SimObject) -> None:
         """Remove an entity: what it carries is detached, its collisions end. Raises StaleHandleError if it is gone."""
         self.check_ours(obj)
@@ -118,9 +138,26 @@ class Population:
         world.shape_kind[row] = ShapeKind.COMPOUND
         world.shape_position[row], world.half_extents[row] = centre, half_extents
         world.shape_centred[row] = not centre.any()
+        shape = self._mirror.own_shapes.shape_of(int(body_id))
+        if shape is not None:
+            world.shape_id[row] = world.shapes.intern(shape)
+        else:
+            log.warning("PyBullet body %d, now %r: %s", int(body_id), world.label(row), _UNSEEN)
         world.handles[row] = handle
+        if isinstance(handle, Agent):
+            self._adopt_joints(row)
         world.announce(rows)
         return world, row
+
+    def _adopt_joints(self, row: int) -> None:
+        """Read the joints of an adopted robot from PyBullet, and let the columns move them from now on."""
+        bodies, client = self._mirror.bodies, self._mirror.client
+        body = int(bodies.table.body[row])
+        if client.getNumJoints(body):
+            model = adopted_model(client, body)
+            adopt_joints(self._world, row, model, joint_positions(client, body, model))
+            if self._world.physics:
+                bodies.joints.prepare(row)
 
     def register_static_body(self, body_id: int, name: str | None = None) -> SimObject:
         """Let a PyBullet body take part in collision checks as STATIC, and never move; returns its handle.

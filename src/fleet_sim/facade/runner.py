@@ -112,7 +112,7 @@ class Runner:
         return RunReport(steps, clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
 
     def _loop(self, last_tick: int | None, update_callback: Callable[..., object] | None) -> str:
-        control, clock = self._control, self._clock
+        control, clock, update = self._control, self._clock, self._guard.part("update callback")
         while not control.is_stopping:
             control.run_tasks()
             self._inbox.drain_between_steps(self._dispatcher)
@@ -138,7 +138,7 @@ class Runner:
             self._steps_since_frame += 1
             self._monitor.update_if_due()
             if update_callback is not None:
-                self._guard.call("update callback", update_callback, self._owner, clock.dt)
+                update.call(update_callback, self._owner, clock.dt)
         return "stopped"
 
     # ---- the window --------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
@@ -9,9 +12,12 @@ from fleet_sim.core.hashing import state_hash
 from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities.spawning import emit_spawned, remove
+from fleet_sim.errors import StateError
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.sensors.system import SensorSystem
+
+log = logging.getLogger(__name__)
 
 
 class State:
@@ -90,8 +96,29 @@ class State:
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and build it again from the columns."""
+        """Empty PyBullet's world and build it again from the columns, with what `sim.bullet.changeDynamics` set.
+
+        Bodies and constraints of the user's own are gone, and a warning says so.
+
+        Raises StateError while entities stand for such bodies: there is nothing to build those from.
+        """
         self._control.require_between_steps("rebuild_engine")
+        world, adopted = self._world, self._mirror.bodies.table.adopted
+        labels = [world.label(row) for row in world.rows[adopted[world.rows]].tolist()]
+        if labels:
+            shown = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
+            raise StateError(
+                f"rebuild_engine: {shown} stand for PyBullet bodies made by you, which it would remove for good; "
+                "remove those entities first"
+            )
+        bodies, constraints = count_own(self._mirror)
+        if bodies or constraints:
+            log.warning(
+                "rebuild_engine: what was made with PyBullet's own functions is gone (bodies: %d, constraints: %d); "
+                "make it again: the bodies of entities may have other numbers now",
+                bodies,
+                constraints,
+            )
         self._mirror.reset()
 
     def hash(self) -> str:
@@ -101,6 +128,7 @@ class State:
     def _tell_reset(self, event: str) -> None:
         """Notify user code: plugins of entities, then plugins of the simulation, then event handlers."""
         self._snapshots.refresh()
+        self._world.guard.revive()
         self._world.hooks.reset()
         self._extensions.reset()
         self._world.events.emit(event)

@@ -18,6 +18,18 @@ LARGEST_SIZE = 1e6
 """Of a body along an axis, in m."""
 LARGEST_SPEED = 1e9
 """In m/s or rad/s; also the limit of accelerations, in m/s^2 or rad/s^2."""
+LONGEST_STEP = 3600.0
+"""Of simulated time, in s."""
+MOST_SUBSTEPS = 10_000
+"""Steps of an engine in one step."""
+MOST_ITERATIONS = 10_000
+"""Of a solver."""
+MOST_OBJECTS = 10_000
+"""Of a kind in an environment or a heap."""
+LONGEST_HISTORY = 100_000
+"""Steps of which something is remembered for each agent."""
+MOST_PIXELS = 16_384
+"""Along one side of a window."""
 LARGEST_MASS = 1e12
 """In kg."""
 LARGEST_FORCE = 1e15

@@ -81,16 +81,16 @@ class Descent:
         low_mask, high_mask = values <= lower, values >= upper
         # A joint at its limit that would move beyond it leaves the problem for this step, so that the others take over.
         if low_mask.any() or high_mask.any():
-            pull = _pulled(jacobian, errors)
+            pull = pulled(jacobian, errors)
             stuck_mask: Bools = (low_mask & (pull < 0.0)) | (high_mask & (pull > 0.0))
             jacobian *= ~stuck_mask
-        damped = _products(jacobian)
+        damped = products(jacobian)
         # dq = J^T (J J^T + damping I)^-1 e. Damping that grows with the squared error gives careful steps far from the
         # target and fast convergence near it; the minimum keeps singular poses solvable.
         damping = DAMPING * squares + LEAST_DAMPING
         for component in range(len(errors)):
             damped[component, component] += damping
-        change = _pulled(jacobian, solve_definite(damped, errors.copy()))
+        change = pulled(jacobian, solve_definite(damped, errors.copy()))
         largest = np.abs(change).max(axis=0)
         change *= STRIDE / np.maximum(largest, STRIDE)
         change += values
@@ -103,7 +103,7 @@ class Descent:
         return moved
 
 
-def _pulled(jacobian: Floats, errors: Floats) -> Floats:
+def pulled(jacobian: Floats, errors: Floats) -> Floats:
     """Return the transposed Jacobians (n, F, N) times vectors (n, N), (F, N)."""
     out: Floats = jacobian[0] * errors[0]
     for row, error in zip(jacobian[1:], errors[1:], strict=True):
@@ -111,7 +111,7 @@ def _pulled(jacobian: Floats, errors: Floats) -> Floats:
     return out
 
 
-def _products(jacobian: Floats) -> Floats:
+def products(jacobian: Floats) -> Floats:
     """Return the Jacobians (n, F, N) times their transposes, (n, n, N)."""
     products = jacobian[:, None] * jacobian[None]
     out: Floats = products[:, :, 0]

@@ -12,9 +12,11 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.descent import Descent
 from fleet_sim.kinematics.forward import ORIGIN
 from fleet_sim.kinematics.jacobian import EndEffector, norm
+from fleet_sim.kinematics.null_space import NullSpace, rest_values
 from fleet_sim.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.kinematics.tree import Tree, make_tree
 from fleet_sim.spatial import quaternions
@@ -47,6 +49,10 @@ class InverseKinematics:
         self._upper: Floats = np.where(limited_mask, model.upper[chosen], np.inf)[:, None]
         self._root, self._reach = _workspace(model, tree, path, link)
         self._descent = Descent(end, self._free, self._lower, self._upper, self.params)
+        self._rest = rest_values(model, chosen.tolist(), self.params)
+        self._null_space: NullSpace | None = None
+        if self._rest is not None:
+            self._null_space = NullSpace(end, self._free, (self._lower, self._upper), self._rest, self.params)
 
     @property
     def slots(self) -> Ints:
@@ -79,7 +85,7 @@ class InverseKinematics:
         errors = np.full((2, len(values)), np.inf)
         left = np.arange(len(values))
         # A descent ends in a local minimum, so it is restarted from several joint values until one is good enough.
-        per_round = 1 + len(self.params.seed_quartiles)
+        per_round = 1 + (self._rest is not None) + len(self.params.seed_quartiles)
         for start in range(per_round * self.params.max_outer_iterations):
             # Targets outside the workspace got the first round only, for the nearest pose; more starts cannot help.
             if start == per_round:
@@ -92,6 +98,13 @@ class InverseKinematics:
             nearer = left[nearer_mask]
             best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
             left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
+        if self._null_space is not None:
+            # What was not reached stays as near as it is.
+            near = np.flatnonzero((errors <= self.params.convergence_threshold).all(axis=0))
+            turned = None if axes is None else axes[..., near]
+            best[:, near], errors[:, near] = self._null_space.run(
+                best[:, near], targets[:, near], turned, errors[:, near]
+            )
         solved = values.copy()
         solved[:, self._slots] = best.T
         limit = self.params.reachability_tolerance if tolerance is None else tolerance
@@ -99,12 +112,18 @@ class InverseKinematics:
         return Solution(solved, errors[0], errors[1], mask)
 
     def _start(self, number: int, present: Floats) -> Floats:
-        """Return start values (K, N): the present ones, then quartiles of the ranges, then values spread over them."""
+        """Return start values (K, N): present ones, the rest posture, quartiles of the ranges, values between."""
         q = present.copy()
         free, lower, upper = self._free, self._lower, self._upper
         if number == 0:
             q[free] = np.clip(q[free], lower, upper)
             return q
+        if self._rest is not None:
+            # The next best start after the present values, as the arm is wanted there anyway.
+            if number == 1:
+                q[free] = np.clip(np.where(np.isnan(self._rest), q[free], self._rest), lower, upper)
+                return q
+            number -= 1
         quartiles = self.params.seed_quartiles
         if number <= len(quartiles):
             fractions: Floats | float = quartiles[number - 1]
@@ -122,7 +141,13 @@ def _axes(orientations: Floats) -> Floats:
 
 
 def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
-    """Return which joints of `path` the solver may move."""
+    """Return which joints of `path` the solver may move; raises InvalidValueError for joints that mimic others."""
+    for mimic in model.mimics:
+        if mimic.follower in path:
+            raise InvalidValueError(
+                f"inverse kinematics cannot use joint {model.joint_names[mimic.follower]!r} of {model.name!r}, which "
+                f"mimics {model.joint_names[mimic.leader]!r}; command joint targets, or choose a link above it"
+            )
     movable_mask = np.isin(model.joint_types[path], (REVOLUTE, PRISMATIC))
     if params.ik_joint_names is None:
         return np.asarray(movable_mask & model.limited_mask[path])

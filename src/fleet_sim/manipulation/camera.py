@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -12,12 +13,13 @@ from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.geometry import Pose
+from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
+from fleet_sim.manipulation.loading import load_section
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
 from fleet_sim.sensors.sensor import Sensor
-from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
 Depth = npt.NDArray[np.float32]
@@ -39,11 +41,17 @@ class Camera:
     render_modes = RENDER_MODES
 
     def __init__(
-        self, camera_config: PictureSettings, bullet_client: MultiRobotSimulationCore, sim_mode: str = "gpu-headless"
+        self,
+        camera_config: PictureSettings | Mapping[str, Any],
+        bullet_client: Client,
+        sim_mode: str = "gpu-headless",
     ) -> None:
-        """Add a camera to a simulation (`bullet_client`), at the pose of its settings."""
-        self.sim = bullet_client
-        self.config = camera_config
+        """Add a camera to a simulation, or the one of a `sim.bullet`, at the pose of its settings.
+
+        `camera_config` is settings or a mapping of them.
+        """
+        self.sim = simulation_of(bullet_client)
+        self.config = load_section(PictureSettings, camera_config, "camera_config")
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
         self._moved = True

@@ -1,19 +1,15 @@
-"""The settings of bin picking: simulation, camera, arms, scene and termination of episodes.
-
-Keys may be written with hyphens or underscores; arms and joints are numbered (`arm-1`, `joint-1`).
-"""
+"""The settings of bin picking: simulation, camera, arms, scene and termination of episodes; see `loading`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from math import isfinite
+from numbers import Real
+from typing import Literal
 
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import resolve_config
-from fleet_sim.settings import Checked, load_mapping, read, setting
+from fleet_sim.gate.bounds import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
+from fleet_sim.settings import Checked, setting
 
 Vector = tuple[float, float, float]
 
@@ -21,6 +17,18 @@ SIM_MODES = ("gpu-gui", "gpu-headless", "cpu-headless")
 RENDER_MODES = ("human", "rgb_array", "rgb_and_depth_arrays")
 REST = (0.0, -0.25, 0.0, -2.35, 0.0, 2.1, 0.785, 0.0, 0.0, 0.02, 0.02, 0.0)
 """Initial positions of the 12 joints of the panda, in rad and m; those of fixed joints are 0."""
+
+
+def _gravity(value: object) -> Vector:
+    """Return gravity (3,); a number is its z component, as in `-9.81`. Raises ValueError."""
+    given = (0.0, 0.0, value) if isinstance(value, Real) else value
+    if not isinstance(given, (list, tuple)) or len(given) != 3:
+        raise ValueError(f"expected a number, the z component, or a list of 3 numbers, got {value!r}")
+    for number in given:
+        if not isinstance(number, Real) or isinstance(number, bool) or not isfinite(number):
+            raise ValueError(f"expected finite numbers, got {value!r}")
+    x, y, z = map(float, given)
+    return x, y, z
 
 
 @dataclass
@@ -36,10 +44,20 @@ class EngineSettings(Checked):
         None, doc="Render mode of an environment that is made without `render_mode`; null: render() returns None."
     )
     enable_windows: bool = setting(False, doc="Show the engine's own panels in the window.")
-    gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity, world frame.")
+    gravity: Vector = setting(
+        (0.0, 0.0, -9.81),
+        reader=_gravity,
+        schema={
+            "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}]
+        },
+        unit="m/s^2",
+        doc="Gravity, world frame; one number is its z component.",
+    )
     timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time per step.")
-    number_of_sub_steps: int = setting(2, low=1, doc="Engine steps per simulation step.")
-    number_of_solver_iterations: int = setting(50, low=1, doc="Maximum number of iterations of the engine's solver.")
+    number_of_sub_steps: int = setting(2, low=1, high=MOST_SUBSTEPS, doc="Engine steps per simulation step.")
+    number_of_solver_iterations: int = setting(
+        50, low=1, high=MOST_ITERATIONS, doc="Maximum number of iterations of the engine's solver."
+    )
     contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration that is corrected per step.")
     objects_sleep: bool = setting(True, doc="Objects at rest cost nothing until something touches them.")
 
@@ -126,9 +144,11 @@ class ObjectSettings(Checked):
     relative_path_to_object: str = setting(
         "", doc="A mesh file (OBJ), or the name of a kind such as sphere or cylinder."
     )
-    min_number_of_objects: int = setting(5, low=1, doc="Smallest number of objects.")
-    max_number_of_objects: int = setting(80, low=1, doc="Largest number of objects.")
-    heaps_per_kind: int = setting(4, low=1, doc="Number of different heaps per kind; each is simulated once.")
+    min_number_of_objects: int = setting(5, low=1, high=MOST_OBJECTS, doc="Smallest number of objects.")
+    max_number_of_objects: int = setting(80, low=1, high=MOST_OBJECTS, doc="Largest number of objects.")
+    heaps_per_kind: int = setting(
+        4, low=1, high=MOST_OBJECTS, doc="Number of different heaps per kind; each is simulated once."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +165,9 @@ class ObjectSettings(Checked):
 class BinSettings(Checked):
     """An empty bin."""
 
-    position: Vector = setting((0.5, 0.3, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    position: Vector = setting(
+        (0.5, 0.3, 0.0), unit="m", doc="Position of its origin, below the middle of its floor, world frame."
+    )
     orientation: Vector = setting((0.0, 0.0, 0.0), unit="degrees", doc="Roll, pitch and yaw.")
 
 
@@ -153,7 +175,9 @@ class BinSettings(Checked):
 class PickBinSettings(BinSettings):
     """A bin to pick from."""
 
-    position: Vector = setting((0.5, 0.0, 0.0), unit="m", doc="Position of the centre of its floor, world frame.")
+    position: Vector = setting(
+        (0.5, 0.0, 0.0), unit="m", doc="Position of its origin, below the middle of its floor, world frame."
+    )
     objects: ObjectSettings = setting(factory=ObjectSettings, doc="The objects in the bin.")
 
 
@@ -182,48 +206,3 @@ class BinPickingConfig(Checked):
         super().__post_init__()
         if not self.arms:
             raise ConfigError("expected at least one arm, such as arm-1: {}", path="arms")
-
-
-def load_bin_picking(config: str | Path | Mapping[str, Any] | BinPickingConfig | None) -> BinPickingConfig:
-    """Return the settings in a YAML file, a mapping, or the defaults for None; raises ConfigError."""
-    if isinstance(config, BinPickingConfig):
-        return config
-    if config is None:
-        return BinPickingConfig()
-    source = "" if isinstance(config, Mapping) else str(config)
-    data = config if isinstance(config, Mapping) else load_mapping(resolve_config(config))
-    plain = _underscored(data)
-    arms = plain.get("arms")
-    if isinstance(arms, dict):
-        plain["arms"] = {name: _arm(arm, source, f"arms.{name}") for name, arm in arms.items()}
-    made: BinPickingConfig = read(BinPickingConfig, plain, source=source)
-    return made
-
-
-def _underscored(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        # Files may write keys with hyphens, as in arm-1; settings are Python names.
-        return {str(key).replace("-", "_"): _underscored(entry) for key, entry in value.items()}
-    return value
-
-
-def _arm(arm: Any, source: str, path: str) -> Any:
-    """Return the settings of an arm with its numbered joints (`joint-1`, ...) as a list."""
-    joints = arm.get("joints") if isinstance(arm, Mapping) else None
-    if not isinstance(joints, Mapping):
-        return arm
-    names = [f"joint_{number}" for number in range(1, len(REST) + 1)]
-    unknown = [name for name in joints if name not in names]
-    if unknown or len(joints) != len(names):
-        given = ", ".join(map(str, joints))
-        raise ConfigError(f"expected joint-1 to joint-{len(REST)}, got {given}", source=source, path=f"{path}.joints")
-    return {**arm, "joints": [joints[name] for name in names]}
-
-
-_NUMBER = re.compile(r"\d+$")
-
-
-def arm_number(name: str) -> int:
-    """Return the number at the end of an arm's name, else 0; arms are created in that order."""
-    found = _NUMBER.search(name)
-    return int(found.group()) if found else 0

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.manipulation.client import Client, simulation_of
+from fleet_sim.manipulation.gripper import Forces, Gripper, no_forces
+from fleet_sim.manipulation.hand_kinematics import joints_for
+from fleet_sim.manipulation.panda import Panda
+from fleet_sim.manipulation.workspace import clipped, workspace_limits
 from fleet_sim.spatial import quaternions
-
-Forces = dict[str, list[float]]
-"""Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
 
 SHAKE = 0.03
 """Distance in m by which the hand is lifted to test a grip."""
-TIP_OFFSET = 0.0075
-"""Distance in m from the controlled point between the fingers to the finger tips."""
-WALL_MARGIN = 0.02
-"""Distance in m that the gripper keeps from the sides of its workspace."""
 
 
-class FrankaArm:
+class FrankaArm(Panda):
     """An arm with seven joints and a gripper of two fingers, on a fixed base.
 
     Movable joints are ordered: seven revolute joints of the arm, then the two fingers. Methods that move the arm step
@@ -38,11 +31,8 @@ class FrankaArm:
     acceptable_proximity_to_target = 0.0008
     """Tolerance of the arm's joints in rad: about half a millimetre at the gripper."""
     acceptable_gripper_proximity_to_target = 0.0005
-    end_effector_indices = (9, 10)
-    gripper_index = 11
     max_gripper_force = 80.0
     max_steps = 120
-    revolute_joints = tuple(range(7))
     open_position, closed_position = 0.02, 0.0
     """Target of each finger when the gripper opens and when it closes, in m. Fingers whose target is only slightly less
     than half the width of the object hold it in the middle; otherwise the object slides along with both fingers."""
@@ -51,7 +41,7 @@ class FrankaArm:
         self,
         arm_base_position: Sequence[float],
         arm_base_orientation: Sequence[float],
-        bullet_client: MultiRobotSimulationCore,
+        bullet_client: Client,
         default_joint_positions: Sequence[float],
         get_end_effector_force_sensor_readings: bool = False,
         clip_delta_actions_to_workspace: bool = False,
@@ -59,22 +49,16 @@ class FrankaArm:
         workspace_dimensions: Sequence[float] | None = None,
         name: str | None = None,
     ) -> None:
-        """Spawn an arm in a simulation (`bullet_client`) with physics; raises InvalidValueError without physics.
+        """Spawn an arm in a simulation with physics, or the one of a `sim.bullet`; else raises InvalidValueError.
 
         `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
-        centre of its floor and its length, width and height.
+        origin of a bin and its length, width and height.
         """
-        sim = bullet_client
-        if not sim.params.physics:
-            raise InvalidValueError("a FrankaArm is moved by motors; make the simulation with physics=True")
-        self.sim = sim
+        sim = simulation_of(bullet_client)
+        super().__init__(sim, name, Pose(arm_base_position, arm_base_orientation))
         self.default_joint_positions: Floats = as_floats(default_joint_positions, (12,), "default_joint_positions")
-        self.reads_forces = get_end_effector_force_sensor_readings
         self.clips_to_workspace = clip_delta_actions_to_workspace
-        self.agent, model = _spawn_panda(sim, name, Pose(arm_base_position, arm_base_orientation))
-        self._movable = model.movable
-        self._lower, self._upper = model.lower[self._movable], model.upper[self._movable]
-        self._velocities = model.max_velocities[self._movable]
+        self._gripper = Gripper(sim, self.agent, self.end_effector_indices, self._lower[7:], self._upper[7:])
         self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.workspace = None
         if workspace_origin is not None and workspace_dimensions is not None:
@@ -82,62 +66,49 @@ class FrankaArm:
         self.gripper_is_open = True
         self.null_space_limits()
         self.reset()
-        if self.reads_forces:
+        if get_end_effector_force_sensor_readings:
             self.enable_joint_force_torque_sensor_on_end_effectors()
 
-    # ---- the model ---------------------------------------------------------------------------------------------------
-
-    @property
-    def arm_id(self) -> int:
-        """The PyBullet body id of the arm."""
-        return self.sim.world.bodies.body_id(self.agent.row)
+    # ---- settings ---------------------------------------------------------------------------------------------------
 
     def read_joint_positions(self, default_joint_positions: Sequence[float]) -> list[float]:
         """Return one position per joint, checked; raises InvalidValueError."""
         return list(as_floats(default_joint_positions, (12,), "default_joint_positions").tolist())
 
     def null_space_limits(self) -> None:
-        """Set the limits, ranges and rest positions for inverse kinematics in the null space."""
-        self.lower_limits = self._lower.tolist()
-        self.upper_limits = self._upper.tolist()
-        self.joint_ranges = (self._upper - self._lower).tolist()
-        self.rest_poses = self.default_joint_positions[self._movable].tolist()
+        """Set the rest position for inverse kinematics in the null space, `rest_poses`, to the default position.
+
+        `lower_limits`, `upper_limits` and `joint_ranges` are those of the model; the solver always keeps them.
+        """
+        self.rest_poses: list[float] = self.default_joint_positions[self._movable].tolist()
 
     def get_workspace(
         self, workspace_origin: Sequence[float], workspace_dimensions: Sequence[float]
     ) -> list[list[float]]:
         """Return the lower and upper limit of x, y and z; there is no upper limit in z."""
-        origin = as_floats(workspace_origin, (3,), "workspace_origin")
-        size = as_floats(workspace_dimensions, (3,), "workspace_dimensions")
-        reach = np.maximum(0.5 * size[:2] - WALL_MARGIN, 0.0)
-        sides = [[float(origin[axis] - reach[axis]), float(origin[axis] + reach[axis])] for axis in range(2)]
-        return [*sides, [float(origin[2]) + TIP_OFFSET, float("inf")]]
+        return workspace_limits(workspace_origin, workspace_dimensions)
 
-    # ---- the state ---------------------------------------------------------------------------------------------------
+    # ---- forces ---------------------------------------------------------------------------------------------------
 
-    def get_position_velocity_state(self) -> Floats:
-        """Return the positions of the nine movable joints and then their velocities, (18,)."""
-        return np.concatenate([self.agent.joint_positions, self.agent.joint_velocities])
+    @property
+    def reads_forces(self) -> bool:
+        """Whether the methods that move the arm return the forces of the fingers."""
+        return self._gripper.reads_forces
 
-    def get_gripper_state(self) -> tuple[Floats, Floats]:
-        """Return position (3,) and Euler angles (3,) of the point between the fingers, world frame."""
-        pose = self.agent.get_link_pose(self.gripper_index)
-        turn = np.array([pose.orientation])
-        return np.array(pose.position), quaternions.to_eulers(turn)[0]
+    @reads_forces.setter
+    def reads_forces(self, on: bool) -> None:
+        self._gripper.reads_forces = on
 
     def enable_joint_force_torque_sensor_on_end_effectors(self) -> None:
         """Enable the engine's force sensors in the finger joints.
 
         Rebuilding the engine disables them; `BinScene.reset` calls this again.
         """
-        for joint in self.end_effector_indices:
-            self.sim.bullet.enableJointForceTorqueSensor(self.arm_id, joint, True)
-        self.reads_forces = True
+        self._gripper.enable_forces()
 
     def get_end_effector_reaction_forces(self) -> tuple[float, float]:
         """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
-        states = self.sim.bullet.getJointStates(self.arm_id, self.end_effector_indices)
-        return float(states[0][2][2]), float(states[1][2][2])
+        return self._gripper.forces()
 
     def stiffen(self, gain: float) -> None:
         """Set the position gain of the arm's motors: the fraction of the error to correct per substep (default 0.2).
@@ -184,7 +155,7 @@ class FrankaArm:
         """Move the nine joints at velocities, clipped to their limits, for one step."""
         wanted = as_floats(target_joint_velocities, (9,), "target_joint_velocities")
         self.agent.set_joints_velocities(np.clip(wanted, -self._velocities, self._velocities).tolist())
-        forces: Forces = {"end_effector_a": [], "end_effector_b": []}
+        forces = no_forces()
         self._step(forces)
         return forces
 
@@ -200,7 +171,7 @@ class FrankaArm:
             target = self.clip_to_workspace(target)
         down = quaternions.from_eulers(np.array([[np.pi, 0.0, angles[2] + delta[3]]]))[0]
         joints = self.get_joint_poses_ik(target.tolist(), down.tolist(), use_null_space=True)
-        # The solver also moves the fingers; the gripper keeps its state during the move.
+        # The gripper keeps its state during the move, wherever an object holds its fingers.
         joints[7:] = self.open_position if self.gripper_is_open else self.closed_position
         joints = np.clip(joints, self._lower, self._upper)
         self._hold(joints)
@@ -221,7 +192,7 @@ class FrankaArm:
         near = np.full(9, self.acceptable_proximity_to_target)
         near[7:] = self.acceptable_gripper_proximity_to_target
         near = near[:num_joints_to_check]
-        forces: Forces = {"end_effector_a": [], "end_effector_b": []}
+        forces = no_forces()
         for step in range(self.max_steps):
             self._step(forces)
             now = self.agent.joint_positions[:num_joints_to_check]
@@ -241,31 +212,18 @@ class FrankaArm:
     ) -> Floats:
         """Return the nine joint positions that bring the point between the fingers to a pose, world frame.
 
-        With `use_null_space` the arm stays near its rest position and within its limits.
+        They are within the limits; the fingers keep their positions. What is out of reach is approached. With
+        `use_null_space` the posture is the one nearest to `rest_poses`, so the arm does not drift.
         """
-        place = list(as_floats(target_ee_position, (3,), "target_ee_position").tolist())
-        options: dict[str, Any] = {"maxNumIterations": 100, "residualThreshold": 1e-5}
-        if target_ee_orientation is not None:
-            turn = as_floats(target_ee_orientation, (4,), "target_ee_orientation")
-            options["targetOrientation"] = turn.tolist()
+        rest = None
         if use_null_space:
-            options |= {
-                "lowerLimits": self.lower_limits,
-                "upperLimits": self.upper_limits,
-                "jointRanges": self.joint_ranges,
-                "restPoses": self.rest_poses,
-            }
-        found = self.sim.bullet.calculateInverseKinematics(self.arm_id, self.gripper_index, place, **options)
-        return np.array(found)
+            names = [self.agent.joint_names[joint] for joint in self.moveable_joints[:7]]
+            rest = dict(zip(names, self.rest_poses[:7], strict=True))
+        return joints_for(self.agent, self._model, self.gripper_index, target_ee_position, target_ee_orientation, rest)
 
     def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
         """Return the nearest position (3,) in the workspace; raises InvalidValueError without a workspace."""
-        target: Floats = np.array(desired_target_pos, np.float64)
-        if self.workspace is None:
-            raise InvalidValueError("this arm has no workspace; give it workspace_origin and workspace_dimensions")
-        limits = np.array(self.workspace)
-        clipped: Floats = np.clip(target, limits[:, 0], limits[:, 1])
-        return clipped
+        return clipped(self.workspace, desired_target_pos)
 
     def shake(self) -> None:
         """Lift the hand slightly and lower it again, to test the grip."""
@@ -292,50 +250,26 @@ class FrankaArm:
     def apply_action_to_gripper(self, target_position_a: float, target_position_b: float) -> Forces:
         """Move only the fingers; the arm does not move."""
         a, b = self.check_target_position_bounds(target_position_a, target_position_b)
-        self._move_fingers(a, b)
+        self._gripper.move(a, b, self.max_gripper_force)
         target = self.agent.joint_positions.copy()
         target[7:] = a, b
         return self.at_target(target, 9)
 
     def check_target_position_bounds(self, target_pos_a: float, target_pos_b: float) -> tuple[float, float]:
         """Return the fingers' targets, clipped to their limits."""
-        wanted = as_floats((target_pos_a, target_pos_b), (2,), "target positions of the fingers")
-        a, b = np.clip(wanted, self._lower[7:], self._upper[7:]).tolist()
-        return a, b
+        return self._gripper.within_limits(target_pos_a, target_pos_b)
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
         """Return whether one of the fingers touches an object, given as a handle or by its object id."""
-        world = self.sim.world
-        row = obj_id.row if isinstance(obj_id, SimObject) else world.index.row_of(obj_id)
-        body = world.bodies.body_id(row)
-        contacts = self.sim.bullet.getContactPoints
-        return any(contacts(self.arm_id, body, joint, -1) for joint in self.end_effector_indices)
+        return self._gripper.touches(obj_id)
 
     def _hold(self, positions: Floats) -> None:
         """Set position targets: of the arm with the full force of its motors, of the fingers with the gripper's."""
         arm = dict(zip(self._movable[:7].tolist(), positions[:7].tolist(), strict=True))
         names = self.agent.joint_names
         self.agent.set_joints_targets({names[joint]: value for joint, value in arm.items()})
-        self._move_fingers(float(positions[7]), float(positions[8]))
-
-    def _move_fingers(self, a: float, b: float) -> None:
-        for joint, position in zip(self.end_effector_indices, (a, b), strict=True):
-            self.agent.set_joint_target(joint, position, self.max_gripper_force)
+        self._gripper.move(float(positions[7]), float(positions[8]), self.max_gripper_force)
 
     def _step(self, forces: Forces) -> None:
         self.sim.step_once()
-        if self.reads_forces:
-            a, b = self.get_end_effector_reaction_forces()
-            forces["end_effector_a"].append(a)
-            forces["end_effector_b"].append(b)
-
-
-def _spawn_panda(sim: MultiRobotSimulationCore, name: str | None, pose: Pose) -> tuple[Agent, RobotModel]:
-    """Spawn the arm with its base fixed at `pose`; return it and its model."""
-    params = AgentSpawnParams(
-        name=name, urdf_path="panda", initial_pose=pose, use_fixed_base=True, mass=1.0, pickable=False
-    )
-    agent: Agent = sim.spawn(params)
-    model = agent.robot_model
-    assert model is not None
-    return agent, model
+        self._gripper.record(forces)

@@ -10,10 +10,13 @@ import numpy as np
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.joints import DEFAULT_GAIN
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.manipulation.bins import BaseBin, PickBin
+from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import opengl_is_there
-from fleet_sim.manipulation.config import BinPickingConfig, arm_number, load_bin_picking
+from fleet_sim.manipulation.client import Client, simulation_of
+from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.loading import arm_number, load_bin_picking
+from fleet_sim.manipulation.pick_bin import PickBin
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
@@ -45,12 +48,16 @@ class BaseScene:
 
     def __init__(
         self,
-        bullet_client: MultiRobotSimulationCore | None = None,
+        bullet_client: Client | None = None,
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Use the simulation `bullet_client`, or create one with physics."""
+        """Use a simulation or the one of a `sim.bullet`, or create one with physics."""
         self.config = load_bin_picking(config)
-        self.sim = bullet_client or MultiRobotSimulationCore(picking_params(self.config))
+        self.sim = (
+            MultiRobotSimulationCore(picking_params(self.config))
+            if bullet_client is None
+            else simulation_of(bullet_client)
+        )
         self.loaded = False
 
     def configure_renderer(self, disable_rendering: bool = True) -> None:
@@ -69,7 +76,7 @@ class BinScene(BaseScene):
 
     def __init__(
         self,
-        bullet_client: MultiRobotSimulationCore | None = None,
+        bullet_client: Client | None = None,
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
         """Prepare the scene; the first `reset` loads it."""
@@ -81,6 +88,16 @@ class BinScene(BaseScene):
         self.arm_gain = DEFAULT_GAIN
         """How stiff the motors of the arms are that are made, see `FrankaArm.stiffen`."""
         self.current_number_of_objects = 0
+
+    @property
+    def bin_with_objs(self) -> PickBin | None:
+        """Another name of `pick_bin`."""
+        return self.pick_bin
+
+    @property
+    def ground_id(self) -> int:
+        """Another name of `ground`."""
+        return self.ground
 
     @property
     def bins(self) -> list[BaseBin]:
@@ -114,7 +131,7 @@ class BinScene(BaseScene):
                     arm.joints,
                     arm.get_end_effector_force_sensor_readings,
                     arm.clip_delta_actions_to_workspace,
-                    self.pick_bin.pose.position,
+                    self.pick_bin.bin_origin,
                     self.pick_bin.dimensions.tolist(),
                     name=name,
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -52,6 +52,11 @@ class Part:
         used_mask[self.triangles.reshape(-1)] = True
         return self.positions if used_mask.all() else self.positions[used_mask]
 
+    def turned(self) -> Part:
+        """Return the part as seen from behind: triangles the other way round, normals to the other side."""
+        normals = None if self.normals is None else -self.normals
+        return replace(self, triangles=self.triangles[:, ::-1], normals=normals)
+
     def drawable(self) -> Drawable:
         """Return the part for drawing, not cached; missing normals are computed, smooth except at sharp edges."""
         positions, triangles, normals, coordinates = self.positions, self.triangles, self.normals, self.coordinates
@@ -78,6 +83,10 @@ class Mesh:
     def points(self) -> Floats:
         """Return the positions (N, 3) of all vertices that triangles use."""
         return np.concatenate([part.points() for part in self.parts])
+
+    def two_sided(self) -> Mesh:
+        """Return the mesh with each part from behind as well, for renderers that draw what faces them only."""
+        return Mesh((*self.parts, *(part.turned() for part in self.parts)), self.notes)
 
     @cached_property
     def radius(self) -> float:

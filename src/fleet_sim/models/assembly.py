@@ -6,15 +6,22 @@ The order is depth first from the root link; children of a link are in the order
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fleet_sim.core.robot_model import BASE, FIXED, Inertial, LinkGeometry, RobotModel
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, Inertial, LinkGeometry, Mimic, RobotModel
+from fleet_sim.core.shapes import Geometry, seen_as
 from fleet_sim.errors import did_you_mean
+from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SIZE
 from fleet_sim.models.markup import Element
 from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
+from fleet_sim.spatial.shapes import ShapeKind
+
+MOST_LINKS = 1000
+"""Of one model: PyBullet takes seconds to load more, and ends the process at ten thousand."""
+LONGEST_CHAIN = 300
+"""Joints one behind the other."""
 
 NO_LIMITS = (0.0, -1.0)
 """Lower and upper limit of a joint without limits, as in PyBullet."""
@@ -49,6 +56,17 @@ class JointParts:
     max_force: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+    mimic: MimicParts | None = None
+
+
+@dataclass
+class MimicParts:
+    """The data of a <mimic> element: the joint it names, and how that is followed."""
+
+    element: Element
+    leader: str
+    multiplier: float
+    offset: float
 
 
 def read_link(
@@ -56,13 +74,20 @@ def read_link(
 ) -> LinkParts:
     """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
     found = element.child("inertial")
+    collisions = [_collision(collision, geometry(collision)) for collision in element.all("collision")]
     return LinkParts(
         element.need("name"),
         element,
         inertial(found) if found else Inertial(),
-        [geometry(visual) for visual in element.all("visual")],
-        [geometry(collision) for collision in element.all("collision")],
+        [seen_as(geometry(visual), collisions) for visual in element.all("visual")],
+        collisions,
     )
+
+
+def _collision(element: Element, geometry: Geometry) -> Geometry:
+    # As in PyBullet, which asks for the attribute only and takes any value of it for yes.
+    concave = "concave" in element.attributes and geometry.kind == ShapeKind.MESH
+    return replace(geometry, concave=True) if concave else geometry
 
 
 def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
@@ -81,6 +106,10 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
     """
     if not links:
         raise root.error("holds no <link>")
+    if len(links) > MOST_LINKS:
+        raise root.error(
+            f"has {len(links)} links; a model may have {MOST_LINKS}. Spawn its parts as models of their own"
+        )
     by_name = _unique(links, "link")
     _unique(joints, "joint")
     children = _children(by_name, joints)
@@ -88,7 +117,36 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
     order = _depth_first(base.name, children)
     if len(order) < len(joints):
         raise _loop_error(joints, {joint.name for joint in order})
+    _check_depth(base.name, order)
+    _check_sizes(links, joints)
     return _model(name, path, base, order, by_name)
+
+
+def _check_depth(base: str, order: list[JointParts]) -> None:
+    depths = {base: 0}
+    for joint in order:
+        depths[joint.child] = depth = depths[joint.parent] + 1
+        if depth > LONGEST_CHAIN:
+            raise joint.element.error(f"more than {LONGEST_CHAIN} joints are one behind the other")
+
+
+def _check_sizes(links: list[LinkParts], joints: list[JointParts]) -> None:
+    """Raise InvalidValueError for what is larger than a body may be; numbers that are none are larger, too."""
+    for joint in joints:
+        if not max(map(abs, joint.position)) <= LARGEST_SIZE:
+            raise joint.element.error(
+                f"is {list(joint.position)} from its parent; at most {LARGEST_SIZE:g} m along an axis"
+            )
+    for link in links:
+        inertial = link.inertial
+        if not (0.0 <= inertial.mass <= LARGEST_MASS and max(map(abs, inertial.position)) <= LARGEST_SIZE):
+            raise link.element.error(
+                f"has a mass of {inertial.mass:g} kg; expected 0 to {LARGEST_MASS:g}, near the link"
+            )
+        for geometry in (*link.visuals, *link.collisions):
+            sizes = (*geometry.position, *geometry.half_extents, geometry.radius, geometry.height)
+            if not max(map(abs, sizes)) <= LARGEST_SIZE:
+                raise link.element.error(f"has a shape larger or farther away than {LARGEST_SIZE:g} m")
 
 
 def _unique(parts: Iterable[LinkParts] | Iterable[JointParts], kind: str) -> dict[str, LinkParts]:
@@ -177,7 +235,33 @@ def _model(name: str, path: str, base: LinkParts, order: list[JointParts], by_na
         inertials=tuple(link.inertial for link in links),
         visuals=tuple(LinkGeometry(at, shape) for at, link in enumerate(links, BASE) for shape in link.visuals),
         collisions=tuple(LinkGeometry(at, shape) for at, link in enumerate(links, BASE) for shape in link.collisions),
+        mimics=_mimics(order),
     )
+
+
+def _mimics(joints: list[JointParts]) -> tuple[Mimic, ...]:
+    """Return who follows whom, each by its last leader; raises InvalidValueError for a leader that does not move."""
+    index = {joint.name: number for number, joint in enumerate(joints)}
+    single = (REVOLUTE, PRISMATIC)
+    found: list[Mimic] = []
+    for number, joint in enumerate(joints):
+        if joint.mimic is None or joint.kind not in single:
+            continue
+        multiplier, offset, at, passed = 1.0, 0.0, joint, {joint.name}
+        while at.mimic is not None:
+            part, element = at.mimic, at.mimic.element
+            if part.leader not in index:
+                raise element.error(f"there is no joint {part.leader!r}.{did_you_mean(part.leader, index)}")
+            if part.leader in passed:
+                raise element.error(f"the joint {part.leader!r} would follow itself")
+            offset += multiplier * part.offset
+            multiplier *= part.multiplier
+            at = joints[index[part.leader]]
+            passed.add(at.name)
+            if at.kind not in single:
+                raise element.error(f"the joint {at.name!r} has no position to follow; name one that turns or slides")
+        found.append(Mimic(number, index[at.name], multiplier, offset))
+    return tuple(found)
 
 
 def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector:

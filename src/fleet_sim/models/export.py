@@ -17,11 +17,13 @@ from fleet_sim.models.generated import XACRO_SUFFIX, content_of, fill_places, ke
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.markup import Element, read_optenv, read_text
 from fleet_sim.models.meshes import MeshFinder, in_installed_package, seen_by_pybullet
+from fleet_sim.models.scaling import scaled_model
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 _ROOT_MASS = 1e-3
+_LONGEST_LINE = 8000
 _LINK = re.compile(r"""(?P<start><link\b[^>]*?\bname\s*=\s*(?P<name>"[^"]*"|'[^']*')[^>/]*)(?P<closed>/?)>""")
 _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
 
@@ -52,7 +54,7 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     finder = _finder(model, folders)
     places = {mesh.need("filename"): finder.find(mesh, mesh.need("filename")) for mesh in root.walk("mesh")}
     plain = read_optenv(content.decode(errors="surrogateescape"))
-    plain = _weigh_frames(plain, root, model)
+    plain = _break_lines(_weigh_frames(plain, root, model))
     # Only where nothing has to change does PyBullet get the original: every copy is one more file in the cache.
     untouched = plain.encode(errors="surrogateescape") == file.read_bytes()
     if untouched and all(seen_by_pybullet(file, name) == place for name, place in places.items()):
@@ -61,6 +63,13 @@ def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
     places |= {name: str(finder.look(texture, name) or name) for name, texture in textures.items()}
     filled = fill_places(plain, places).encode(errors="surrogateescape")
     return str(keep(filled, f"{file.name.removesuffix(XACRO_SUFFIX).removesuffix('.urdf')}.urdf"))
+
+
+def _break_lines(text: str) -> str:
+    """Return the XML `text` without lines that PyBullet would cut into pieces, in the middle of a name."""
+    if all(len(line) < _LONGEST_LINE for line in text.split("\n")):
+        return text
+    return re.sub(r">\s*<", ">\n<", text)
 
 
 def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:
@@ -94,17 +103,18 @@ def _finder(model: RobotModel, folders: Sequence[str | Path]) -> MeshFinder:
     return MeshFinder(Path(model.path), [Path(folder).expanduser() for folder in (*folders, *get_search_paths())])
 
 
-def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
+def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = (), scale: float = 1.0) -> str:
     """Return the URDF of the file `path` for other programs such as RViz: all files in it are given as URIs.
 
-    package:// URIs of installed packages are kept, so that they also resolve on other machines.
+    package:// URIs of installed packages are kept, so that they also resolve on other machines. `scale` is a factor of
+    all lengths.
     Raises InvalidValueError as `load_robot_model` does.
     """
     model = load_robot_model(path, search_paths=search_paths)
     content = content_of(Path(model.path))
     root = read_text(content, model.path)
-    if root.tag != "robot":
-        return urdf_text(model, uris=True)
+    if root.tag != "robot" or scale != 1.0:
+        return urdf_text(scaled_model(model, scale), uris=True)
     finder = _finder(model, search_paths)
     files = {element.need("filename"): element for tag in ("mesh", "texture") for element in root.walk(tag)}
     places = {name: finder.look(element, name) for name, element in files.items()}
@@ -155,6 +165,11 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
         lines.append(
             f'    <dynamics damping="{_text(model.damping[joint])}" friction="{_text(model.friction[joint])}"/>'
         )
+    for mimic in model.mimics:
+        if mimic.follower == joint:
+            leader = quoteattr(model.joint_names[mimic.leader])
+            ratio, offset = _text(mimic.multiplier), _text(mimic.offset)
+            lines.append(f'    <mimic joint={leader} multiplier="{ratio}" offset="{offset}"/>')
     return [*lines, "  </joint>"]
 
 
@@ -171,8 +186,9 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
         shape = f'<sphere radius="{_text(geometry.radius)}"/>'
     else:
         shape = f'<{kind.name.lower()} radius="{_text(geometry.radius)}" length="{_text(geometry.height)}"/>'
+    concave = ' concave="yes"' if geometry.concave and tag == "collision" else ""
     lines = [
-        f"    <{tag}>",
+        f"    <{tag}{concave}>",
         "    " + _origin(geometry.position, geometry.orientation),
         f"      <geometry>{shape}</geometry>",
     ]

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.models.markup import read_bytes
+from fleet_sim.models import xacro_program
+from fleet_sim.models.markup import MAX_BYTES, read_bytes
 from fleet_sim.models.meshes import seen_by_pybullet
 
 XACRO_SUFFIX = ".xacro"
+XACRO_TIME = 20.0
+"""For the expansion of a file, in s."""
+XACRO_MEMORY = 2 << 30
+"""For the same, in bytes."""
+# Not as a module, which would import this package first; without the folder that the program is started in.
+_RUN = "import runpy, sys; sys.path.pop(0); runpy.run_path(sys.argv[1], run_name='__main__')"
 _FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
 # Some files without the xacro suffix are xacro too; other xacro elements are leftovers of an expansion.
 _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
@@ -63,19 +72,36 @@ def content_of(path: Path) -> bytes:
 def expand_xacro(path: Path, arguments: str = "") -> bytes:
     """Return the URDF that the xacro file `path` expands to with `arguments` "name:=value name:=value".
 
-    Raises MissingDependencyError without xacro, InvalidValueError with xacro's message for an invalid file.
+    It is expanded in another process, as its expressions may need any time and memory. Raises MissingDependencyError
+    without xacro, InvalidValueError with xacro's message for an invalid file, or one that exceeds the limits.
     """
     try:
-        xacro = importlib.import_module("xacro")
+        importlib.import_module("xacro")
     except ImportError as error:
         raise missing_extra("xacro", "xacro", f"The file {str(path)!r}") from error
     mappings = dict(argument.split(":=", 1) for argument in arguments.split())
+    request = {"path": str(path), "mappings": mappings, "memory": XACRO_MEMORY, "size": MAX_BYTES}
+    # It finds the modules that are found here, as some were put on the path by the program.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     try:
-        document = xacro.process_file(str(path), mappings=mappings)
-    except (xacro.XacroException, expat.ExpatError, OSError, KeyError, ValueError, TypeError, NameError) as error:
-        raise InvalidValueError(f"{path}: xacro cannot expand it: {error or type(error).__name__}") from error
-    content: bytes = document.toprettyxml(indent="  ", encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, xacro_program.__file__],
+            input=json.dumps(request).encode(),
+            stdout=subprocess.PIPE,
+            env=environment,
+            timeout=XACRO_TIME,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _not_expanded(path, f"it takes longer than {XACRO_TIME:g} s") from error
+    outcome, _, content = done.stdout.partition(b"\n")
+    if outcome != b"ok":
+        raise _not_expanded(path, content.decode(errors="replace") or f"its process ended with {done.returncode}")
     return content
+
+
+def _not_expanded(path: Path, reason: str) -> InvalidValueError:
+    return InvalidValueError(f"{path}: xacro cannot expand it: {reason}")
 
 
 def expanded_file(path: Path, arguments: str = "") -> Path:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.meshes.limits import MeshLimits
@@ -16,6 +18,7 @@ from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf import read_mjcf
 from fleet_sim.models.sdf import read_sdf
+from fleet_sim.models.sdf_world import SdfWorld, read_sdf_world
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.urdf import read_urdf
 
@@ -44,9 +47,24 @@ def load_robot_model(
     return _found(given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits())
 
 
+def load_sdf_world(
+    path: str | Path, *, search_paths: Sequence[str | Path] = (), limits: MeshLimits | None = None
+) -> SdfWorld:
+    """Return all models of the SDF or Gazebo world file `path`, where they are and what is left out.
+
+    Meshes and included models are looked up as those of `load_robot_model`. Raises InvalidValueError naming the file,
+    the line, the element and the fault.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise _no_file(file.absolute())
+    folders = [Path(folder).expanduser() for folder in dict.fromkeys(map(str, (*search_paths, *get_search_paths())))]
+    return _Source(file.resolve(), folders, limits or MeshLimits()).read_world()
+
+
 def _no_file(file: Path) -> InvalidValueError:
     beside = file.parent.iterdir() if file.parent.is_dir() else ()
-    near = [entry.name for entry in beside if entry.suffix.lower() in SUFFIXES]
+    near = [entry.name for entry in beside if entry.suffix.lower() in (*SUFFIXES, ".world")]
     return InvalidValueError(f"there is no robot description file {str(file)!r}.{did_you_mean(file.name, near)}")
 
 
@@ -86,7 +104,17 @@ class _Source:
             raise root.error(
                 f"a robot description begins with <robot> (URDF), <sdf> or <mujoco>.{did_you_mean(root.tag, readers)}"
             )
-        return readers[root.tag]()
+        try:
+            # Numbers that overflow are an error here, and no warning followed by a model of infinities.
+            with np.errstate(over="raise", invalid="raise"):
+                return readers[root.tag]()
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            raise root.error(f"has numbers too large to compute with ({error})") from error
+
+    def read_world(self) -> SdfWorld:
+        """Return all models of an SDF file."""
+        path = str(self._file)
+        return read_sdf_world(read_text(content_of(self._file), path), path, self._finder(self._file), self._include)
 
     def _include(self, element: Element, name: str) -> tuple[Element, MeshFinder]:
         self._included += 1

@@ -17,6 +17,11 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 MAX_BYTES = 64 * 1024 * 1024
 """Size of the largest description file that is read; larger files are rejected."""
 
+MOST_NESTED = 320
+"""Elements inside each other, the bodies of MJCF among them."""
+
+MOST_ELEMENTS = 500_000
+
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _OPTENV = re.compile(r"\$\(optenv\s+(\w+)\s*([^)]*)\)")
 
@@ -132,6 +137,7 @@ class _Builder:
         self._open: list[Element] = []
         self._root: Element | None = None
         self._skipped_lines = 0
+        self._count = 0
         # Without namespace processing, undeclared prefixes are not errors.
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
@@ -154,6 +160,13 @@ class _Builder:
                 f"{self._source}, line {error.lineno + self._skipped_lines}: no well-formed XML"
                 f"{inside} ({expat.errors.messages[error.code]}); is the file complete?"
             ) from error
+        except (LookupError, ValueError) as error:
+            # Decoders of Python, which expat asks for an encoding it does not know, raise what they like.
+            if isinstance(error, InvalidValueError):
+                raise
+            raise InvalidValueError(
+                f"{self._source}, line 1: its encoding cannot be read ({error}); use UTF-8"
+            ) from error
         assert self._root is not None
         return self._root
 
@@ -166,6 +179,11 @@ class _Builder:
         else:
             self._root = element
         self._open.append(element)
+        self._count += 1
+        if len(self._open) > MOST_NESTED:
+            raise element.error(f"elements are nested more than {MOST_NESTED} deep")
+        if self._count > MOST_ELEMENTS:
+            raise element.error(f"a robot description has at most {MOST_ELEMENTS} elements")
 
     def _end(self, tag: str) -> None:
         self._open.pop()

@@ -1,4 +1,4 @@
-"""Reads SDF files as robot models: one model with links and joints, given directly or by <include>.
+"""Reads models of SDF files as robot models: links and joints, given directly, by <include>, or by models inside.
 
 A joint's frame is that of its child link. Link poses may be relative to other links. For a joint to the world, a base
 link called "world" is added.
@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
-from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
+from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
-from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
+from fleet_sim.models.sdf_frames import SCOPE, Pose, SdfFrames, arrays, pose_of, tuples
+from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -40,56 +40,101 @@ Include = Callable[[Element, str], tuple[Element, MeshFinder]]
 
 def read_sdf(root: Element, path: str, meshes: MeshFinder, include: Include) -> RobotModel:
     """Return the one model in an <sdf> element; raises InvalidValueError naming the element at fault."""
+    return SdfModel(*one_model(root, meshes, include), include).read(path)
+
+
+def one_model(root: Element, meshes: MeshFinder, include: Include) -> tuple[Element, MeshFinder]:
+    """Return the one <model> of an <sdf> element, and the finder of its meshes; raises InvalidValueError."""
     if root.tag != "sdf":
         raise root.error("an SDF file has an <sdf> element at its top")
     place = root.child("world") or root
-    models, includes = list(place.all("model")), list(place.all("include"))
-    if len(models) + len(includes) != 1:
-        names = [str(found) for found in (*models, *includes)]
+    found = list(place.all("model", "include"))
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "none"
         raise place.error(
-            f"has {len(names)} models ({', '.join(names) or 'none'}); a robot must be exactly one, split the file"
+            f"has {len(found)} models ({names}); a robot must be exactly one. sim.load_world and SimObject.from_sdf "
+            "take several"
         )
-    if includes:
-        inner, inner_meshes = include(includes[0], _text(includes[0], "uri"))
-        return read_sdf(inner, path, inner_meshes, include)
-    return _Model(models[0], meshes).read(path)
+    return included(found[0], meshes, include)
 
 
-class _Model:
-    def __init__(self, element: Element, meshes: MeshFinder) -> None:
+def included(element: Element, meshes: MeshFinder, include: Include) -> tuple[Element, MeshFinder]:
+    """Return the <model> that an element is or includes, and the finder of its meshes."""
+    if element.tag == "model":
+        return element, meshes
+    inner, inner_meshes = include(element, text_of(element, "uri"))
+    return one_model(inner, inner_meshes, include)
+
+
+class SdfModel:
+    """One <model>, with the models inside of it."""
+
+    def __init__(self, element: Element, meshes: MeshFinder, include: Include) -> None:
+        """Raises InvalidValueError for an included file that is not there."""
         self._element = element
         self._meshes = meshes
-        for tag in ("model", "include", "frame"):
-            for unsupported in element.all(tag):
-                raise unsupported.error(f"<{tag}> inside a model is not supported; write its links into the model")
         self._links = {link.need("name"): link for link in element.all("link")}
-        self._frames: dict[str, tuple[Floats, Floats]] = {}
+        self._inner: dict[str, SdfModel] = {}
+        placed = dict(self._links)
+        placed.update((frame.need("name"), frame) for frame in element.all("frame"))
+        for place in element.all("model", "include"):
+            model, finder = included(place, meshes, include)
+            name = name_of(place, model)
+            self._inner[name] = SdfModel(model, finder, include)
+            # The pose of an <include> takes the place of that in the file.
+            placed[name] = place if place.child("pose") else model
+        self._frames = SdfFrames(placed, {name: model.frame for name, model in self._inner.items()})
 
-    def read(self, path: str) -> RobotModel:
-        """Return the model."""
-        links = [self._link(link) for link in self._element.all("link")]
-        joints = [self._joint(joint) for joint in self._element.all("joint")]
-        if any(joint.parent == _WORLD for joint in joints) and _WORLD not in self._links:
+    @property
+    def static(self) -> bool:
+        """Whether the model never moves."""
+        return is_true(self._element.child("static"))
+
+    def frame(self, name: str) -> Pose:
+        """Return the pose of a link, frame or inner model in the model; that of the world is the model's own."""
+        return self._frames.pose(name) if name in self._frames else arrays((ORIGIN, UNTURNED))
+
+    def read(self, path: str, *, static: bool | None = None) -> RobotModel:
+        """Return the model; links that no joint holds are fixed to the first one where it is `static`."""
+        links, joints = self._parts()
+        names = {link.name for link in links}
+        if any(joint.parent == _WORLD for joint in joints) and _WORLD not in names:
             links.insert(0, LinkParts(_WORLD, self._element))
+        if self.static if static is None else static:
+            joints += self._ties(links, joints)
         return assemble(self._element.need("name"), path, self._element, links, joints)
 
-    def _frame(self, name: str, asked: tuple[str, ...] = ()) -> tuple[Floats, Floats]:
-        """Return the pose (1, 3), (1, 4) of a link in the model."""
-        # Cached, since chains of `relative_to` share their upper part.
-        found = self._frames.get(name)
-        if found is None:
-            link = self._links[name]
-            found = _arrays(pose_of(link))
-            above = _relative_to(link)
-            if above and above != "__model__":
-                if above not in self._links or above in (*asked, name):
-                    raise link.error(
-                        f"its pose is relative to {above!r}, which is not another link."
-                        f"{did_you_mean(above, self._links)}"
-                    )
-                found = poses.compose(*self._frame(above, (*asked, name)), *found)
-            self._frames[name] = found
-        return found
+    def _parts(self) -> tuple[list[LinkParts], list[JointParts]]:
+        """Return the links and joints of the model and of those inside of it, whose names are `inner::name`."""
+        links = [self._link(link) for link in self._element.all("link")]
+        joints = [self._joint(joint) for joint in self._element.all("joint")]
+        for name, model in self._inner.items():
+            inner_links, inner_joints = model._parts()
+            if not inner_links:
+                raise model._element.error("holds no <link>")
+            for link in inner_links:
+                link.name = f"{name}{SCOPE}{link.name}"
+            for joint in inner_joints:
+                joint.name, joint.child = f"{name}{SCOPE}{joint.name}", f"{name}{SCOPE}{joint.child}"
+                joint.parent = joint.parent if joint.parent == _WORLD else f"{name}{SCOPE}{joint.parent}"
+                if joint.parent == _WORLD:
+                    # It was placed in its own model, which is somewhere in this one.
+                    joint.position, joint.orientation = tuples(*self.frame(joint.child))
+            links += inner_links
+            joints += inner_joints
+        return links, joints
+
+    def _ties(self, links: list[LinkParts], joints: list[JointParts]) -> list[JointParts]:
+        """Return fixed joints from the first link that no joint holds to the others of them."""
+        held = {joint.child for joint in joints}
+        first, *loose = [link for link in links if link.name not in held] or links[:1]
+        return [
+            JointParts(
+                f"{link.name}_fixed", link.element, FIXED, first.name, link.name,
+                *tuples(*poses.relative(*self.frame(first.name), *self.frame(link.name))),
+            )
+            for link in loose
+        ]  # fmt: skip
 
     def _link(self, element: Element) -> LinkParts:
         return read_link(element, _inertial, self._geometry)
@@ -99,14 +144,13 @@ class _Model:
         kind = joint_kind(element, kind_name, _JOINT_KINDS)
         if pose_of(element) != (ORIGIN, UNTURNED):
             raise element.error("a <pose> of a joint is not supported; put the child link's frame at the joint")
-        parent, child = _text(element, "parent"), _text(element, "child")
+        parent, child = text_of(element, "parent"), text_of(element, "child")
         for role, name in (("parent", parent), ("child", child)):
-            if name not in self._links and (role == "child" or name != _WORLD):
+            known = name in self._links or name.partition(SCOPE)[0] in self._inner
+            if not known and (role == "child" or name != _WORLD):
                 raise element.error(f"there is no {role} link {name!r}.{did_you_mean(name, self._links)}")
-        above = self._frame(parent) if parent in self._links else _arrays((ORIGIN, UNTURNED))
         # SDF places links in the model; a RobotModel places each joint in its parent link.
-        place, turn = poses.relative(*above, *self._frame(child))
-        position, orientation = _tuples(place, turn)
+        position, orientation = tuples(*poses.relative(*self.frame(parent), *self.frame(child)))
         axis = element.child("axis")
         limit, dynamics = (axis.child(tag) if axis else None for tag in ("limit", "dynamics"))
         lower, upper = _limits(limit, kind_name)
@@ -124,21 +168,21 @@ class _Model:
         if frame not in ("", child, "__model__"):
             raise element.error(f"an axis expressed in {frame!r} is not supported; express it in the child link")
         in_model = axis.child("use_parent_model_frame") if axis else None
-        if frame == "__model__" or (in_model and in_model.text.strip() in ("1", "true")):
-            turned = quaternions.conjugate(self._frame(child)[1])
+        if frame == "__model__" or is_true(in_model):
+            turned = quaternions.conjugate(self.frame(child)[1])
             direction = tuple(quaternions.rotate(turned, np.array([direction]))[0].tolist())
         return checked_axis(element, direction, kind)
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = pose_of(element)
         shape = shape_in(element)
-        colour = _colour(element.child("material"))
+        colour = _colour(element)
         if shape.tag == "mesh":
             if shape.child("submesh") is not None:
                 raise shape.error("<submesh> is not supported; put each mesh into a file of its own")
             scale = shape.child("scale")
             x, y, z = scale.text_numbers(3) if scale else (1.0, 1.0, 1.0)
-            mesh = self._meshes.find(shape, _text(shape, "uri"))
+            mesh = self._meshes.find(shape, text_of(shape, "uri"))
             return make_geometry(ShapeKind.MESH, position, orientation, colour, mesh_path=mesh, mesh_scale=(x, y, z))
         if shape.tag == "plane":
             normal = shape.child("normal")
@@ -155,20 +199,15 @@ class _Model:
         return make_geometry(kind, position, orientation, colour, radius=radius, height=height)
 
 
-def pose_of(element: Element) -> tuple[Vector, Quaternion]:
-    """Return the <pose> of an element, the identity if it has none."""
-    pose = element.child("pose")
-    if pose is None or not pose.text.strip():
-        return ORIGIN, UNTURNED
-    if pose.attributes.get("rotation_format", "euler_rpy") != "euler_rpy" or pose.attributes.get("degrees") == "true":
-        raise pose.error("a pose must be x y z roll pitch yaw in m and rad")
-    x, y, z, *eulers = pose.text_numbers(6)
-    return (x, y, z), turn_of(tuple(eulers))
+def name_of(place: Element, model: Element) -> str:
+    """Return the name of a model: what its <include> calls it, else its own."""
+    given = place.child("name") if place.tag == "include" else None
+    return given.text.strip() if given is not None and given.text.strip() else model.need("name")
 
 
-def _relative_to(element: Element) -> str:
-    pose = element.child("pose")
-    return pose.attributes.get("relative_to", "") if pose else ""
+def is_true(element: Element | None) -> bool:
+    """Return whether a flag is set."""
+    return element is not None and element.text.strip() in ("1", "true")
 
 
 def _inertial(element: Element) -> Inertial:
@@ -205,27 +244,21 @@ def _amount(element: Element | None, tag: str) -> float:
     return max(part.text_numbers(1)[0], 0.0)
 
 
-def _colour(material: Element | None) -> Colour:
-    for tag in ("diffuse", "ambient"):
+def _colour(visual: Element) -> Colour:
+    material, clear = visual.child("material"), visual.child("transparency")
+    red, green, blue, opacity = DEFAULT_COLOUR
+    for tag in ("ambient", "diffuse"):
         colour = material.child(tag) if material else None
         if colour is not None:
             red, green, blue = colour.text_numbers(3)
             values = colour.text.split()
-            return (red, green, blue, float(values[3]) if len(values) > 3 else 1.0)
-    return DEFAULT_COLOUR
+            opacity = float(values[3]) if len(values) > 3 else 1.0
+    return (red, green, blue, opacity * (1.0 - clear.text_numbers(1)[0]) if clear else opacity)
 
 
-def _text(element: Element, tag: str) -> str:
+def text_of(element: Element, tag: str) -> str:
+    """Return the text of a child element; raises InvalidValueError if it is missing or empty."""
     text = element.need_child(tag).text.strip()
     if not text:
         raise element.error(f"<{tag}> must not be empty")
     return text
-
-
-def _arrays(pose: tuple[Vector, Quaternion]) -> tuple[Floats, Floats]:
-    return np.array([pose[0]]), np.array([pose[1]])
-
-
-def _tuples(positions: Floats, orientations: Floats) -> tuple[Vector, Quaternion]:
-    (x, y, z), (qx, qy, qz, qw) = positions[0].tolist(), orientations[0].tolist()
-    return (x, y, z), (qx, qy, qz, qw)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from fleet_sim.core.robot_model import FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
+from fleet_sim.models.assembly import (
+    NO_LIMITS,
+    JointParts,
+    LinkParts,
+    MimicParts,
+    assemble,
+    checked_axis,
+    joint_kind,
+    read_link,
+)
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
@@ -71,6 +80,7 @@ class _Reader:
             max_force=_not_negative(limit, "effort"),
             damping=_not_negative(dynamics, "damping"),
             friction=_not_negative(dynamics, "friction"),
+            mimic=_mimic(element.child("mimic")),
         )
 
     def _geometry(self, element: Element) -> Geometry:
@@ -143,6 +153,12 @@ def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, 
         )
     # A slide has no type without limits, so files write it with the limits the wrong way round.
     return (lower, upper) if lower <= upper else NO_LIMITS
+
+
+def _mimic(element: Element | None) -> MimicParts | None:
+    if element is None:
+        return None
+    return MimicParts(element, element.need("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
 
 
 def _not_negative(element: Element | None, attribute: str) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.core import mimic
 from fleet_sim.core.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.core.world import World
 
@@ -27,6 +28,7 @@ def advance_joints(world: World, dt: float) -> Rows:
     if not len(slots):
         return NO_ROWS
     arrived = [_advance(world, slots[at : at + CHUNK], dt) for at in range(0, len(slots), CHUNK)]
+    mimic.follow(world)
     owners = joints.robot[slots]
     # The slots of a robot are contiguous, so equal owners are adjacent.
     movers = owners[np.flatnonzero(np.diff(owners, prepend=-1))]

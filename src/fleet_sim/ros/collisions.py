@@ -27,11 +27,12 @@ class CollisionsTopic(Interface):
         self._send(0)
 
     def on_reset(self) -> None:
-        pairs = [_pair(a, b) for a, b in self.bridge.sim.get_active_collision_pairs()]
-        # Pairs are restored without events, so the difference is worked out here.
-        self._started = [pair for pair in pairs if pair not in self._active]
-        self._ended = [pair for pair in self._active if pair not in pairs]
-        self._active = dict.fromkeys(pairs)
+        pairs = dict.fromkeys(_pair(a, b) for a, b in self.bridge.sim.get_active_collision_pairs())
+        # Pairs are restored without events, so the difference is worked out here. Added, not put in place: a restore
+        # that removed an entity has emitted the end of its pairs already.
+        self._started += [pair for pair in pairs if pair not in self._active]
+        self._ended += [pair for pair in self._active if pair not in pairs]
+        self._active = pairs
 
     def publish(self, now: int) -> None:
         if self._started or self._ended:

@@ -11,9 +11,11 @@ from typing import TypeVar
 
 from rclpy.task import Future
 
-from fleet_sim.core.commands import Command, CommandAck, Spawn
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command, Spawn
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.mailbox import Mailbox
+from fleet_sim.ros.permissions import Permissions
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -27,7 +29,10 @@ class CommandGateway:
     `take` and `hand_in` are for topics of robots, in the simulation's thread; the rest is for any thread.
     """
 
-    def __init__(self, sim: MultiRobotSimulationCore, mailbox: Mailbox, refusals: Throttle) -> None:
+    def __init__(
+        self, sim: MultiRobotSimulationCore, mailbox: Mailbox, refusals: Throttle, permissions: Permissions
+    ) -> None:
+        self.permissions = permissions
         self._sim = sim
         self._mailbox = mailbox
         self._refusals = refusals
@@ -38,7 +43,7 @@ class CommandGateway:
     def take(self, what: str, make: Callable[[], Command]) -> None:
         """Apply the command returned by `make()` in this step. Errors are logged with `what` as their subject."""
         try:
-            self._taken.append((what, _from_outside(make())))
+            self._taken.append((what, self._admitted(make())))
         except FleetSimError as error:
             self.reject(what, error)
         except Exception:
@@ -66,6 +71,11 @@ class CommandGateway:
             for name, reason in ack.rejected.items():
                 self.reject(f"{name}/{ack.source}", reason)
 
+    def _admitted(self, command: Command) -> Command:
+        """Return `command` marked as what other processes asked for; raises StateError where it is not allowed."""
+        self.permissions.check(command)
+        return replace(command, remote=True) if isinstance(command, Spawn) else command
+
     # ---- services and actions ----------------------------------------------------------------------------------------
 
     def send(self, make: Callable[[], Command]) -> Answer:
@@ -74,7 +84,7 @@ class CommandGateway:
         Commands are applied in the order in which they were sent. The future raises what `make` raises.
         """
         answer: Answer = ConcurrentFuture()
-        put = self.between_steps(lambda: self._sim.inbox.put(_from_outside(make())))
+        put = self.between_steps(lambda: self._sim.inbox.put(self._admitted(make())))
         put.add_done_callback(partial(_pass_on, answer))
         return answer
 
@@ -89,11 +99,6 @@ class CommandGateway:
         answer.add_done_callback(lambda _: self._mailbox.post(lambda: done.set_result(None)))
         await done
         return answer.result()
-
-
-def _from_outside(command: Command) -> Command:
-    """Return `command` marked as what other processes asked for, where that makes a difference."""
-    return replace(command, remote=True) if isinstance(command, Spawn) else command
 
 
 def _pass_on(answer: Answer, put: ConcurrentFuture[Answer]) -> None:

@@ -14,8 +14,14 @@ SLOW = 0.95
 """Share of the target real-time factor below which the status is a warning."""
 
 
+MOST_NAMED = 20
+"""Faulty parts that are named, the most frequent first."""
+
+
 class DiagnosticsTopic(Interface):
     """Publishes real-time factor, step time, late steps, entities, collisions, faults and rejected commands.
+
+    What raised exceptions is named with their number, and what was switched off because of them.
 
     `late_steps` counts steps that began more than one step length later than `target_rtf` requires, `worst_delay_ms` is
     the longest such delay, both since the run began.
@@ -35,10 +41,13 @@ class DiagnosticsTopic(Interface):
         # In published time, which does not jump back at a reset.
         factor = (now - since[1]) * 1e-9 / (wall - since[0]) if since and wall > since[0] else 0.0
         late = since is not None and 0.0 < factor < SLOW * wanted
+        off = sim.guard.switched_off
+        reasons = [f"falls behind: {factor:.2f} of {wanted:g} times real time"] * late
+        reasons += [f"{off.total()} parts failed too often and are switched off"] * bool(off)
         status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN if late else DiagnosticStatus.OK,
+            level=DiagnosticStatus.WARN if reasons else DiagnosticStatus.OK,
             name="fleet_sim: simulation",
-            message=f"falls behind: {factor:.2f} of {wanted:g} times real time" if late else "running",
+            message="; ".join(reasons) or "running",
             hardware_id="fleet_sim",
             values=[
                 _value("real_time_factor", f"{factor:.3f}"),
@@ -51,6 +60,8 @@ class DiagnosticsTopic(Interface):
                 _value("collisions", sim.collision_count),
                 _value("faults", sim.guard.total),
                 _value("refused_commands", self.bridge.refusals.count),
+                *(_value(f"faults of {what}", number) for what, number in sim.guard.counts.most_common(MOST_NAMED)),
+                *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),
             ],
         )
         message = DiagnosticArray(status=[status])

@@ -7,7 +7,8 @@ from typing import Any
 
 from geometry_msgs.msg import Pose, Twist
 
-from fleet_sim.core.commands import CancelActions, Command, CommandAck, Navigate, SetPoses, SetVelocity, Stop
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import CancelActions, Command, Navigate, SetPoses, SetVelocity, Stop
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import poses_from_msgs, time_to_msg, twists_from_msgs

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from fleet_sim.config.ros_params import RosParams
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
@@ -49,18 +49,24 @@ class Bridge:
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.
 
+        Where responses of `kind` have a `message`, that says what a FleetSimError says.
+
         Returns the service, so that it can be destroyed before the node.
         """
 
         async def answer(request: Any, response: Any) -> Any:
             try:
                 return await callback(request, response)
-            except Exception:
+            except FleetSimError as error:
+                self.reject(name, error)
+                reason = str(error)
+            except Exception as error:
                 self.refusals.tell(f"{name}: fault\n{traceback.format_exc()}")
-                response = kind.Response()
-                if hasattr(response, "message"):
-                    response.message = "internal error; see the log of the simulation"
-                return response
+                reason = f"internal error: {type(error).__name__}: {str(error)[:200]}; see the log of the simulation"
+            response = kind.Response()
+            if hasattr(response, "message"):
+                response.message = reason
+            return response
 
         # With the default depth of 10, the eleventh request in a burst would be lost.
         return self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)

@@ -1,4 +1,4 @@
-"""<robot>/joint_states: joint positions and velocities of each robot."""
+"""<robot>/joint_states: joint positions and velocities of each robot, and efforts of those with motors."""
 
 from __future__ import annotations
 
@@ -27,26 +27,33 @@ class _Number:
         getattr(message, field)[index] = value
 
 
-def joint_states_template(joint_names: Sequence[Sequence[str]]) -> MessageTemplate:
-    """Return the template of one JointState for each robot, given the names of its joints.
+def joint_states_template(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> MessageTemplate:
+    """Return the template of one JointState for each robot, given the names of its joints and whether it has motors.
 
-    Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, robot by robot.
+    Groups sec, nanosec; position and velocity, (J, 1) for the J joints of all robots, robot by robot; effort, of those
+    with motors. The others leave it empty: the message says so of what is not known.
     """
     messages = [
-        JointState(name=list(names), position=[0.0] * len(names), velocity=[0.0] * len(names)) for names in joint_names
+        JointState(
+            name=list(names),
+            position=[0.0] * len(names),
+            velocity=[0.0] * len(names),
+            effort=[0.0] * (len(names) if powered else 0),
+        )
+        for names, powered in zip(joint_names, motors, strict=True)
     ]
 
     def numbers(field: str) -> MessagePart:
         return MessagePart(
             {field: ("f8", ("number",))},
-            lambda message: [_Number(message, field, index) for index in range(len(message.name))],
+            lambda message: [_Number(message, field, index) for index in range(len(getattr(message, field)))],
         )
 
-    return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity")])
+    return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity"), numbers("effort")])
 
 
 class JointStatesTopic(Interface):
-    """Publishes positions and velocities of movable joints; robots without any have no topic."""
+    """Publishes positions, velocities and efforts of movable joints; robots without any have no topic."""
 
     rate = "joint_states"
 
@@ -59,7 +66,8 @@ class JointStatesTopic(Interface):
         self._publishers.on_fleet_changed(with_joints(roster, world))
         # Robots with joints always have a model.
         models = [world.models[number] for number in world.robots.model[self._publishers.rows].tolist()]
-        self._template = joint_states_template([model.movable_names for model in models])
+        motors = world.robots.motors[self._publishers.rows].tolist()
+        self._template = joint_states_template([model.movable_names for model in models], motors)
         self._publish = [publisher.publish for publisher in self._publishers.items]
 
     def publish(self, now: int) -> None:
@@ -70,5 +78,8 @@ class JointStatesTopic(Interface):
         self._template.write_stamp(now)
         self._template.write("position", world.joints.position[slots][:, np.newaxis])
         self._template.write("velocity", world.joints.velocity[slots][:, np.newaxis])
+        powered = world.joints.slots(world.robots, rows[world.robots.motors[rows]])
+        if len(powered):
+            self._template.write("effort", world.joints.effort[powered][:, np.newaxis])
         for publish, piece in zip(self._publish, self._template.pieces(), strict=True):
             publish(piece)

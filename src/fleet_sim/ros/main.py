@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import gc
 import os
@@ -17,6 +18,7 @@ from typing import NoReturn
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.node import FleetSimNode
@@ -67,8 +69,9 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
     ended: SimpleQueue[str] = SimpleQueue()
+    arguments = with_flags(sys.argv[1:] if args is None else args)
     # rclpy's own signal handlers would end communication at once, before goals get their results.
-    rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
@@ -92,6 +95,22 @@ def main(args: Sequence[str] | None = None) -> int:
     code = shut_down(node, executor, workers)
     prepare_exit(node)
     return code
+
+
+def with_flags(arguments: Sequence[str]) -> list[str]:
+    """Return `arguments` with the options of this program as parameters; ends the process where there are others.
+
+    An option that is misspelt must not leave open what it was to forbid.
+    """
+    parser = argparse.ArgumentParser(
+        "fleet_sim_node", description="Hosts a simulation of a fleet in ROS 2.", allow_abbrev=False
+    )
+    parser.add_argument("--read-only", action="store_true", help="as -p read_only:=true: nothing that arrives counts")
+    parser.add_argument("--no-remote-spawn", action="store_true", help="as -p remote_spawn:=false")
+    chosen = parser.parse_args(remove_ros_args(args=list(arguments)))
+    ros = [entry for entry in arguments if entry not in ("--read-only", "--no-remote-spawn")]
+    parameters = ["read_only:=true"] * chosen.read_only + ["remote_spawn:=false"] * chosen.no_remote_spawn
+    return ros + ["--ros-args", *(part for parameter in parameters for part in ("-p", parameter))] * bool(parameters)
 
 
 class EndOnSignal:

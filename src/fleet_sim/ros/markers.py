@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,7 @@ class MarkersTopic(Interface):
         self._publisher = bridge.robots.create_publisher(MarkerArray, "fleet/markers", qos.STATE)
         self._rows = NO_ROWS
         self._behind = True
+        self._look = 0
 
     def on_fleet_changed(self, roster: Roster) -> None:
         # The template is built only when there are subscribers.
@@ -55,9 +57,10 @@ class MarkersTopic(Interface):
     def publish(self, now: int) -> None:
         if not self._publisher.get_subscription_count():
             return
-        if self._behind:
+        world = self.bridge.sim.world
+        if self._behind or self._look != world.look.version:
             self._rebuild()
-        world, rows = self.bridge.sim.world, self._rows
+        rows = self._rows
         if not len(rows):
             return
         turns = world.orientation[rows]
@@ -69,6 +72,7 @@ class MarkersTopic(Interface):
     def _rebuild(self) -> None:
         self._behind = False
         world = self.bridge.sim.world
+        self._look = world.look.version
         rows, markers, offsets, turns = [], [], [], []
         for row in world.rows.tolist():
             geometry = _visible(world, row)
@@ -76,6 +80,9 @@ class MarkersTopic(Interface):
                 continue
             group = "robots" if world.kind[row] == KIND_AGENT else "objects"
             rows.append(row)
+            given = world.look.rgba[row]
+            if given[0] >= 0.0:
+                geometry = replace(geometry, rgba=tuple(given.tolist()))
             markers.append(_marker(self.bridge.frames.map, group, int(world.object_id[row]), geometry))
             offsets.append(geometry.position)
             turns.append(geometry.orientation)

@@ -51,7 +51,7 @@ class FleetSimNode(Node):
         for interface in interfaces:
             if interface.rate:
                 self._rates.add(interface.rate, interface.own_rate)
-        self._interfaces = [GuardedInterface(one, sim.guard, self.get_logger().error) for one in interfaces]
+        self._interfaces = [GuardedInterface(one, sim.guard) for one in interfaces]
         self._version = -1
         self._update_fleet()
         self._check_names()
@@ -86,7 +86,7 @@ class FleetSimNode(Node):
             time=RosTime(sim.clock),
             group=ReentrantCallbackGroup(),
             mailbox=self._mailbox,
-            gateway=CommandGateway(sim, self._mailbox, refusals),
+            gateway=CommandGateway(sim, self._mailbox, refusals, self._settings.permissions),
             refusals=refusals,
         )
 

@@ -16,9 +16,10 @@ from fleet_sim.config.scenario import as_scenario, is_scenario, open_sections, w
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
 from fleet_sim.entities.spawn_params import ControllerParams
-from fleet_sim.errors import ConfigError
+from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.permissions import Permissions
 from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -40,8 +41,8 @@ SPACING = 2.0
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    `config`, `robots`, `gui` and `paused` are read once; `target_rtf` and `rates.*` may be set at any time. A value
-    that is not allowed is rejected with the reason.
+    `config`, `robots`, `gui`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and `rates.*` may be
+    set at any time. A value that is not allowed is rejected with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -60,6 +61,10 @@ class NodeParameters:
         self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
         self._paused = self._once("paused", False, "Begin paused.")
+        self.permissions = Permissions(
+            read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
+            remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
+        )
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
         self._declare_changeable()
 
@@ -132,8 +137,9 @@ class NodeParameters:
             if parameter.name != "target_rtf" and not parameter.name.startswith(RATE_PREFIX):
                 continue
             try:
+                self.permissions.check_change()
                 self._checked(parameter.name, parameter.value)
-            except ConfigError as error:
+            except FleetSimError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             changes[parameter.name] = float(parameter.value)
         if changes:

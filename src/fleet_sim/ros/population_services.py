@@ -8,7 +8,7 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim.core import commands as c
-from fleet_sim.core.commands import CommandAck
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose
@@ -47,7 +47,10 @@ class PopulationServices(Interface):
 
     async def _on_delete(self, request: Any, response: Any) -> Any:
         command = c.Remove(names=tuple(request.names), source="sim/delete")
-        ack = await self._dispatch(command)
+        try:
+            ack = await self._dispatch(command)
+        except FleetSimError as error:
+            ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
         response.result = CommandResult(
             source=ack.source,
             stamp=time_to_msg(self.bridge.time.last),

@@ -21,7 +21,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 def describe(name: str, shape: BodyShape) -> str:
     """Return the robot's own description file, or a URDF with its shapes in the link base_link."""
     if shape.model_path:
-        return published_text(shape.model_path)
+        return published_text(shape.model_path, scale=shape.scale)
     robot = Element("robot", name=name)
     link = SubElement(robot, "link", name="base_link")
     for kind, geometry in (("visual", shape.visual), ("collision", shape.collision)):

@@ -27,12 +27,14 @@ class RunServices(Interface):
 
     async def _pause(self, request: Any, response: Any) -> Any:
         sim = self.bridge.sim
+        self.bridge.gateway.permissions.check_change()
         response.success, response.message = True, "was paused already" if sim.is_paused else "paused"
         sim.pause()
         return response
 
     async def _resume(self, request: Any, response: Any) -> Any:
         sim = self.bridge.sim
+        self.bridge.gateway.permissions.check_change()
         response.success, response.message = True, "runs" if sim.is_paused else "was running already"
         sim.resume()
         return response
@@ -54,6 +56,7 @@ class RunServices(Interface):
 
 async def make_steps(bridge: Bridge, count: int) -> None:
     """Make `count` steps of a paused simulation; raises InvalidValueError and StateError."""
+    bridge.gateway.permissions.check_change()
     if not 1 <= count <= MOST_STEPS:
         raise InvalidValueError(f"steps: expected 1 to {MOST_STEPS}, got {count}")
     if not bridge.sim.is_paused:

@@ -27,6 +27,7 @@ from simulation_interfaces.srv import (
 )
 
 from fleet_sim.core import commands as c
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
 from fleet_sim.errors import ConfigError, FleetSimError, StateError, UnknownNameError
@@ -189,6 +190,7 @@ class StandardServices(Interface):
         response.state.state = SimulationState.STATE_PAUSED if paused else SimulationState.STATE_PLAYING
 
     async def _set_simulation_state(self, request: Any, response: Any) -> None:
+        self.bridge.gateway.permissions.check_change()
         sim, wanted = self.bridge.sim, request.state.state
         if wanted not in (SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED):
             raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, f"state: only PLAYING (1) and PAUSED (2), got {wanted}")
@@ -196,7 +198,7 @@ class StandardServices(Interface):
             raise Refusal(SetSimulationState.Response.ALREADY_IN_TARGET_STATE, "it is in that state already")
         (sim.pause if wanted == SimulationState.STATE_PAUSED else sim.resume)()
 
-    async def _send(self, make: Callable[[], c.Command]) -> c.CommandAck:
+    async def _send(self, make: Callable[[], c.Command]) -> CommandAck:
         return await self.bridge.gateway.wait(self.bridge.gateway.send(make))
 
     async def _snapshot(self) -> Snapshot:

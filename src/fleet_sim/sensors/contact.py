@@ -15,6 +15,7 @@ from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.sensors.ranging import FULL_TURN, check_span
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import nearest_points, solids_of
+from fleet_sim.sensors.surfaces import nearer_on_surfaces, surfaces_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -98,8 +99,9 @@ class ContactSensor(SensorKind):
         """Return the nearest points (K, 3) of the entities `others` in the frames of `sensors` (K,)."""
         if not len(sensors):
             return np.empty((0, 3))
-        solids = solids_of(self.world, np.unique(others))
-        world = nearest_points(solids, others, batch.positions[sensors])
+        rows, points = np.unique(others), batch.positions[sensors]
+        nearest = nearest_points(solids_of(self.world, rows), others, points)
+        world = nearer_on_surfaces(surfaces_of(self.world, rows), others, points, nearest)
         return quaternions.rotate(quaternions.conjugate(batch.orientations[sensors]), world - batch.positions[sensors])
 
 

@@ -35,6 +35,8 @@ class SensorGroup:
         """The number of sensors with consumers."""
         self.state = kind.state(params)
         self._world = kind.world
+        self.part = kind.world.guard.part(f"{type(kind).__name__} sensors")
+        """Computes them in steps, and is switched off where that fails again and again."""
         self._rows: Rows = np.empty(0, np.int64)
         self._links: Ints = np.empty(0, np.int64)
         self._positions: Floats = np.empty((0, 3))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.sensors.fans import Fan, Hits, Stations
 from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.outlines import outlines_of
 from fleet_sim.sensors.ranging import (
@@ -22,10 +23,11 @@ from fleet_sim.sensors.ranging import (
     ray_step,
     relative_noise_setting,
 )
-from fleet_sim.sensors.raster import Fan, Hits, Stations, cast
+from fleet_sim.sensors.raster import cast
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
+from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -151,7 +153,7 @@ def _see_level(
     # A slight tilt shortens the horizontal part of the x axis.
     lengths = np.sqrt(along_x * along_x + along_y * along_y)
     stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
-    return cast(stations, fan, outlines_of(solids_of(kind.world), z), details=details)
+    return cast(stations, fan, outlines_of(solids_of(kind.world), surfaces_of(kind.world), z), details=details)
 
 
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:

@@ -18,6 +18,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls, outlines_of
 from fleet_sim.sensors.solids import solids_of
+from fleet_sim.sensors.surfaces import surfaces_of
 
 FREE, OCCUPIED = 0, 100
 MOST_CELLS = 100_000_000
@@ -27,6 +28,8 @@ _STATIC = CollisionMode.STATIC.code
 _EMPTY_SIZE = 10.0
 _CORE = 0.499
 """Half the side of a cell without its rim, in cells."""
+_WHOLE = 0.5 + 1e-6
+"""The same with its rim: a wall without thickness between two cells is in one of them, and not in none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +76,17 @@ def occupancy_grid(
 ) -> OccupancyGrid:
     """Return the map of what never moves, cut at height `z`.
 
-    A cell is OCCUPIED when anything, surface or inside, is in its square; what only touches its rim is not. The grid
-    covers `bounds`, (least x, least y, largest x, largest y), or everything there is, with a `margin` around it. Raises
-    InvalidValueError for a resolution that is not above 0, for bounds in the wrong order, and for grids of more than
-    100 million cells; with `coarsen` such a grid has larger cells instead, see its `resolution`.
+    A cell is OCCUPIED when anything, surface or inside, is in its square; what only touches its rim is not. A concave
+    mesh is a surface alone. The grid covers `bounds`, (least x, least y, largest x, largest y), or everything there is,
+    with a `margin` around it. Raises InvalidValueError for a resolution that is not above 0, for bounds in the wrong
+    order, and for grids of more than 100 million cells; with `coarsen` such a grid has larger cells instead, see its
+    `resolution`.
     """
     step = as_float(resolution, "resolution in m", low=1e-6)
-    outlines = outlines_of(solids_of(world, immovable_rows(world)), np.array([as_float(z, "z in m")]))
+    rows = immovable_rows(world)
+    outlines = outlines_of(solids_of(world, rows), surfaces_of(world, rows), np.array([as_float(z, "z in m")]))
     # The outlines of upright solids cover all heights; a lidar tests them per sensor, the map once.
-    outlines = Outlines(_at_height(outlines.discs, z), _at_height(outlines.polygons, z), outlines.walls)
+    outlines = outlines._replace(discs=_at_height(outlines.discs, z), polygons=_at_height(outlines.polygons, z))
     grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds, coarsen)
     discs = outlines.discs
     radii = np.sqrt(discs.squares_at(np.arange(len(discs.rows)), np.full(len(discs.rows), z)))
@@ -89,6 +94,9 @@ def occupancy_grid(
         _fill_disc(grid, x, y, radius)
     for corners in _each_polygon(outlines.polygons):
         _fill_polygon(grid, corners)
+    segments = outlines.segments
+    for start, end in zip(segments.starts.T, segments.ends.T, strict=True):
+        _fill_polygon(grid, np.stack((start, end), axis=1), half=_WHOLE)
     _fill_walls(grid, outlines.walls)
     grid.cells.flags.writeable = False
     return grid
@@ -142,11 +150,12 @@ def _empty_grid(
 
 def _extent(outlines: Outlines, margin: float) -> tuple[float, float, float, float] | None:
     """Return the box around all discs and polygons with a margin, None where there are none."""
-    discs, polygons = outlines.discs, outlines.polygons
-    if not len(discs.rows) and not len(polygons.rows):
+    discs, polygons, segments = outlines.discs, outlines.polygons, outlines.segments
+    if not len(discs.rows) and not len(polygons.rows) and not len(segments.rows):
         return None
     corners = polygons.corners[:, ragged_range(polygons.first, polygons.sizes)]
     centres = np.stack((discs.x, discs.y))
+    corners = np.concatenate((corners, segments.starts, segments.ends), axis=1)
     low = np.concatenate((centres - discs.radii, corners), axis=1).min(axis=1) - margin
     high = np.concatenate((centres + discs.radii, corners), axis=1).max(axis=1) + margin
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
@@ -178,13 +187,16 @@ def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
     grid.cells[part][across * across + along * along <= radius * radius] = OCCUPIED
 
 
-def _fill_polygon(grid: OccupancyGrid, corners: Floats) -> None:
-    """Mark the cells that overlap a convex polygon: no side of either separates the two."""
+def _fill_polygon(grid: OccupancyGrid, corners: Floats, half: float = _CORE) -> None:
+    """Mark the cells that overlap a convex polygon or a line: no side of either separates the two.
+
+    `half` is half the side of the cells, in cells.
+    """
     window = _window(grid, corners.min(axis=1), corners.max(axis=1))
     if window is None:
         return
     part, x, y = window
-    half = _CORE * grid.resolution
+    half *= grid.resolution
     # The separating axis test of convex shapes. The window is the test along the sides of the cells.
     mask = np.ones((y.shape[0], x.shape[1]), np.bool_)
     for (ax, ay), (bx, by) in zip(corners.T, np.roll(corners, -1, axis=1).T, strict=True):

@@ -1,18 +1,20 @@
 """Outlines: what solids look like in a horizontal plane, as discs and polygons.
 
 Upright solids have one outline over their whole height, so they serve planes at all heights at once; spheres are discs
-whose radius depends on the height; what is tilted is cut at each height that is asked for.
+whose radius depends on the height; what is tilted is cut at each height that is asked for. Surfaces are cut into lines.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders, cut_hulls, posed
 from fleet_sim.sensors.solids import Solids
+from fleet_sim.sensors.surfaces import PlacedSurface
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
@@ -77,16 +79,33 @@ class Walls(NamedTuple):
     points: Floats
 
 
+class Segments(NamedTuple):
+    """Cuts of surfaces of entities `rows` (N,): lines from `starts` to `ends`, (2, N) each, seen from both sides.
+
+    x, y and `radii` are a circle around each; `lower` and `upper` are both the height of the cut.
+    """
+
+    rows: Rows
+    x: Floats
+    y: Floats
+    radii: Floats
+    lower: Floats
+    upper: Floats
+    starts: Floats
+    ends: Floats
+
+
 class Outlines(NamedTuple):
     """All that can be seen in horizontal planes."""
 
     discs: Discs
     polygons: Polygons
     walls: Walls
+    segments: Segments
 
 
-def outlines_of(solids: Solids, heights: Floats) -> Outlines:
-    """Return the outlines of `solids` in the horizontal planes at `heights` (K,)."""
+def outlines_of(solids: Solids, surfaces: Sequence[PlacedSurface], heights: Floats) -> Outlines:
+    """Return the outlines of `solids` and `surfaces` in the horizontal planes at `heights` (K,)."""
     x, y, z, w = np.ascontiguousarray(solids.orientations.T)
     # The product is sin^2(tilt) / 4: it is near 0 both upright and upside down.
     upright_mask = (x * x + y * y) * (z * z + w * w) < _UPRIGHT
@@ -112,7 +131,8 @@ def outlines_of(solids: Solids, heights: Floats) -> Outlines:
                 if len(chosen):
                     part = solids.take(chosen)
                     polygons.append(_polygons(part.rows, *cut(part, height), height))
-    return Outlines(discs, _joined(polygons), _walls(solids.take(np.flatnonzero(flat_mask))))
+    walls = _walls(solids.take(np.flatnonzero(flat_mask)))
+    return Outlines(discs, _joined(polygons), walls, _segments(surfaces, heights))
 
 
 def _cut_meshes(solids: Solids, heights: Floats) -> list[Polygons]:
@@ -129,6 +149,23 @@ def _cut_meshes(solids: Solids, heights: Floats) -> list[Polygons]:
                 corners, counts = cut_hulls(posed(part, hull.vertices[None]), hull.edges, height)
                 found.append(_polygons(part.rows, corners, counts, height))
     return found
+
+
+def _segments(surfaces: Sequence[PlacedSurface], heights: Floats) -> Segments:
+    """Return where the planes at `heights` cut surfaces."""
+    rows, starts, ends, levels = [NO_ROWS], [np.empty((2, 0))], [np.empty((2, 0))], [np.empty(0)]
+    for height in np.unique(heights).tolist() if surfaces else ():
+        for placed in surfaces:
+            start, end = placed.surface.cut(height)
+            count = start.shape[1]
+            rows.append(np.full(count, placed.row))
+            levels.append(np.full(count, height))
+            starts.append(start)
+            ends.append(end)
+    start, end = np.concatenate(starts, axis=1), np.concatenate(ends, axis=1)
+    level, (x, y) = np.concatenate(levels), 0.5 * (start + end)
+    radii = 0.5 * trig.hypot(*(end - start))
+    return Segments(np.concatenate(rows), x, y, radii, level, level, start, end)
 
 
 def _upright_discs(solids: Solids) -> Discs:

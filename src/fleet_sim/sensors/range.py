@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.sensors.fans import Fan
 from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.lidar import see
 from fleet_sim.sensors.ranging import (
@@ -19,7 +20,6 @@ from fleet_sim.sensors.ranging import (
     range_min_setting,
     relative_noise_setting,
 )
-from fleet_sim.sensors.raster import Fan
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of

@@ -6,115 +6,27 @@ computed. What a ray hits first is the smallest of the ranges drawn at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.sensors.edges import EDGE_ON, draw_edges, draw_segments
+from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of
 from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
-from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Walls
+from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
 from fleet_sim.spatial import trigonometry as trig
 
-NOTHING = -1
-_LANES = 1 << 14
-"""Rays computed at once, few enough to stay in the processor's cache."""
+Shapes: TypeAlias = Discs | Polygons | Segments
+
 _PAIRS = 1 << 13
-"""Pairs of a sensor and an outline computed at once, for the same reason."""
+"""Pairs of a sensor and an outline computed at once, few enough to stay in the processor's cache."""
 _CROWD = 150
 """Number of outlines per sensor up to which drawing all is faster than finding the hidden ones."""
 _SHELLS = (-np.inf, 0.4, np.inf)
 """Bounds of the distance shells in which a crowd is drawn, nearest first, as fractions of the reach."""
-_TURN = 2.0 * np.pi
-_SLACK = 1e-9
-"""Tolerance, in steps between rays, by which an outline is drawn beyond the angles it covers."""
-_EDGE_ON = 1e-9
-"""Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
-
-
-class Stations(NamedTuple):
-    """Where N sensors are: x, y, z, the direction of their x axes, and `senses`: -1 for those upside down.
-
-    `rows` are the entities whose own outlines they do not see, -1 for none.
-    """
-
-    rows: Rows
-    x: Floats
-    y: Floats
-    z: Floats
-    cosines: Floats
-    sines: Floats
-    senses: Floats
-
-    def local(self, sensors: Ints, across: Floats, along: Floats) -> tuple[Floats, Floats]:
-        """Return vectors of the world, (K,) each, in the frames of `sensors` (K,)."""
-        cosines, sines = self.cosines.take(sensors), self.sines.take(sensors)
-        return cosines * across + sines * along, self.senses.take(sensors) * (cosines * along - sines * across)
-
-
-class Fan(NamedTuple):
-    """M rays in the sensor's frame, at `first` + i * `step` rad, no longer than `reach`."""
-
-    first: float
-    step: float
-    rays: int
-    reach: float
-
-    @property
-    def angles(self) -> Floats:
-        """The angles (M,) of the rays."""
-        angles: Floats = np.arange(self.rays, dtype=np.float64)
-        angles *= self.step
-        angles += self.first
-        return angles
-
-
-class Hits(NamedTuple):
-    """What the rays of N sensors met, (N, M) each.
-
-    `ranges` in m, infinite where nothing is in reach; the entities' `rows` (-1: none); `cosines` of the angles between
-    rays and the surfaces' normals. The last two are None unless asked for.
-    """
-
-    ranges: Floats
-    rows: Rows | None
-    cosines: Floats | None
-
-
-class Drawing:
-    """The ranges drawn so far, (N * M,), and with `details` the data to tell afterwards which outline is in front."""
-
-    def __init__(self, stations: Stations, fan: Fan, *, details: bool) -> None:
-        self.stations = stations
-        self.fan = fan
-        self.ranges = np.full(len(stations.x) * fan.rays, np.inf)
-        self.directions = trig.sin_cos(fan.angles)[::-1]
-        self.details = details
-        self._kept: list[tuple[Ints, Floats, Rows, Floats]] = []
-
-    def draw(self, places: Ints, ranges: Floats, rows: Rows | None = None, cosines: Floats | None = None) -> None:
-        """Draw `ranges` (K,) at `places` (K,)."""
-        # A place may come several times in one call; plain indexing would keep the last range, not the smallest.
-        np.minimum.at(self.ranges, places, ranges)
-        if rows is not None and cosines is not None:
-            self._kept.append((places, ranges, rows, cosines))
-
-    def hits(self) -> Hits:
-        """Return the nearest hit of each ray."""
-        shape = (len(self.stations.x), self.fan.rays)
-        self.ranges[self.ranges > self.fan.reach] = np.inf
-        if not self.details:
-            return Hits(self.ranges.reshape(shape), None, None)
-        rows = np.full(len(self.ranges), NOTHING, np.int64)
-        cosines = np.zeros(len(self.ranges))
-        for places, ranges, owners, slants in self._kept:
-            # Equality is exact here: what is in front is a copy of one of the ranges drawn.
-            front = np.flatnonzero(ranges == self.ranges[places])
-            rows[places[front]] = owners[front]
-            cosines[places[front]] = slants[front]
-        return Hits(self.ranges.reshape(shape), rows.reshape(shape), cosines.reshape(shape))
 
 
 def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False) -> Hits:
@@ -126,17 +38,21 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     drawing = Drawing(stations, fan, details=details)
     # Walls come first: the horizon of the second shell then knows what they hide.
     _draw_walls(drawing, outlines.walls)
-    discs, polygons = _near(drawing, outlines.discs), _near(drawing, outlines.polygons)
-    if len(discs.sensors) + len(polygons.sensors) <= _CROWD * len(stations.x):
-        _draw_discs(drawing, outlines.discs, discs)
-        _draw_polygons(drawing, outlines.polygons, polygons)
+    sights = [
+        (shapes, _near(drawing, shapes))
+        for shapes in (outlines.discs, outlines.polygons, outlines.segments)
+        if len(shapes.rows)
+    ]
+    if sum(len(near.sensors) for _, near in sights) <= _CROWD * len(stations.x):
+        for shapes, near in sights:
+            _draw(drawing, shapes, near)
         return drawing.hits()
     # The nearest shell has no horizon yet. What it draws is the horizon that hides outlines of the next one.
     for low, high in pairwise(_SHELLS):
-        near, far = low * fan.reach, high * fan.reach
+        bounds = low * fan.reach, high * fan.reach
         horizon = None if low < 0.0 else Horizon(drawing.ranges.reshape(-1, fan.rays), fan.angles)
-        _draw_discs(drawing, outlines.discs, _in_shell(stations, outlines.discs, discs, near, far, horizon))
-        _draw_polygons(drawing, outlines.polygons, _in_shell(stations, outlines.polygons, polygons, near, far, horizon))
+        for shapes, near in sights:
+            _draw(drawing, shapes, _in_shell(stations, shapes, near, *bounds, horizon))
     return drawing.hits()
 
 
@@ -152,7 +68,7 @@ class Sights(NamedTuple):
         return Sights(self.sensors.take(indices), self.shapes.take(indices), self.distances.take(indices))
 
 
-def _near(drawing: Drawing, outlines: Discs | Polygons) -> Sights:
+def _near(drawing: Drawing, outlines: Shapes) -> Sights:
     """Return the pairs of sensors and outlines in reach and at the same height."""
     stations = drawing.stations
     sights = Sights(*pairs_in_reach(stations.x, stations.y, drawing.fan.reach, outlines.x, outlines.y, outlines.radii))
@@ -166,7 +82,7 @@ def _near(drawing: Drawing, outlines: Discs | Polygons) -> Sights:
 
 
 def _in_shell(
-    stations: Stations, outlines: Discs | Polygons, sights: Sights, near: float, far: float, horizon: Horizon | None
+    stations: Stations, outlines: Shapes, sights: Sights, near: float, far: float, horizon: Horizon | None
 ) -> Sights:
     """Return the pairs whose gap is between `near` and `far`, without those behind the horizon."""
     gaps = sights.distances - outlines.radii.take(sights.shapes)
@@ -183,54 +99,17 @@ def _in_shell(
     return sights.take(np.flatnonzero(~hidden_mask))
 
 
-class Lanes(NamedTuple):
-    """Some rays at once: which pair (K,) each is for, where it is drawn, and its direction in the sensor's frame."""
-
-    pairs: Ints
-    places: Ints
-    cosines: Floats
-    sines: Floats
-
-
-def _lanes(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> Iterator[Lanes]:
-    """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
-    fan = drawing.fan
-    begins = begins - fan.first
-    # Counted from the first ray, in [0, 2 pi): dividing by the step then gives ray numbers.
-    begins -= _TURN * np.floor(begins / _TURN)
-    low = begins / fan.step
-    high = (begins + widths) / fan.step
-    turn = _TURN / fan.step
-    # What goes on beyond a full turn is drawn again one turn earlier.
-    again = np.flatnonzero(high >= turn - _SLACK)
-    pairs = np.concatenate((np.arange(len(sensors)), again))
-    # The slack lets both edges at a corner draw the ray through it, so that no ray slips between them. The minimum of
-    # ranges makes drawing twice harmless.
-    starts = np.concatenate((np.ceil(low - _SLACK), np.ceil(low[again] - turn - _SLACK)))
-    ends = np.concatenate((np.floor(high + _SLACK), np.floor(high[again] - turn + _SLACK)))
-    starts = np.maximum(starts, 0.0).astype(np.int64)
-    counts = np.minimum(ends, fan.rays - 1.0).astype(np.int64) - starts + 1
-    kept = np.flatnonzero(counts > 0)
-    pairs, starts, counts = pairs[kept], starts[kept], counts[kept]
-    totals = np.cumsum(counts)
-    bases = sensors * fan.rays
-    cosines, sines = drawing.directions
-    first = 0
-    while first < len(pairs):
-        done = int(totals[first - 1]) if first else 0
-        # At least one pair per piece, even one with more than _LANES rays.
-        last = max(first + 1, int(np.searchsorted(totals, done + _LANES, "right")))
-        part = slice(first, last)
-        rays = ragged_range(starts[part], counts[part])
-        owners = np.repeat(pairs[part], counts[part])
-        yield Lanes(owners, bases.take(owners) + rays, cosines.take(rays), sines.take(rays))
-        first = last
-
-
-def _draw_discs(drawing: Drawing, discs: Discs, sights: Sights) -> None:
+def _draw(drawing: Drawing, outlines: Shapes, sights: Sights) -> None:
+    """Draw the outlines that are seen, a bounded number at once."""
+    edges = _edges_of(outlines) if isinstance(outlines, Polygons) else None
     for first in range(0, len(sights.sensors), _PAIRS):
-        part = slice(first, first + _PAIRS)
-        _draw_some_discs(drawing, discs, sights.sensors[part], sights.shapes[part])
+        sensors, shapes = sights.sensors[first : first + _PAIRS], sights.shapes[first : first + _PAIRS]
+        if isinstance(outlines, Discs):
+            _draw_some_discs(drawing, outlines, sensors, shapes)
+        elif isinstance(outlines, Segments):
+            draw_segments(drawing, outlines, sensors, shapes)
+        elif edges is not None:
+            _draw_some_polygons(drawing, outlines, edges, sensors, shapes)
 
 
 def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints) -> None:
@@ -246,7 +125,7 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
     halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
     owners = discs.rows.take(shapes)
-    for lanes in _lanes(drawing, sensors, trig.arctan2(y, x) - halves, 2.0 * halves):
+    for lanes in lanes_of(drawing, sensors, trig.arctan2(y, x) - halves, 2.0 * halves):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
         # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
         # so working in place is safe and saves temporary arrays.
@@ -266,13 +145,6 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
             drawing.draw(lanes.places, dx, owners.take(lanes.pairs), slants)
         else:
             drawing.draw(lanes.places, dx)
-
-
-def _draw_polygons(drawing: Drawing, polygons: Polygons, sights: Sights) -> None:
-    edges = _edges_of(polygons)
-    for first in range(0, len(sights.sensors), _PAIRS):
-        part = slice(first, first + _PAIRS)
-        _draw_some_polygons(drawing, polygons, edges, sights.sensors[part], sights.shapes[part])
 
 
 class Edges(NamedTuple):
@@ -307,39 +179,13 @@ def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sens
     sides += y.take(pairs) * edges.normals[1].take(corners)
     sides -= edges.offsets.take(corners)
     # Of a convex polygon only the edges that face the sensor can be hit first. From inside none does.
-    seen = np.flatnonzero(sides > _EDGE_ON)
+    seen = np.flatnonzero(sides > EDGE_ON)
     pairs, corners = pairs.take(seen), corners.take(seen)
     sensors = sensors.take(pairs)
     x, y = x.take(pairs), y.take(pairs)
     start = stations.local(sensors, edges.starts[0].take(corners) - x, edges.starts[1].take(corners) - y)
     end = stations.local(sensors, edges.ends[0].take(corners) - x, edges.ends[1].take(corners) - y)
-    _draw_edges(drawing, sensors, start, end, polygons.rows.take(shapes.take(pairs)))
-
-
-def _draw_edges(
-    drawing: Drawing, sensors: Ints, a: tuple[Floats, Floats], b: tuple[Floats, Floats], owners: Rows
-) -> None:
-    """Draw edges between points given in the sensors' frames."""
-    (ax, ay), (bx, by) = a, b
-    ex, ey = bx - ax, by - ay
-    crossed = ax * ey - ay * ex
-    from_a, from_b = trig.arctan2(ay, ax), trig.arctan2(by, bx)
-    sweeps = from_b - from_a
-    # An edge covers less than half a turn, so the shorter way round is the right one.
-    sweeps -= _TURN * np.round(sweeps / _TURN)
-    # Facing edges run clockwise as seen from upright sensors, but counter-clockwise from those upside down.
-    begins = np.where(sweeps < 0.0, from_b, from_a)
-    lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
-    for lanes in _lanes(drawing, sensors, begins, np.abs(sweeps)):
-        pairs = lanes.pairs
-        # The range along direction d to the line through a with direction e is (a x e) / (d x e).
-        slants = lanes.cosines * ey.take(pairs)
-        slants -= lanes.sines * ex.take(pairs)
-        ranges = crossed.take(pairs) / slants
-        if drawing.details:
-            drawing.draw(lanes.places, ranges, owners.take(pairs), np.abs(slants) / lengths.take(pairs))
-        else:
-            drawing.draw(lanes.places, ranges)
+    draw_edges(drawing, sensors, start, end, polygons.rows.take(shapes.take(pairs)))
 
 
 def _draw_walls(drawing: Drawing, walls: Walls) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
+from fleet_sim.core.faults import GuardedPart
 from fleet_sim.entities.shape_params import pose_setting
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import ORIGIN
@@ -83,6 +84,9 @@ class SensorKeeper(Protocol):
     def pose(self, sensor: Sensor) -> Pose:
         """Return the pose of the sensor's own frame in the world."""
 
+    def new_part(self) -> GuardedPart:
+        """Return what calls a new handler."""
+
     def consumer_came(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
 
@@ -118,7 +122,7 @@ class Sensor:
         self._keeper = keeper
         self._latest: tuple[Readings, int] | None = None
         self._consumers = 0
-        self._handlers: tuple[Callable[[Sensor, Any], object], ...] = ()
+        self._handlers: tuple[tuple[Callable[[Sensor, Any], object], GuardedPart], ...] = ()
 
     @property
     def type(self) -> str:
@@ -180,22 +184,22 @@ class Sensor:
     def on_reading(self, handler: Callable[[Sensor, Any], object]) -> None:
         """Call `handler(sensor, reading)` in each step in which the sensor is read; this makes it a consumer."""
         # A new tuple instead of an append: a handler may add handlers while they are being called.
-        self._handlers = (*self._handlers, handler)
+        self._handlers = (*self._handlers, (handler, self._keeper.new_part()))
         self.subscribe()
 
     def off_reading(self, handler: Callable[[Sensor, Any], object]) -> bool:
         """Stop calling `handler`; returns whether it was registered."""
-        kept = list(self._handlers)
-        if handler not in kept:
+        # By `==`, as bound methods are made anew at each access.
+        place = next((place for place, (known, _) in enumerate(self._handlers) if known == handler), None)
+        if place is None:
             return False
-        kept.remove(handler)
-        self._handlers = tuple(kept)
+        self._handlers = self._handlers[:place] + self._handlers[place + 1 :]
         self.unsubscribe()
         return True
 
     @property
-    def handlers(self) -> tuple[Callable[[Sensor, Any], object], ...]:
-        """The functions called with its readings."""
+    def handlers(self) -> tuple[tuple[Callable[[Sensor, Any], object], GuardedPart], ...]:
+        """The functions called with its readings, each with what calls it."""
         return self._handlers
 
     # ---- the end -----------------------------------------------------------------------------------------------------

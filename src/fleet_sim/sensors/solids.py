@@ -28,7 +28,7 @@ class Solids(NamedTuple):
 
     kinds (N,), positions (N, 3), orientations (N, 4), half_extents (N, 3), radii (N,) as in `spatial.shapes`. `hulls`
     (N,) are those of meshes, None for the others; COMPOUND counts as the box around it. An entity may have several
-    pieces: links of a robot.
+    pieces, on `links` (N,) of a robot; -1 is the base.
     """
 
     rows: Rows
@@ -38,6 +38,7 @@ class Solids(NamedTuple):
     half_extents: Floats
     radii: Floats
     hulls: AnyArray
+    links: Ints
 
     def take(self, indices: Rows) -> Solids:
         """Return the pieces at `indices`."""
@@ -48,12 +49,13 @@ class Solids(NamedTuple):
 def solids_of(world: World, rows: Rows | None = None) -> Solids:
     """Return the pieces of the living entities in `rows` (None: of all), where they are now.
 
-    The pieces of robots that have a model come after the others.
+    The pieces of robots that have a model come after the others. Concave meshes have none, see `surfaces_of`.
     """
     chosen = np.flatnonzero(world.alive) if rows is None else rows
     chosen = chosen[world.shape_kind[chosen] != _NONE]
     modelled_mask = world.robots.model[chosen] >= 0
-    meshed_mask = (world.shape_kind[chosen] == _MESH) & ~modelled_mask
+    # Bodies of the user's own are compounds; what they are made of is known for most.
+    meshed_mask = (world.shape_kind[chosen] >= _MESH) & ~modelled_mask & (world.shape_id[chosen] >= 0)
     # The usual case: all columns can be used as they are, without joining parts.
     if not modelled_mask.any() and not meshed_mask.any():
         return _plain(world, chosen)
@@ -62,11 +64,15 @@ def solids_of(world: World, rows: Rows | None = None) -> Solids:
     # Entities of one shape or model have the same pieces, so each kind needs one call.
     for shape_id, members in _alike(world.shape_id[meshed], meshed):
         mesh = world.shapes[shape_id].collision
-        piece = () if mesh is None else (LinkGeometry(BASE, mesh),)
-        parts.append(_of_links(world, piece, members) if piece else _plain(world, members))
+        if mesh is None:
+            parts.append(_plain(world, members))
+        elif not mesh.concave:
+            parts.append(_of_links(world, (LinkGeometry(BASE, mesh),), members))
     for number, members in _alike(world.robots.model[modelled], modelled):
         pieces = world.models[number].collisions
-        parts.append(_of_links(world, pieces, members) if pieces else _plain(world, members))
+        convex = [piece for piece in pieces if not piece.geometry.concave]
+        if convex or not pieces:
+            parts.append(_of_links(world, convex, members) if convex else _plain(world, members))
     columns: list[AnyArray] = [np.concatenate(values) for values in zip(*parts, strict=True)]
     return Solids(*columns)
 
@@ -87,7 +93,16 @@ def _plain(world: World, rows: Rows) -> Solids:
         orientations[off] = quaternions.multiply(turns, world.shape_orientation[shapes])
     half_extents = world.half_extents.take(rows, axis=0)
     hulls = np.full(len(rows), None, object)
-    return Solids(rows, world.shape_kind[rows], positions, orientations, half_extents, world.radius[rows], hulls)
+    return Solids(
+        rows,
+        world.shape_kind[rows],
+        positions,
+        orientations,
+        half_extents,
+        world.radius[rows],
+        hulls,
+        np.full(len(rows), BASE),
+    )
 
 
 def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solids:
@@ -109,6 +124,7 @@ def _of_links(world: World, pieces: Sequence[LinkGeometry], rows: Rows) -> Solid
         np.tile(np.array([size[0] for size in sizes]), (len(rows), 1)),
         np.tile(np.array([size[1] for size in sizes]), len(rows)),
         np.tile(hulls, len(rows)),
+        links,
     )
 
 
@@ -143,7 +159,7 @@ def _size(shape: Geometry) -> tuple[Floats, float, Hull | None]:
 def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:
     """Return the point (K, 3) of the entity `rows[k]` that is nearest to `points[k]`, (K, 3).
 
-    From inside of a piece it is the piece's centre. Every row must have a piece among `solids`.
+    From inside of a piece it is the piece's centre. NaN for a row without a piece among `solids`.
     """
     order = np.argsort(solids.rows, kind="stable")
     owners = solids.rows[order]
@@ -155,9 +171,11 @@ def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:
     pieces = solids.take(order[np.arange(len(asked)) + np.repeat(starts - firsts, counts)])
     nearest = _nearest(pieces, points[asked])
     gaps = ((nearest - points[asked]) ** 2).sum(axis=1)
+    out = np.full((len(rows), 3), np.nan)
+    some = np.flatnonzero(counts)
     # The nearest of each row's pieces: the first in order of row, then of gap.
-    best = np.lexsort((gaps, asked))[firsts]
-    return nearest[best]
+    out[some] = nearest[np.lexsort((gaps, asked))[firsts[some]]]
+    return out
 
 
 def _nearest(solids: Solids, points: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Rows
+from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
@@ -56,7 +57,7 @@ class SensorSystem:
             self._busy = [group for group in self._groups.values() if group.wanted]
         if not self._busy:
             return
-        clock, guard = self._world.clock, self._world.guard
+        clock = self._world.clock
         tick = clock.tick + 1
         time = clock.seconds(tick)
         fresh: list[Readings | None] = []
@@ -64,24 +65,27 @@ class SensorSystem:
             if group.due():
                 # Kinds with a budget only queue here; `Turns` decides who is read in this step.
                 if group.kind.budget is None:
-                    fresh.append(guard.call(_title(group), group.compute_wanted, time, tick))
+                    fresh.append(group.part.call(group.compute_wanted, time, tick))
                 else:
                     self._turns.join(group)
         if self._turns:
             for group, members in self._by_group(self._turns.take()):
                 chosen = np.array([sensor.index for sensor in members], np.int64)
-                fresh.append(guard.call(_title(group), group.compute, chosen, time, tick))
+                fresh.append(group.part.call(group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
         for readings in self.fresh:
             self._tell(readings)
 
     def _tell(self, readings: Readings) -> None:
-        guard = self._world.guard
         for index, sensor in enumerate(readings.sensors):
-            for handler in sensor.handlers:
+            for handler, part in sensor.handlers:
                 # An earlier handler may have removed the sensor.
                 if sensor.is_alive:
-                    guard.call("sensor handler", handler, sensor, readings[index])
+                    part.call(handler, sensor, readings[index])
+
+    def new_part(self) -> GuardedPart:
+        """Return what calls a new handler of a sensor."""
+        return self._world.guard.part("sensor handler")
 
     def consumer_came(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
@@ -332,7 +336,3 @@ class SensorSystem:
         if back:
             self.version += 1
             self._join(group, back, keys)
-
-
-def _title(group: SensorGroup) -> str:
-    return f"{type(group.kind).__name__} sensors"

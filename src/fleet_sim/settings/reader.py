@@ -7,12 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
-from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
+from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of
 from fleet_sim.settings.types import as_number, describe, is_union, shown
 
 T = TypeVar("T")
@@ -51,11 +50,8 @@ def read_list(cls: type[T], data: object, *, source: str = "", path: str = "") -
 
 def check_fields(settings: object) -> None:
     """Check the fields of a dataclass object in place and convert them to their types; raises ConfigError."""
-    cls = type(settings)
-    defaults = _checked_defaults(cls)
-    for name, field in fields_of(cls).items():
+    for name, (given, checked, field) in _checks_of(type(settings)).items():
         value = getattr(settings, name)
-        given, checked = defaults.get(name, (MISSING, None))
         # Most fields keep their default, which is checked once per class.
         result = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
         if result is not value:
@@ -73,9 +69,9 @@ class Checked:
 
     def __setattr__(self, name: str, value: object) -> None:
         cls = type(self)
-        field = fields_of(cls).get(name)
-        if field is not None:
-            given, checked = _checked_defaults(cls).get(name, (MISSING, None))
+        check = _checks_of(cls).get(name)
+        if check is not None:
+            given, checked, field = check
             value = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
         # What the class itself defines may be set, as a property; a misspelt setting may not.
         elif not hasattr(cls, name):
@@ -83,21 +79,28 @@ class Checked:
         object.__setattr__(self, name, value)
 
 
-_DEFAULTS: WeakKeyDictionary[type, dict[str, tuple[object, Any]]] = WeakKeyDictionary()
+Checks = dict[str, tuple[object, Any, Field]]
+"""By name: the default of a field, or MISSING where it is made anew; what it is converted to; and the field."""
 
 
-def _checked_defaults(cls: type) -> dict[str, tuple[object, Any]]:
-    """Return (default, checked default) of the fields of `cls` whose default can be shared between objects."""
-    known = _DEFAULTS.get(cls)
+def _checks_of(cls: type) -> Checks:
+    """Return how the fields of `cls` are checked."""
+    # Kept in the class itself, but not inherited: spawn params have forty fields, each looked up here when it is set.
+    known: Checks | None = cls.__dict__.get("_checks")
     if known is None:
-        known = _DEFAULTS[cls] = {}
-        for name, field in fields_of(cls).items():
-            given = getattr(cls, name, MISSING)
-            if given is not MISSING and isinstance(given, Hashable):
-                checked = convert(field.hint, given, field.rules, Where(path=name))
-                if isinstance(checked, Hashable):
-                    known[name] = (given, checked)
+        known = {name: (*_checked_default(cls, field), field) for name, field in fields_of(cls).items()}
+        type.__setattr__(cls, "_checks", known)
     return known
+
+
+def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
+    """Return (default, checked default) if they can be shared between objects."""
+    given = getattr(cls, field.name, MISSING)
+    if given is not MISSING and isinstance(given, Hashable):
+        checked = convert(field.hint, given, field.rules, Where(path=field.name))
+        if isinstance(checked, Hashable):
+            return given, checked
+    return MISSING, None
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
@@ -187,6 +190,9 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
     # Read as that class alone, so that an error names the key inside and not the whole value.
     if isinstance(value, Mapping) and len(classes) == 1 and not any(get_origin(o) is dict for o in options):
         return convert(classes[0], value, rules, where)
+    lists = [option for option in options if get_origin(option) is list]
+    if isinstance(value, list) and len(lists) == 1 and classes:
+        return convert(lists[0], value, rules, where)
     for option in options:
         try:
             return convert(option, value, rules, where)

@@ -12,49 +12,108 @@ from typing import TYPE_CHECKING
 from fleet_sim.exports import lazy
 
 _HOMES = {
+    "agent_config": (
+        "AgentConfig BaseAgentConfig DetectionRegionConfig DiffDriveAgentConfig MazeAgentConfig "
+        "StaticAgentConfig StaticObjectConfig UnicycleAgentConfig"
+    ),
     "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
-    "agents": "Controller Group Sensor SwarmAgent",
-    "world_config": "RectangularWorldConfig WorldConfig",
+    "agents": "Agent Controller Group Sensor SwarmAgent",
+    "controllers": (
+        "BinaryController BoidsController CyclicPursuitController FollowController HumanController "
+        "LevyController MultibitBinaryController OrcaController StaticController WaypointPIDController"
+    ),
     "crowd": "Crowd",
     "metric": "AbstractMetric Metric",
+    "metrics": "Circliness",
     "registry": (
-        "register_agent_type register_controller_type register_dictlike_type register_metric_type "
-        "register_sensor_type register_spawner_type register_world_type"
+        "associated_type register_agent_type register_controller_type register_dictlike_namespace "
+        "register_dictlike_type register_metric_type register_sensor_type register_spawner_type "
+        "register_world_type"
     ),
-    "spawners": "AgentSpawner",
+    "sensors": (
+        "BinaryFOVSensor BinaryLOSSensor NeighboursInRangeSensor PointCollisionSensor RegionalSensor "
+        "StaticSensor Targeter"
+    ),
+    "simulate": "run_sim",
+    "spawners": (
+        "AgentSpawner CsvAgentSpawner DonutAgentSpawner FixedAgentSpawner GridAgentSpawner PointAgentSpawner "
+        "UniformAgentSpawner UniformCircleAgentSpawner"
+    ),
     "subscribers": "WorldSubscriber",
     "swarm_world": "Spawner Subscriber",
-    "world": "RectangularWorld World_from_config",
+    "world": "RectangularWorld World_from_config world_from_config",
+    "world_config": "BaseWorldConfig RectangularWorldConfig WorldConfig",
+    "world_names": "World",
 }
 
 if TYPE_CHECKING:
+    from fleet_sim.swarm.agent_config import AgentConfig as AgentConfig
+    from fleet_sim.swarm.agent_config import BaseAgentConfig as BaseAgentConfig
+    from fleet_sim.swarm.agent_config import DetectionRegionConfig as DetectionRegionConfig
+    from fleet_sim.swarm.agent_config import DiffDriveAgentConfig as DiffDriveAgentConfig
+    from fleet_sim.swarm.agent_config import MazeAgentConfig as MazeAgentConfig
+    from fleet_sim.swarm.agent_config import StaticAgentConfig as StaticAgentConfig
+    from fleet_sim.swarm.agent_config import StaticObjectConfig as StaticObjectConfig
+    from fleet_sim.swarm.agent_config import UnicycleAgentConfig as UnicycleAgentConfig
     from fleet_sim.swarm.agent_types import DetectionRegion as DetectionRegion
     from fleet_sim.swarm.agent_types import DiffDriveAgent as DiffDriveAgent
     from fleet_sim.swarm.agent_types import MazeAgent as MazeAgent
     from fleet_sim.swarm.agent_types import StaticAgent as StaticAgent
     from fleet_sim.swarm.agent_types import StaticObject as StaticObject
     from fleet_sim.swarm.agent_types import UnicycleAgent as UnicycleAgent
+    from fleet_sim.swarm.agents import Agent as Agent
     from fleet_sim.swarm.agents import Controller as Controller
     from fleet_sim.swarm.agents import Group as Group
     from fleet_sim.swarm.agents import Sensor as Sensor
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
+    from fleet_sim.swarm.controllers import BinaryController as BinaryController
+    from fleet_sim.swarm.controllers import BoidsController as BoidsController
+    from fleet_sim.swarm.controllers import CyclicPursuitController as CyclicPursuitController
+    from fleet_sim.swarm.controllers import FollowController as FollowController
+    from fleet_sim.swarm.controllers import HumanController as HumanController
+    from fleet_sim.swarm.controllers import LevyController as LevyController
+    from fleet_sim.swarm.controllers import MultibitBinaryController as MultibitBinaryController
+    from fleet_sim.swarm.controllers import OrcaController as OrcaController
+    from fleet_sim.swarm.controllers import StaticController as StaticController
+    from fleet_sim.swarm.controllers import WaypointPIDController as WaypointPIDController
     from fleet_sim.swarm.crowd import Crowd as Crowd
     from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.metric import Metric as Metric
+    from fleet_sim.swarm.metrics import Circliness as Circliness
+    from fleet_sim.swarm.registry import associated_type as associated_type
     from fleet_sim.swarm.registry import register_agent_type as register_agent_type
     from fleet_sim.swarm.registry import register_controller_type as register_controller_type
+    from fleet_sim.swarm.registry import register_dictlike_namespace as register_dictlike_namespace
     from fleet_sim.swarm.registry import register_dictlike_type as register_dictlike_type
     from fleet_sim.swarm.registry import register_metric_type as register_metric_type
     from fleet_sim.swarm.registry import register_sensor_type as register_sensor_type
     from fleet_sim.swarm.registry import register_spawner_type as register_spawner_type
     from fleet_sim.swarm.registry import register_world_type as register_world_type
+    from fleet_sim.swarm.sensors import BinaryFOVSensor as BinaryFOVSensor
+    from fleet_sim.swarm.sensors import BinaryLOSSensor as BinaryLOSSensor
+    from fleet_sim.swarm.sensors import NeighboursInRangeSensor as NeighboursInRangeSensor
+    from fleet_sim.swarm.sensors import PointCollisionSensor as PointCollisionSensor
+    from fleet_sim.swarm.sensors import RegionalSensor as RegionalSensor
+    from fleet_sim.swarm.sensors import StaticSensor as StaticSensor
+    from fleet_sim.swarm.sensors import Targeter as Targeter
+    from fleet_sim.swarm.simulate import run_sim as run_sim
     from fleet_sim.swarm.spawners import AgentSpawner as AgentSpawner
+    from fleet_sim.swarm.spawners import CsvAgentSpawner as CsvAgentSpawner
+    from fleet_sim.swarm.spawners import DonutAgentSpawner as DonutAgentSpawner
+    from fleet_sim.swarm.spawners import FixedAgentSpawner as FixedAgentSpawner
+    from fleet_sim.swarm.spawners import GridAgentSpawner as GridAgentSpawner
+    from fleet_sim.swarm.spawners import PointAgentSpawner as PointAgentSpawner
+    from fleet_sim.swarm.spawners import UniformAgentSpawner as UniformAgentSpawner
+    from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
     from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.swarm_world import Spawner as Spawner
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import World_from_config as World_from_config
+    from fleet_sim.swarm.world import world_from_config as world_from_config
+    from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
     from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
     from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
+    from fleet_sim.swarm.world_names import World as World
 else:
     __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.swarm import unicycle
-from fleet_sim.swarm.agent_config import DiffDriveConfig, MobileConfig, RegionConfig, StaticConfig
+from fleet_sim.swarm.agent_config import DetectionRegionConfig, DiffDriveAgentConfig, MazeAgentConfig, StaticAgentConfig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.parts import PartRegistry
@@ -17,7 +17,7 @@ from fleet_sim.swarm.traces import trace_of
 class MazeAgent(SwarmAgent):
     """The unicycle: its actions are the linear velocity along its heading in m/s and the angular velocity in rad/s."""
 
-    config_class = MobileConfig
+    config_class = MazeAgentConfig
     law = unicycle.UnicycleLaw.name
 
     def draw(self, canvas: Canvas) -> None:
@@ -34,10 +34,10 @@ UnicycleAgent = MazeAgent
 class DiffDriveAgent(MazeAgent):
     """Two driven wheels: its actions are the speeds of the left and the right wheel in rad/s."""
 
-    config_class = DiffDriveConfig
+    config_class = DiffDriveAgentConfig
 
     @classmethod
-    def twists(cls, config: DiffDriveConfig, actions: Floats) -> Floats:
+    def twists(cls, config: DiffDriveAgentConfig, actions: Floats) -> Floats:
         """Return speeds and turns (N, 2): the mean of the wheels' speeds, and their difference over the axle."""
         left, right = actions[:, 0] * config.wheel_radius, actions[:, 1] * config.wheel_radius
         return np.stack((0.5 * (left + right), (right - left) / config.axle_length), axis=1)
@@ -46,7 +46,7 @@ class DiffDriveAgent(MazeAgent):
 class StaticAgent(SwarmAgent):
     """Stands still: in a population, or as an object."""
 
-    config_class = StaticConfig
+    config_class = StaticAgentConfig
 
 
 StaticObject = StaticAgent
@@ -55,7 +55,7 @@ StaticObject = StaticAgent
 class DetectionRegion(SwarmAgent):
     """An object that others pass through and that detects who is inside; see `detected`."""
 
-    config_class = RegionConfig
+    config_class = DetectionRegionConfig
 
     @property
     def region(self) -> Region:
@@ -67,7 +67,7 @@ class DetectionRegion(SwarmAgent):
     def detected(self) -> list[SwarmAgent]:
         """Return the agents of the population, of the teams and the name it looks for, that are inside now."""
         config, crowd = self.config, self.world.everyone
-        assert isinstance(config, RegionConfig)
+        assert isinstance(config, DetectionRegionConfig)
         mask = self.region.contains(crowd.positions)
         if config.target_teams is not None:
             mask &= np.isin(crowd.teams, [self.world.team_code(team) for team in config.target_teams])

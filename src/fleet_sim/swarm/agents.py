@@ -7,21 +7,23 @@ called with a group, or with one agent after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.core.faults import FAILED
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.canvas import Canvas, contrast
+from fleet_sim.swarm.body_names import NamedBody
+from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
+from fleet_sim.swarm.group_memory import GroupMemory
 from fleet_sim.swarm.sensor_view import SensorView
-from fleet_sim.swarm.swarm_body import SwarmBody
+from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 
@@ -29,8 +31,8 @@ _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
 
-class SwarmAgent(SwarmBody):
-    """One agent or object of a world: a handle over a row. Made by the world, see `RectangularWorld.spawn`.
+class SwarmAgent(NamedBody):
+    """One agent or object of a world: a handle over a row, made by the world (`RectangularWorld.spawn`) or in code.
 
     A subclass is a type of agent: `config_class` is the class of its settings, `law` the motion law that moves it
     (None: it does not move), and `twists` converts its actions to velocities. Types that override `step` are stepped
@@ -39,12 +41,34 @@ class SwarmAgent(SwarmBody):
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
 
-    def __init__(self, world: SwarmState, handle: SimObject, config: AgentConfig, group: Group) -> None:
-        super().__init__(world.columns, world.swarm, handle, config)
+    def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
+        """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.
+
+        Raises ConfigError for a wrong configuration, and InvalidValueError for what is no world.
+        """
+        if not isinstance(world, SwarmState):
+            raise InvalidValueError(f"{type(self).__name__}(config, world): expected a world, got {world!r}")
+        settings = read(self.config_class, config)
+        super().__init__(world.columns, world.swarm, settings, self._start or world.start_of(settings, name))
         self.world = world
-        self.group = group
+        self._group: Group | None = None
         self._controller: Controller | None = None
         self._sensors: WatchedList[Sensor | SensorView[Sensor]] = WatchedList(self._change_sensors)
+
+    def furnish(self) -> None:
+        """Make the controller and the sensors that its configuration names."""
+        self.world.furnish(self)
+
+    @property
+    def group(self) -> Group:
+        """The group it belongs to; raises StateError while it is in no world."""
+        if self._group is None:
+            raise StateError(f"{self!r} is in no group: world.population.append(agent) puts it into its world")
+        return self._group
+
+    def enter(self, group: Group) -> None:
+        """Belong to `group` from now on; the group is not told."""
+        self._group = group
 
     # ---- what it has -------------------------------------------------------------------------------------------------
 
@@ -74,12 +98,14 @@ class SwarmAgent(SwarmBody):
     def _change_sensors(self, specs: Sequence[object]) -> None:
         self.world.give_sensors(self._changeable(), specs)
 
-    def _changeable(self) -> int:
+    def _changeable(self) -> SwarmAgent:
         if not self.is_made:
             raise StateError(
                 f"{type(self).__name__}: its configuration gives it its controller and sensors; change them later"
             )
-        return self._require_alive()
+        if self._start is None:
+            self._require_alive()
+        return self
 
     def hold(self, controller: Controller | None, sensors: Sequence[Sensor]) -> None:
         """Have these parts, of which those on arrays serve its group; the group is not told."""
@@ -94,13 +120,16 @@ class SwarmAgent(SwarmBody):
         """Its sensors themselves, where `sensors` shows what it reads of those of its group."""
         return [sensor.sensor if isinstance(sensor, SensorView) else sensor for sensor in self._sensors]
 
-    def place(self, position: object, angle: float) -> None:
-        """Set its `position` (2,) and heading `angle`; raises InvalidValueError for values that are not finite."""
+    def put(self, position: object, angle: float) -> None:
+        """Move its row; see `place`."""
         self.world.place(self._require_alive(), position, angle)
 
     @property
     def team(self) -> Team | None:
         """Its team, or None."""
+        if self._start is not None:
+            team: Team | None = self.config.team
+            return team
         return self.world.team_named(int(self.swarm.team[self._require_alive()]))
 
     def alone(self) -> Group:
@@ -122,22 +151,13 @@ class SwarmAgent(SwarmBody):
 
     def draw(self, canvas: Canvas) -> None:
         """Draw it: its polygon or its disc, with a line along its heading."""
-        color, outline = self.config.body_color, self.outline
-        fill = color if self.config.body_filled else None
-        if outline is not None:
-            canvas.polygon(outline, fill=fill, outline=color)
-            return
-        canvas.circle(self.position, self.radius, fill=fill, outline=color)
-        if self.law is not None and self.radius > 0.0:
-            ahead = np.array(trig.sin_cos_of(self.angle)[::-1]) * self.radius
-            canvas.line(np.stack((self.position, self.position + ahead)), contrast(color) if fill else color)
+        draw_body(self, canvas)
 
 
-class Group(Crowd):
+class Group(GroupMemory):
     """The agents that share a type, a controller and sensors.
 
-    `readings[i]` (N, ...) are the last readings of sensor i; `state` the state of components, see
-    `Component.column`. A group of one agent of another group (`only`) reads and writes the same arrays.
+    A group of one agent of another group (`only`) reads and writes the same arrays.
     """
 
     def __init__(
@@ -161,27 +181,11 @@ class Group(Crowd):
         self.controller: Controller | None = None
         self.sensors: list[Sensor] = []
         self.agents: list[SwarmAgent] = []
-        self.readings: dict[int, AnyArray] = {}
-        self.state: dict[str, AnyArray] = {}
-        self._defaults: dict[str, Any] = {}
-        self._numbers: dict[int, int] | None = None
 
     @property
     def rng(self) -> np.random.Generator:
         """The random stream of this group. Ask for it at each use: going back in time replaces it."""
         return self.world.rng(f"group {self.index}")
-
-    def default_of(self, name: str) -> Any:
-        """Return what agents that join remember under `name`."""
-        return self._defaults.get(name, 0)
-
-    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
-        """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
-        known = self.state.get(name)
-        if known is None:
-            known = self.state[name] = np.full((len(self), *shape), default, dtype)
-            self._defaults[name] = default
-        return known
 
     @property
     def whole(self) -> Group:
@@ -197,12 +201,6 @@ class Group(Crowd):
         """Return a group of the agent with this `number` alone."""
         return SoloGroup(self, number)
 
-    def number_of(self, row: int) -> int:
-        """Return the number of the agent with `row` in this group."""
-        if self._numbers is None:
-            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
-        return self._numbers[row]
-
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
         self.readings[index] = _one_each(self, index, values)
@@ -214,7 +212,7 @@ class Group(Crowd):
         count = len(agents)
         self.agents += agents
         for agent in agents:
-            agent.group, agent.is_made = self, True
+            agent.enter(self)
         self._numbers = None
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
         for name, values in self.state.items():
@@ -223,16 +221,6 @@ class Group(Crowd):
         for index, sensor in enumerate(self.sensors):
             blank = sensor.blank(count)
             self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
-
-    def forget(self, slot: str, row: int) -> None:
-        """Clear the state and readings of the part in `slot` of the agent in `row`."""
-        number = self.number_of(row)
-        for name, values in self.state.items():
-            if name.startswith(f"{slot}."):
-                values[number] = self.default_of(name)
-        for index, values in self.readings.items():
-            if slot == f"sensors[{index}]":
-                values[number] = 0
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
@@ -328,12 +316,11 @@ def _decision(agent: SwarmAgent, group: Group) -> Any:
     guard, controller = group.world.sim.guard, agent.controller
     if controller is None:
         return _NOTHING
-    faults = guard.total
-    action = guard.call("controller", controller.get_actions, agent)
-    if action is None and guard.total == faults:
+    action = guard.attempt("controller", controller.get_actions, agent)
+    if action is None:
         name = type(controller).__name__
         raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
-    return _STILL if action is None else action
+    return _STILL if action is FAILED else action
 
 
 class Sensor(Component):
@@ -382,3 +369,7 @@ def _one_each(group: Group, index: int, values: Any) -> AnyArray:
         name = type(group.sensors[index]).__name__
         raise InvalidValueError(f"{name}.sense: expected one reading per agent ({len(group)}), got shape {array.shape}")
     return array
+
+
+Agent = SwarmAgent
+"""Another name of it."""

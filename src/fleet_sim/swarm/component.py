@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.swarm_body import SwarmBody
+
+OWNERS = ("agent", "parent")
+"""Names of the parameter by which a constructor gets the agent that the part is made for."""
 
 
 class ColumnKeeper(Protocol):
@@ -27,6 +32,11 @@ class Component:
     agent: SwarmBody | None = None
     """The agent it belongs to; None for one that serves a whole group."""
     slot: str = ""
+
+    def __init__(self, agent: SwarmBody | None = None, parent: SwarmBody | None = None) -> None:
+        """`agent` is the one it is made for; without it, the agent that gets it. `parent` is another name of it."""
+        self.agent = agent or parent
+        self.parent = parent or agent
 
     @classmethod
     def works_on_arrays(cls) -> bool:
@@ -58,5 +68,16 @@ def _works_on_arrays(cls: type[Component]) -> bool:
         if cls.on_arrays in vars(ancestor):
             return True
         if cls.per_agent in vars(ancestor):
+            _check_method(cls, vars(ancestor)[cls.per_agent])
             return False
     raise InvalidValueError(f"{cls.__name__} must define {cls.on_arrays}(self, group) or {cls.per_agent}(self, agent)")
+
+
+def _check_method(cls: type[Component], method: Callable[..., Any]) -> None:
+    """Refuse a method that wants the world: as an agent it would be given another thing than it expects."""
+    first = list(inspect.signature(method).parameters)[1:2]
+    if first == ["world"]:
+        raise InvalidValueError(
+            f"{cls.__name__}.{cls.per_agent}(self, world): it gets the agent, so write"
+            f" {cls.per_agent}(self, agent); the world is agent.world"
+        )

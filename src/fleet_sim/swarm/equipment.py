@@ -43,13 +43,12 @@ def sensors_for(agent: SwarmAgent, specs: Sequence[object]) -> list[Sensor]:
 
 
 def _taken(kinds: PartRegistry[Made], spec: object, slot: str, agent: SwarmAgent) -> Made:
-    part = kinds.make(spec)
-    if not part.works_on_arrays():
-        if part.agent not in (None, agent):
-            raise InvalidValueError(
-                f"{type(part).__name__} is already that of {part.agent!r}; make another one for {agent!r}"
-            )
-    elif part.slot not in ("", slot):
+    part = kinds.make(spec, owner=agent)
+    if part.agent not in (None, agent):
+        raise InvalidValueError(
+            f"{type(part).__name__} is already that of {part.agent!r}; make another one for {agent!r}"
+        )
+    if part.works_on_arrays() and part.slot not in ("", slot):
         # What it remembers per agent is kept under its place, and others may have it there.
         part = copy.copy(part)
     return part
@@ -65,7 +64,7 @@ def hand_over(agent: SwarmAgent, controller: Controller | None, sensors: Sequenc
     for slot, part in before.items():
         if part is not None and not part.works_on_arrays() and part not in after.values():
             part.agent = None
-        if after.get(slot) is not part:
+        if after.get(slot) is not part and agent.is_alive:
             agent.group.forget(slot, agent.row)
     for slot, part in after.items():
         if part is not None:

@@ -10,18 +10,18 @@ from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
-"""Default number of values in the history of a metric."""
+"""Default number of values in the history of a metric; None keeps all."""
 
 
 class Metric:
     """Reduces the state of the world to a number at the end of each step. Override `calculate`.
 
-    `value_history` holds the last `history_size` values.
+    `value_history` holds the last `history_size` values, or all of them where that is None.
     """
 
-    def __init__(self, name: str | None = None, history_size: int = HISTORY_SIZE) -> None:
+    def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
         self.name = name or type(self).__name__
-        self.history_size = positive(history_size, "history_size")
+        self.history_size = None if history_size is None else positive(history_size, "history_size")
         self.world: SwarmState | None = None
         self.value_history: deque[float] = deque(maxlen=self.history_size)
 

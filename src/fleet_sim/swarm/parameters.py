@@ -13,8 +13,10 @@ The constructor takes them by keyword and checks them. `__post_init__` is the pl
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
@@ -22,6 +24,8 @@ from fleet_sim.settings import setting
 from fleet_sim.settings.fields import NO_RULES, Setting, fields_of
 from fleet_sim.settings.reader import Where, convert
 from fleet_sim.settings.types import as_number, describe, shown
+from fleet_sim.swarm.component import OWNERS, Component
+from fleet_sim.swarm.swarm_body import SwarmBody
 
 Cls = TypeVar("Cls", bound=type[Any])
 Vector = tuple[float, float]
@@ -45,15 +49,37 @@ class Configured:
 
 
 def documented(cls: Cls) -> Cls:
-    """Give the constructor of a dataclass the meaning of each parameter as its documentation."""
+    """Give the constructor of a dataclass the meaning of each parameter as its documentation.
+
+    That of a controller or a sensor also takes the agent it is made for, anywhere or as `agent` or `parent`.
+    """
     # The constructor that dataclass makes has no text of its own.
     lines = []
     for field in dataclasses.fields(cls):
         rules: Setting = field.metadata.get("setting", NO_RULES)
         unit = f" [{rules.unit}]" if rules.unit else ""
         lines.append(f"`{field.name}`: {rules.doc}{unit}")
+    if issubclass(cls, Component):
+        cls.__init__ = _with_owner(cls.__init__)  # type: ignore[method-assign]  # the one that dataclass made
     cls.__init__.__doc__ = "\n".join(lines)
     return cls
+
+
+def _with_owner(constructor: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(constructor)
+    def init(self: Component, *args: Any, **kwargs: Any) -> None:
+        named = [kwargs.pop(name, None) for name in OWNERS]
+        owners = {id(value): value for value in (*args, *named) if isinstance(value, SwarmBody)}
+        strange = [value for value in named if value is not None and not isinstance(value, SwarmBody)]
+        if strange or len(owners) > 1:
+            raise InvalidValueError(
+                f"{type(self).__name__}: `agent` and `parent` are the one agent it is made for,"
+                f" got {[*strange, *owners.values()]}"
+            )
+        constructor(self, *(value for value in args if not isinstance(value, SwarmBody)), **kwargs)
+        self.agent = next(iter(owners.values()), None)
+
+    return init
 
 
 def unbounded_setting(default: float, doc: str, *, unit: str) -> Any:
@@ -89,3 +115,17 @@ def team_setting(doc: str) -> Any:
 def seed_setting(what: str) -> Any:
     """Return the setting of a component's own seed."""
     return setting(None, low=0, doc=f"Seed of {what}; null: the world's.")
+
+
+def file_setting(default: Any, doc: str) -> Any:
+    """Return the setting of a file, given as text or as a Path; without a default it is required."""
+
+    def read(value: object) -> Path | None:
+        if isinstance(value, (str, Path)) and str(value):
+            return Path(value)
+        if value is None and default is None:
+            return None
+        raise ValueError(f"must be the path of a file, got {shown(value)}")
+
+    kinds = ["string", "null"] if default is None else ["string"]
+    return setting(default, reader=read, schema={"type": kinds}, doc=doc)

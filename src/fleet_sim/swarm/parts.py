@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fleet_sim.entities.arguments import check_arguments
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
+from fleet_sim.settings.fields import fields_of
+from fleet_sim.swarm.advice import advice_on
+from fleet_sim.swarm.component import Component
+from fleet_sim.swarm.parameters import Configured
 
 Part = TypeVar("Part")
 
@@ -24,10 +28,13 @@ class PartRegistry(Registry[type[Part]]):
     Each kind has its registry beside its parts. Whoever makes such parts imports it, and so brings the built-in ones.
     """
 
-    def __init__(self, kind: str, base: Callable[..., Part], built_in: Mapping[str, type[Part]]) -> None:
-        """`built_in` may grow until the first look-up."""
+    def __init__(
+        self, kind: str, base: Callable[..., Part], built_in: Mapping[str, type[Part]], owners: Sequence[str] = ()
+    ) -> None:
+        """`built_in` may grow until the first look-up. `owners` are parameters by which parts get whose they are."""
         super().__init__(kind, subclasses_of(base), group=f"fleet_sim.swarm.{kind}", built_in=lambda: built_in)
         self.base: Any = base
+        self.owners = owners
 
     def type_of(self, name: object) -> type[Part]:
         """Return the class called `name`; a class is returned as it is.
@@ -38,7 +45,10 @@ class PartRegistry(Registry[type[Part]]):
             return name
         if not isinstance(name, str):
             raise InvalidValueError(f"{self.noun}: type must be a name or a dotted path, got {name!r}")
-        return self.find(name)
+        try:
+            return self.find(name)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{error}{advice_on(self.noun, name)}") from error
 
     def split(self, spec: object) -> tuple[type[Part], dict[str, Any]]:
         """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
@@ -61,7 +71,7 @@ class PartRegistry(Registry[type[Part]]):
             raise InvalidValueError(
                 f"{_what(self.noun, spec, cls)}: expected a class derived from {self.base.__name__}"
             )
-        return cls, params
+        return cls, _by_names(cls, params)
 
     def check(self, spec: object, given: int = 0) -> type[Part]:
         """Return the class of the part that `spec` describes, with the names of its parameters checked; makes nothing.
@@ -71,13 +81,14 @@ class PartRegistry(Registry[type[Part]]):
         if isinstance(spec, self.base):
             return type(spec)
         cls, params = self.split(spec)
-        check_arguments(_with_parameters(cls, given), params, _what(self.noun, spec, cls))
+        check_arguments(self._signature(cls, given), params, _what(self.noun, spec, cls))
         return cls
 
-    def make(self, spec: object, *given: Any) -> Part:
+    def make(self, spec: object, *given: Any, owner: object = None) -> Part:
         """Return the part that `spec` describes: `cls(*given, **parameters)`; a part is returned as it is.
 
-        Raises UnknownNameError and InvalidValueError for a name, a parameter or a value that is not allowed.
+        A constructor that takes one of `owners` by name gets `owner`. Raises UnknownNameError and InvalidValueError for
+        a name, a parameter or a value that is not allowed.
         """
         if isinstance(spec, self.base):
             part: Part = spec
@@ -85,13 +96,52 @@ class PartRegistry(Registry[type[Part]]):
         cls = self.check(spec, len(given))
         _, params = self.split(spec)
         try:
-            return cls(*given, **params)
+            return cls(*given, **self._owned(cls, owner), **params)
         except ConfigError as error:
             raise ConfigError(f"{_what(self.noun, spec, cls)}: {error}") from error
         except FleetSimError:
             raise
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"{_what(self.noun, spec, cls)}: {error}") from error
+
+    def _owned(self, cls: type[Part], owner: object) -> dict[str, object]:
+        """Return `owner` by the names that the constructor of `cls` has for it: what it needs, or the first one."""
+        known = parameters_of(cls)
+        names = [name for name in self.owners if name in known]
+        needed = [name for name in names if known[name].default is inspect.Parameter.empty]
+        if names and issubclass(cls, Component) and cls.works_on_arrays():
+            if needed:
+                raise InvalidValueError(
+                    f"{cls.__name__}: one object serves a group of agents, so it cannot need `{needed[0]}`; leave the"
+                    f" parameter out, or write {cls.per_agent}(self, agent) in place of {cls.on_arrays}(self, group)"
+                )
+            return {}
+        return {} if owner is None else dict.fromkeys(needed or names[:1], owner)
+
+    def _signature(self, cls: type[Part], given: int) -> Callable[..., Any]:
+        """Return a function that takes what a configuration gives to the constructor of `cls`, after `given` others."""
+
+        def constructor() -> None:
+            """Stand for the constructor."""
+
+        parameters = [known for known in list(parameters_of(cls).values())[given:] if known.name not in self.owners]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return constructor
+
+
+def _by_names(cls: type[Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters by the names that the constructor has for them, where the settings of `cls` have others too."""
+    if not issubclass(cls, Configured):
+        return params
+    names = {alias: name for name, field in fields_of(cls).items() for alias in field.rules.aliases}
+    found: dict[str, Any] = {}
+    for key, value in params.items():
+        name = names.get(key, key)
+        if name in found:
+            raise InvalidValueError(f"{cls.__name__}: {key!r} is given twice, also by another name; keep one of them")
+        found[name] = value
+    return found
 
 
 def _what(noun: str, spec: object, cls: type[Any]) -> str:
@@ -135,15 +185,3 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
             break
     return found
-
-
-def _with_parameters(cls: type[Any], given: int) -> Callable[..., Any]:
-    """Return a function with the signature of the constructor of `cls`, without the first `given` parameters."""
-
-    def constructor() -> None:
-        """Stand for the constructor."""
-
-    parameters = list(parameters_of(cls).values())[given:]
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return constructor

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
 
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.controllers.human import KEYS, HumanController
+from fleet_sim.swarm.controllers.human import HumanController
 from fleet_sim.swarm.recorders import GifRecorder
 from fleet_sim.swarm.world import RectangularWorld
 
@@ -196,7 +197,7 @@ class Player:
             self._recorder.close()
             return
         duration, every, time_per_frame = self._gif
-        path = f"world_{self.world.steps}.gif"
+        path = Path(f"world_{self.world.steps}.gif")
         self._recorder = GifRecorder(path, self.world.steps + duration, every, time_per_frame)
         self.world.subscribers.append(self._recorder)
 
@@ -227,5 +228,5 @@ def steering_keys(world: RectangularWorld) -> set[str]:
     """Return the keys by which agents of `world` are steered: these mean nothing else there."""
     controllers = [group.controller for group in world.groups if len(group)]
     return {
-        key for controller in controllers if isinstance(controller, HumanController) for key in KEYS[controller.keys]
+        key for controller in controllers if isinstance(controller, HumanController) for key in controller.used_keys
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.errors import missing_extra
 from fleet_sim.output import replacing
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.pictures import check_path
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
@@ -18,29 +20,31 @@ MOST_POINTS = 4000
 """Beyond these, every other point is dropped and points are taken half as often."""
 
 
-class MetricPlot(Subscriber):
-    """Plots `metrics` (names; None: all of them) over simulated time.
+@documented
+@dataclass(eq=False, repr=False)
+class MetricPlot(Configured, Subscriber):
+    """Plots metrics over simulated time.
 
     With `path` the plot is written when it is closed, in the format of the ending. With `live` it is in a window that
     follows the run, redrawn after every `every` steps.
     """
 
-    def __init__(
-        self, path: str | Path | None = None, metrics: list[str] | None = None, every: int = 30, live: bool = False
-    ) -> None:
-        """Raises MissingDependencyError where matplotlib is not installed."""
+    path: Path | None = file_setting(None, "The file to write; null: none.")
+    metrics: list[str] | None = setting(None, doc="Names of the metrics; null: all.")
+    every: int = setting(30, low=1, unit="steps", doc="Steps between two drawings of the window.")
+    live: bool = setting(False, doc="Show a window that follows the run.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError, MissingDependencyError where matplotlib is not installed."""
+        super().__post_init__()
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
             raise missing_extra("matplotlib", "plot", "plotting metrics") from error
-        if path is None and not live:
-            raise InvalidValueError("a plot needs a path, or live: true")
-        self.path = None if path is None else Path(path)
+        if self.path is None and not self.live:
+            raise self.refuse("a plot needs a path, or live: true")
         if self.path is not None:
             check_path(self.path, ENDINGS)
-        self.metrics = metrics
-        self.every = positive(every, "every")
-        self.live = live
         self._figure: Any = None
         self._new_figure: Any = Figure
         self._stride = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.output import check_target, part_of, refusals, replacing
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
@@ -20,24 +22,28 @@ COLORS = 64
 """Colours of a GIF. One palette for all frames avoids flicker."""
 
 
-class Recorder(Subscriber):
+class Recorder(Configured, Subscriber):
     """Draws every `every_ith_frame`th step; after `duration` steps (None: never) it stops and closes its file.
 
     Raises MissingDependencyError where Pillow is not installed.
     """
 
-    def __init__(self, path: str | Path, duration: int | None, every_ith_frame: int, width: int) -> None:
+    # Settings of every recorder, declared by each with defaults of its own.
+    path: Path
+    duration: int | None
+    every_ith_frame: int
+    width: int
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
         require_pillow()
-        self.path = Path(path)
-        self.duration = None if duration is None else positive(duration, "duration")
-        self.every = positive(every_ith_frame, "every_ith_frame")
-        self.width = positive(width, "width")
+        super().__post_init__()
         self.closed = False
         check_target(self.path)
 
     def step(self, world: SwarmWorld) -> None:
         """Draw the world where that is due."""
-        if self.closed or world.steps % self.every:
+        if self.closed or world.steps % self.every_ith_frame:
             return
         if self.duration is not None and world.steps > self.duration:
             self.close()
@@ -59,19 +65,20 @@ class Recorder(Subscriber):
             self.finish()
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class GifRecorder(Recorder):
     """Writes a GIF when it is closed. It shows each picture for `time_per_frame` ms, and begins again at the end."""
 
-    def __init__(
-        self,
-        path: str | Path = "world.gif",
-        duration: int | None = 800,
-        every_ith_frame: int = 10,
-        time_per_frame: int = 50,
-        width: int = 400,
-    ) -> None:
-        super().__init__(path, duration, every_ith_frame, width)
-        self.time_per_frame = positive(time_per_frame, "time_per_frame")
+    path: Path = file_setting("world.gif", "The file.")
+    duration: int | None = setting(800, low=1, unit="steps", doc="When it stops; null: at the end of the run.")
+    every_ith_frame: int = setting(10, low=1, unit="steps", doc="Steps from one picture to the next.")
+    time_per_frame: int = setting(50, low=1, unit="ms", doc="How long each picture is shown.")
+    width: int = setting(400, low=1, unit="pixels", doc="Width of the pictures.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
         self._palette: Any = None
         self._frames: list[bytes] = []
 
@@ -99,25 +106,25 @@ class GifRecorder(Recorder):
                 first.save(part, "gif", save_all=True, append_images=others, duration=self.time_per_frame, loop=0)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class VideoRecorder(Recorder):
     """Writes an MP4 (or what the ending of `path` says) picture by picture, `fps` of them to a second."""
 
-    def __init__(
-        self,
-        path: str | Path = "world.mp4",
-        duration: int | None = None,
-        every_ith_frame: int = 2,
-        fps: float = 30.0,
-        width: int = 640,
-    ) -> None:
-        """Raises MissingDependencyError where imageio is not installed."""
-        super().__init__(path, duration, every_ith_frame, width)
+    path: Path = file_setting("world.mp4", "The file.")
+    duration: int | None = setting(None, low=1, unit="steps", doc="When it stops; null: at the end of the run.")
+    every_ith_frame: int = setting(2, low=1, unit="steps", doc="Steps from one picture to the next.")
+    fps: float = setting(30.0, above=0, doc="Pictures per second of the film.")
+    width: int = setting(640, low=2, unit="pixels", doc="Width of the pictures.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError, MissingDependencyError where imageio is not installed."""
+        super().__post_init__()
         try:
             import imageio_ffmpeg
         except ImportError as error:
             raise missing_extra("imageio_ffmpeg", "video", "recording a film") from error
         self._ffmpeg: Any = imageio_ffmpeg
-        self.fps = fps
         self._writer: Any = None
 
     def add(self, rgb: Bytes) -> None:
@@ -148,7 +155,7 @@ def recorder_for(path: str | Path, every_ith_frame: int) -> Recorder:
     """Return the recorder for the ending of `path`, without a limit of its length; raises InvalidValueError."""
     ending = Path(path).suffix.lower()
     if ending == ".gif":
-        return GifRecorder(path, None, every_ith_frame)
+        return GifRecorder(Path(path), None, every_ith_frame)
     if ending in (".mp4", ".webm", ".mkv", ".mov"):
-        return VideoRecorder(path, None, every_ith_frame)
+        return VideoRecorder(Path(path), None, every_ith_frame)
     raise InvalidValueError(f"cannot record to {str(path)!r}: the ending must be .gif, .mp4, .webm, .mkv or .mov")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import setting
 from fleet_sim.swarm.canvas import Canvas, Color
+from fleet_sim.swarm.parameters import Configured, Vector, documented
 from fleet_sim.swarm.parts import PartRegistry
 
 GOAL_COLOR: Color = (40, 160, 70)
@@ -55,35 +57,71 @@ class Region:
             canvas.polygon(self.points, outline=color)
 
 
-class Goal(Region):
+def read_corners(value: object) -> Floats | None:
+    """Return the corners (K, 2) of a polygon, or None; raises ValueError."""
+    return None if value is None else as_polygon(value, "corners")
+
+
+def read_radius(value: object) -> float | None:
+    """Return a radius in m, or None; raises ValueError."""
+    return None if value is None else as_float(value, "radius in m", low=0.0)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class Goal(Configured, Region):
     """A place to be reached: a disc (`center`, `radius`) or a polygon (`points`)."""
 
-    def __init__(
-        self,
-        points: Any = None,
-        *,
-        center: Any = None,
-        radius: float | None = None,
-        name: str = "goal",
-        color: Sequence[int] = GOAL_COLOR,
-    ) -> None:
-        super().__init__(points, center=center, radius=radius)
-        self.name = name
-        self.color = as_color(color)
+    points: Any = setting(
+        None, reader=read_corners, schema={"type": ["array", "null"]}, unit="m", doc="Corners of a polygon."
+    )
+    _: KW_ONLY
+    center: Vector | None = setting(None, unit="m", doc="Centre of a disc.")
+    radius: float = setting(
+        None, reader=read_radius, schema={"type": ["number", "null"], "minimum": 0}, unit="m", doc="Radius of a disc."
+    )
+    name: str = setting("goal", doc="Its name.")
+    color: Color = setting(GOAL_COLOR, low=0, high=255, doc="Red, green, blue.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        Region.__init__(self, self.points, center=self.center, radius=self.radius)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class AreaGoal(Goal):
-    """A rectangle to be reached: its lower left corner and its size, in m."""
+    """A rectangle to be reached."""
 
-    def __init__(self, position: Any, size: Any, *, name: str = "goal", color: Sequence[int] = GOAL_COLOR) -> None:
-        super().__init__(rectangle(position, size), name=name, color=color)
+    # Worked out from the settings below.
+    points: Any = field(init=False, default=None)
+    center: Vector | None = field(init=False, default=None)
+    radius: float = field(init=False, default=0.0)
+    position: Vector = setting(unit="m", doc="Its lower left corner.")
+    size: Vector = setting(unit="m", doc="Its width and height.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        self.points = rectangle(self.position, self.size)
+        super().__post_init__()
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class CylinderGoal(Goal):
     """A disc to be reached."""
 
-    def __init__(self, position: Any, radius: float, *, name: str = "goal", color: Sequence[int] = GOAL_COLOR) -> None:
-        super().__init__(center=position, radius=radius, name=name, color=color)
+    # Worked out from the settings below.
+    points: Any = field(init=False, default=None)
+    center: Vector | None = field(init=False, default=None)
+    position: Vector = setting(unit="m", doc="Its centre.")
+    radius: float = setting(reader=read_radius, schema={"type": "number", "minimum": 0}, unit="m", doc="Its radius.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        self.center = self.position
+        super().__post_init__()
 
 
 BUILT_IN: dict[str, type[Goal]] = {
@@ -104,15 +142,6 @@ def as_polygon(points: Any, what: str) -> Floats:
     if len(corners) < 3:
         raise InvalidValueError(f"{what}: a polygon has three corners or more, got {len(corners)}")
     return corners
-
-
-def as_color(value: Any) -> Color:
-    """Return a color from three whole numbers in 0 to 255; raises InvalidValueError."""
-    numbers = as_floats(value, (3,), "color")
-    if (numbers < 0).any() or (numbers > 255).any() or (numbers != np.round(numbers)).any():
-        raise InvalidValueError(f"color: expected three whole numbers from 0 to 255, got {value!r}")
-    red, green, blue = numbers.astype(int).tolist()
-    return red, green, blue
 
 
 def rectangle(corner: Any, size: Any) -> Floats:

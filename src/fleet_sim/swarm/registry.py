@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.swarm import parts
+from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.metrics import METRICS
@@ -17,14 +18,27 @@ from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
 from fleet_sim.swarm.world import WORLDS
+from fleet_sim.swarm.world_config import RectangularWorldConfig, WorldConfig
 
 Part = TypeVar("Part")
+Settings = TypeVar("Settings", bound=type[Any])
 
-KINDS: Mapping[str, PartRegistry[Any]] = {
+KINDS: dict[str, PartRegistry[Any]] = {
     registry.noun: registry
     for registry in (AGENT_TYPES, CONTROLLERS, SENSORS, SPAWNERS, METRICS, GOALS, SUBSCRIBERS, WORLDS)
 }
-"""The kinds of parts by the name they have in configurations."""
+"""The kinds of parts by the name they have in configurations; in the plural, as a key of worlds, they are known too."""
+
+
+def register_dictlike_namespace(key: str) -> None:
+    """Let there be parts of kind `key`, of any class, for `register_dictlike_type` and `find_type`.
+
+    A kind that is there stays as it is. Raises InvalidValueError for what is no name.
+    """
+    if not isinstance(key, str) or not key.isidentifier():
+        raise InvalidValueError(f"key: must be a name, such as 'planner', got {key!r}")
+    if _singular(key) not in KINDS:
+        KINDS[key] = PartRegistry(key, object, {})
 
 
 def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
@@ -39,8 +53,12 @@ def register_dictlike_type(namespace: str, name: str, cls: type[Any]) -> None:
         registry.register(name, cls)
 
 
-def register_agent_type(name: str, cls: type[Any]) -> None:
-    """Make a type of agent known as `name`; see `register_dictlike_type`."""
+def register_agent_type(name: str, cls: type[Any], config_cls: type[Any] | None = None) -> None:
+    """Make a type of agent known as `name`, made from settings of `config_cls`; see `register_dictlike_type`.
+
+    Without `config_cls`, its settings are those that `cls.config_class` names.
+    """
+    _settle_settings(cls, config_cls, AgentConfig)
     register_dictlike_type("agent", name, cls)
 
 
@@ -64,9 +82,39 @@ def register_metric_type(name: str, cls: type[Any]) -> None:
     register_dictlike_type("metric", name, cls)
 
 
-def register_world_type(name: str, cls: type[Any]) -> None:
-    """Make a type of world known as `name`; see `register_dictlike_type`."""
+def register_world_type(name: str, cls: type[Any], config_cls: type[Any] | None = None) -> None:
+    """Make a type of world known as `name`, made from settings of `config_cls`; see `register_agent_type`."""
+    _settle_settings(cls, config_cls, RectangularWorldConfig)
     register_dictlike_type("world", name, cls)
+
+
+def associated_type(type_name: str) -> Callable[[Settings], Settings]:
+    """Return a decorator of settings classes: theirs are settings of the type known as `type_name`.
+
+    So `world.spawn(MySettings(...))` knows what to make.
+    """
+
+    def name(cls: Settings) -> Settings:
+        if not issubclass(cls, (AgentConfig, WorldConfig)):
+            raise InvalidValueError(f"{cls.__name__}: derive it from AgentConfig or WorldConfig, or one of theirs")
+        cls.associated_type = type_name
+        return cls
+
+    return name
+
+
+def _settle_settings(cls: type[Any], config_cls: type[Any] | None, base: type[Any]) -> None:
+    """Let agents or worlds of `cls` be made from `config_cls`; raises InvalidValueError where they cannot be."""
+    if config_cls is None:
+        return
+    known: type[Any] = getattr(cls, "config_class", base)
+    if known is config_cls:
+        return
+    if not (isinstance(config_cls, type) and issubclass(config_cls, known)):
+        raise InvalidValueError(f"{cls.__name__}: its settings must derive from {known.__name__}, got {config_cls!r}")
+    if "config_class" in vars(cls):
+        raise InvalidValueError(f"{cls.__name__} has settings of its own, {known.__name__}; use those")
+    cls.config_class = config_cls
 
 
 def known_types(kind: str) -> dict[str, type[Any]]:
@@ -93,6 +141,11 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
 
 
 def _registry(kind: str) -> PartRegistry[Any]:
-    if kind not in KINDS:
+    if _singular(kind) not in KINDS:
         raise unknown_name("kind of part", kind, KINDS)
-    return KINDS[kind]
+    return KINDS[_singular(kind)]
+
+
+def _singular(kind: str) -> str:
+    """Return the name of a kind that may be given as the key of a list of such parts, as in "sensors"."""
+    return kind[:-1] if kind not in KINDS and kind.endswith("s") and kind[:-1] in KINDS else kind

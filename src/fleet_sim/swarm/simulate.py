@@ -84,3 +84,7 @@ def open_window(world: RectangularWorld, maker: WindowMaker | None = None) -> Wi
             raise StateError("nothing is installed that opens a window: reinstall fleet_sim, pass `gui`, or show none")
         maker = WINDOWS.get(DEFAULT_WINDOW)
     return maker(world)
+
+
+run_sim = main
+"""Another name of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,23 +17,30 @@ from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.settings import read
+from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.swarm.agent_config import AgentConfig, MobileConfig
+from fleet_sim.swarm.advice import refuse_agent_keys
+from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.colours import RANDOM_COLOR
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.regions import edges, rectangle
 from fleet_sim.swarm.sensors import SENSORS
+from fleet_sim.swarm.swarm_body import Start
 from fleet_sim.swarm.swarm_state import SwarmState
 
 Made = TypeVar("Made", bound=Component)
 
 WALL_THICKNESS = 0.02
+UNKNOWN: Color = (128, 128, 128)
+"""Of bodies whose colours are drawn, until they are."""
 LEAST_HEIGHT = 0.05
 """Of bodies in the core, in m; a disc is as high as its radius."""
 
@@ -52,14 +59,33 @@ class Recipe:
 
 
 def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
-    """Return what `spec` describes, checked: a name, a mapping with a type and settings, or a type.
+    """Return what `spec` describes, checked: a name, a mapping with a type and settings, a type, settings, or an agent.
 
-    Raises ConfigError, UnknownNameError or InvalidValueError for what is not known or not allowed.
+    An agent stands for one like it, where it is now. Raises ConfigError, UnknownNameError or InvalidValueError for what
+    is not known or not allowed.
     """
-    cls, params = AGENT_TYPES.split(spec)
-    config = read(cls.config_class, params)
+    if isinstance(spec, SwarmAgent):
+        return type(spec), as_settings(spec)
+    if isinstance(spec, AgentConfig):
+        if not spec.associated_type:
+            name = type(spec).__name__
+            raise InvalidValueError(f"{name}: of what agent? Write @associated_type('MyAgent') above the class")
+        cls, config = AGENT_TYPES.type_of(spec.associated_type), spec
+        if not isinstance(config, cls.config_class):
+            raise InvalidValueError(f"{cls.__name__} needs {cls.config_class.__name__}, got {type(spec).__name__}")
+    else:
+        cls, params = AGENT_TYPES.split(spec)
+        refuse_agent_keys(params, fields_of(cls.config_class))
+        config = read(cls.config_class, params)
     _check_components(config)
     return cls, config
+
+
+def as_settings(agent: SwarmAgent) -> AgentConfig:
+    """Return the settings of an agent like this one, with the parts it has now; one that was removed will do."""
+    start = {"position": tuple(agent.last.position.tolist()), "angle": agent.last.angle}
+    config: AgentConfig = replace(agent.config, controller=agent.controller, sensors=agent.plain_sensors, **start)
+    return config
 
 
 def _check_components(config: AgentConfig) -> None:
@@ -98,19 +124,45 @@ def spawn(
 
     Their controllers and sensors are made; their group and the world's lists do not know them yet.
     """
+    # Before anything is spawned: what a constructor refuses leaves the world as it was.
+    starts = map(Start, positions, headings.tolist(), names)
+    agents: list[SwarmAgent] = [recipe.cls.made(start, recipe.config, world) for start in starts]
+    equipment = _equip(recipe, agents)
+    settle(world, recipe, agents, names, positions, headings)
+    _hand_over(recipe, agents, equipment)
+    return agents
+
+
+def settle(
+    world: SwarmState,
+    recipe: Recipe,
+    agents: Sequence[SwarmAgent],
+    names: Sequence[str],
+    positions: Floats,
+    headings: Floats,
+) -> None:
+    """Give agents their rows in the core."""
     config, cls = recipe.config, recipe.cls
     centres = np.zeros((len(names), 3))
     centres[:, :2] = positions
     centres[:, 2] = 0.5 * _height(config.disc)
     handle_class: type[SimObject] = Agent if cls.law is not None or not recipe.is_object else SimObject
     params = _spawn_params(recipe, handle_class)
-    # Before anything is spawned: what a constructor refuses leaves the world as it was.
-    equipment = _equip(recipe, len(names))
     handles = spawn_many(world.columns, handle_class, params, centres, quaternions.from_yaws(headings), list(names))
-    agents = [cls(world, handle, config, recipe.group) for handle in handles]
+    for agent, handle in zip(agents, handles, strict=True):
+        agent.bind(handle)
     _fill_columns(world, recipe, agents)
-    _hand_over(recipe, agents, equipment)
-    return agents
+    if config.body_color == RANDOM_COLOR:
+        for agent in agents:
+            agent.body_color = RANDOM_COLOR
+            if params.visual_shape is not None:
+                agent.handle.set_color(_rgba(agent.body_color, config.collides))
+
+
+def _rgba(color: Color, collides: bool) -> tuple[float, float, float, float]:
+    red, green, blue = (part / 255.0 for part in color)
+    # What others pass through can be seen through.
+    return red, green, blue, 1.0 if collides else 0.4
 
 
 def _height(radius: float) -> float:
@@ -121,8 +173,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     config, moves = recipe.config, recipe.cls.law is not None
     shape = None
     if config.disc > 0.0 and (moves or config.points is None):
-        red, green, blue = (part / 255.0 for part in config.body_color)
-        color = (red, green, blue, 1.0 if config.collides else 0.4)
+        color = _rgba(UNKNOWN if isinstance(config.body_color, str) else config.body_color, config.collides)
         shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=color)
     mode = CollisionMode.DISABLED if not config.collides else CollisionMode.NORMAL_3D if moves else CollisionMode.STATIC
     common: dict[str, Any] = {
@@ -143,11 +194,12 @@ def _fill_columns(world: SwarmState, recipe: Recipe, agents: Sequence[SwarmAgent
     rows = np.array([agent.row for agent in agents], np.int64)
     config, swarm = recipe.config, world.swarm
     swarm.group[rows] = recipe.group.index
+    swarm.previous[rows] = world.columns.position[rows, :2]
     swarm.team[rows] = world.team_code(config.team)
     swarm.agent_radius[rows] = config.disc
     swarm.collides[rows] = config.collides and (recipe.cls.law is not None or config.points is None)
     swarm.grounded[rows] = config.grounded or recipe.cls.law is None
-    if isinstance(config, MobileConfig):
+    if isinstance(config, MazeAgentConfig):
         swarm.stop_on_collision[rows] = config.stop_on_collision
         swarm.catastrophic[rows] = config.catastrophic_collisions
         swarm.stop_at_goal[rows] = config.stop_at_goal
@@ -172,35 +224,43 @@ class Equipment(NamedTuple):
     sensors: list[Sensor]
 
 
-def _equip(recipe: Recipe, count: int) -> list[Equipment]:
-    """Return what `count` agents are to have, controller before sensors, one agent after the other.
+def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> list[Equipment]:
+    """Return what agents are to have, controller before sensors, one agent after the other.
 
     What works on arrays is made for the first agent of its group and serves all of them.
     """
-    config, known = recipe.config, Equipment(recipe.group.controller, recipe.group.sensors)
+    known = Equipment(recipe.group.controller, recipe.group.sensors)
     made: list[Equipment] = []
-    for _ in range(count):
-        controller = None
-        if config.controller is not None:
-            controller = _component(CONTROLLERS, config.controller, "controller", known.controller)
-        shared: Sequence[Sensor | None] = known.sensors or [None] * len(config.sensors)
-        sensors = [
-            _component(SENSORS, spec, f"sensors[{index}]", shared[index]) for index, spec in enumerate(config.sensors)
-        ]
-        made.append(Equipment(controller, sensors))
-        known = Equipment(known.controller or controller, known.sensors or sensors)
+    for agent in agents:
+        own = equipment_of(agent, known)
+        made.append(own)
+        known = Equipment(known.controller or own.controller, known.sensors or own.sensors)
     return made
 
 
-def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made | None) -> Made:
+def equipment_of(agent: SwarmAgent, known: Equipment) -> Equipment:
+    """Return what the configuration of `agent` says that it has; what works on arrays is taken from `known`."""
+    config, controller = agent.config, None
+    if config.controller is not None:
+        controller = _component(CONTROLLERS, config.controller, "controller", known.controller, agent)
+    shared: Sequence[Sensor | None] = known.sensors or [None] * len(config.sensors)
+    sensors = [
+        _component(SENSORS, spec, f"sensors[{index}]", shared[index], agent)
+        for index, spec in enumerate(config.sensors)
+    ]
+    return Equipment(controller, sensors)
+
+
+def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made | None, agent: SwarmAgent) -> Made:
     """Return the group's component where it works on arrays, else a new one; one given as an object is copied."""
     if known is not None and known.works_on_arrays():
         return known
-    made = kinds.make(spec)
-    # Otherwise two agents would share one object, and its state.
+    made = kinds.make(spec, owner=agent)
+    # Otherwise two agents would share one object, and its state. What refers to its agent refers to the new one.
     if made is spec:
-        made = copy.deepcopy(made)
+        made = copy.deepcopy(made, {} if made.agent is None else {id(made.agent): agent})
     made.slot = slot
+    made.agent = None if made.works_on_arrays() else agent
     return made
 
 
@@ -208,9 +268,6 @@ def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence
     """Give every agent its controller and sensors, with their way back to it, and the group those that stand for it."""
     group = recipe.group
     for agent, own in zip(agents, equipment, strict=True):
-        for component in (own.controller, *own.sensors):
-            if component is not None and not component.works_on_arrays():
-                component.agent = agent
         agent.hold(own.controller, own.sensors)
     if equipment:
         group.controller = group.controller or equipment[0].controller

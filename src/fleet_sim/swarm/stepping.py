@@ -227,15 +227,22 @@ def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
     """Return actions with the agents' own factors put in, and as late as their settings say."""
     spread = getattr(group.config, "idiosyncrasies", None)
     if spread is not None:
+        mean, deviation = spread
         factors = group.column("action factors", (2,), default=np.nan)
         # NaN marks agents that joined since: each draws its factors once, and keeps them.
         new = np.flatnonzero(np.isnan(factors[:, 0]))
         if len(new):
-            factors[new] = group.rng.normal(1.0, spread, (len(new), 2))
+            factors[new] = group.rng.normal(mean, deviation, (len(new), 2))
         actions = actions * factors
     delay = getattr(group.config, "delay", 0)
     if delay:
         waiting = group.column("action queue", (delay, 2))
+        if group.config.delay_start == "first":
+            # Agents that joined since find their first action wherever they look.
+            begun = group.column("action queue begun", dtype=bool, default=False)
+            if not begun.all():
+                waiting[~begun] = actions[~begun, None]
+                begun[:] = True
         # A ring buffer: the slot holds the action of `delay` steps ago. It is copied before this step overwrites it.
         slot = steps % delay
         actions, waiting[:, slot] = waiting[:, slot].copy(), actions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from fleet_sim.settings.expressions import Expression
 from fleet_sim.swarm.swarm_world import SwarmWorld
@@ -31,24 +30,13 @@ class Condition:
     def check(self) -> None:
         """Raise InvalidValueError where an expression uses a name that is not known."""
         if isinstance(self._condition, Expression):
-            self._condition.check_names(self._names())
+            self._condition.check_names(self._world.contents.values())
 
     def holds(self) -> bool:
         """Return whether it holds now."""
         condition = self._condition
         if isinstance(condition, Expression):
-            return bool(condition.value(self._names()))
+            return bool(condition.value(self._world.contents.values()))
         if callable(condition):
             return bool(self._world.sim.guard.call("stop_at", condition, self._world))
         return isinstance(condition, int) and self._world.steps >= condition
-
-    def _names(self) -> dict[str, Any]:
-        world = self._world
-        values = {metric.name: metric.value for metric in world.metrics}
-        return {
-            **values,
-            "steps": world.steps,
-            "time": world.time,
-            "population": len(world.population),
-            "metrics": values,
-        }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Configured, documented
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.plots import MetricPlot
 from fleet_sim.swarm.recorders import GifRecorder, VideoRecorder
@@ -14,14 +15,20 @@ from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 from fleet_sim.swarm.tables import MetricTable
 
 
-class WorldSubscriber(Subscriber):
+def read_function(value: object) -> Callable[..., Any]:
+    """Return a function; raises ValueError for anything that cannot be called."""
+    if not callable(value):
+        raise ValueError(f"must be a function of the world, got {value!r}")
+    return value
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class WorldSubscriber(Configured, Subscriber):
     """Calls `func(world)` after each step, or after every `every`th one."""
 
-    def __init__(self, func: Callable[..., Any], every: int = 1) -> None:
-        if not callable(func):
-            raise InvalidValueError(f"func: expected a function of the world, got {func!r}")
-        self.func = func
-        self.every = positive(every, "every")
+    func: Callable[..., Any] = setting(reader=read_function, schema={}, doc="A function of the world.")
+    every: int = setting(1, low=1, unit="steps", doc="Steps between two calls.")
 
     def step(self, world: SwarmWorld) -> None:
         """Call the function where it is due."""

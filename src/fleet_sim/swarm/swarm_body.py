@@ -4,44 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import StaleHandleError
+from fleet_sim.errors import StaleHandleError, StateError
 from fleet_sim.settings import read
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
-from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.canvas import Canvas, Color, contrast
+from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
-class SwarmBody:
+class Start(NamedTuple):
+    """Where a body that is not spawned yet is to be, and its name there."""
+
+    position: Floats
+    angle: float
+    name: str | None
+
+
+class BodyType(type):
+    """Notes when the constructor of a body is done: from then on what is assigned to it acts or is refused."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new body that is in no world yet, with its controller and sensors."""
+        body = cls.made(None, *args, **kwargs)
+        body.furnish()
+        return body
+
+    def made(cls, start: Start | None, *args: Any, **kwargs: Any) -> Any:
+        """Return a new body without controller and sensors; with `start` its constructor sees where it will be."""
+        body: Any = object.__new__(cls)  # type: ignore[arg-type]  # the classes of this type are plain ones
+        vars(body).update(_start=start, is_made=False)
+        body.__init__(*args, **kwargs)
+        vars(body)["is_made"] = True
+        return body
+
+
+class SwarmBody(metaclass=BodyType):
     """A handle over one row of a world's columns; see `SwarmAgent` for what it can do.
 
-    Reading what was removed raises StaleHandleError.
+    One made in code has no row until it is put into its world: `_start` then says where it will be. Reading what only a
+    row has raises StateError before that, and StaleHandleError after it was removed.
     """
 
     law: ClassVar[str | None] = None
     """The motion law that moves it; None: nothing does."""
+    _start: Start | None
+    is_made: bool
+    """Whether its constructor is done; from then on, what is assigned to it acts or is refused."""
 
-    def __init__(self, columns: World, swarm: SwarmColumns, handle: SimObject, config: AgentConfig) -> None:
+    def __init__(self, columns: World, swarm: SwarmColumns, config: AgentConfig, start: Start) -> None:
         self.columns = columns
         self.swarm = swarm
-        self.handle = handle
-        """The entity in the core: an Agent where it can move, else a SimObject."""
-        self.row: int = handle.row
+        self.row = -1
         self.config: Any = config
         """What it was made from: the settings class of its type."""
-        self.is_made = False
-        """Whether it is in its group; from then on, what is assigned to it acts or is refused."""
+        self._start = self._start or start
+        self._handle: SimObject | None = None
+        self._last: Start | None = None
+
+    def bind(self, handle: SimObject) -> None:
+        """Stand for the row of `handle` from now on."""
+        self._handle, self.row, self._start = handle, handle.row, None
+
+    def depart(self) -> None:
+        """Note where it is, before its row is given to others; see `last`."""
+        self._last = Start(self.columns.position[self.row, :2].copy(), self._heading(), None)
+
+    @property
+    def last(self) -> Start:
+        """Where it is, or was when it was removed."""
+        if self._last is not None and not self.is_alive:
+            return self._last
+        return Start(self.position, self.angle, self.name)
+
+    def furnish(self) -> None:
+        """Get what the configuration says that it has."""
+
+    @property
+    def handle(self) -> SimObject:
+        """The entity in the core: an Agent where it can move, else a SimObject."""
+        if self._handle is None:
+            kind = type(self).__name__
+            raise StateError(f"this {kind} is in no world yet: world.population.append(agent) puts it there")
+        return self._handle
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was made in code and is in no world yet."""
+        return self._start is not None
 
     def __setattr__(self, name: str, value: object) -> None:
-        if vars(self).get("is_made"):
+        if self.is_made:
             advice = "remove the agent and spawn another one, or say it in the configuration"
             check_assignment(self, name, type(self.config), advice)
         super().__setattr__(name, value)
@@ -53,14 +114,16 @@ class SwarmBody:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is still there."""
-        return bool(self.handle.is_alive)
+        """Whether it is in its world: put there, and not removed."""
+        return self._handle is not None and bool(self._handle.is_alive)
 
     # ---- where it is -------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Floats:
         """A copy of where it is (2,), in m."""
+        if self._start is not None:
+            return self._start.position.copy()
         position: Floats = self.columns.position[self._require_alive(), :2].copy()
         return position
 
@@ -71,25 +134,39 @@ class SwarmBody:
     @property
     def x_pos(self) -> float:
         """Where it is along x, in m."""
-        return float(self.columns.position[self._require_alive(), 0])
+        return float(self.position[0])
 
     @property
     def y_pos(self) -> float:
         """Where it is along y, in m."""
-        return float(self.columns.position[self._require_alive(), 1])
+        return float(self.position[1])
 
     @property
     def angle(self) -> float:
         """Its heading in (-pi, pi] rad, counter-clockwise from the x axis."""
-        x, y, z, w = self.columns.orientation[self._require_alive()].tolist()
-        return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        if self._start is not None:
+            return self._start.angle
+        self._require_alive()
+        return self._heading()
 
     @angle.setter
     def angle(self, value: float) -> None:
         self.place(self.position, value)
 
+    def _heading(self) -> float:
+        x, y, z, w = self.columns.orientation[self.row].tolist()
+        return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
     def place(self, position: object, angle: float) -> None:
         """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""
+        if self._start is not None:
+            point, heading = as_floats(position, (2,), "position").copy(), as_float(angle, "angle in rad")
+            self._start = Start(point, heading, self._start.name)
+            return
+        self.put(position, angle)
+
+    def put(self, position: object, angle: float) -> None:
+        """Move its row there; see `place`."""
         raise NotImplementedError
 
     @property
@@ -107,11 +184,15 @@ class SwarmBody:
     @property
     def name(self) -> str | None:
         """Its name, unique in the world."""
+        if self._start is not None:
+            return self._start.name
         return self.columns.index.names[self._require_alive()]
 
     @property
     def radius(self) -> float:
         """The radius of its disc, in m."""
+        if self._start is not None:
+            return float(self.config.disc)
         return float(self.swarm.agent_radius[self._require_alive()])
 
     @property
@@ -132,9 +213,11 @@ class SwarmBody:
 
     @body_color.setter
     def body_color(self, color: object) -> None:
-        checked = read(type(self.config), {"body_color": color})
+        checked = read(type(self.config), {"body_color": color}).body_color
+        if checked == RANDOM_COLOR:
+            checked = drawn_color(self.columns.random.stream("swarm colours"))
         # Others may have been made from the same settings.
-        self.config = replace(self.config, body_color=checked.body_color)
+        self.config = replace(self.config, body_color=checked)
 
     @property
     def outline(self) -> Floats | None:
@@ -151,7 +234,9 @@ class SwarmBody:
         return self
 
     def __repr__(self) -> str:
-        label = self.name if self.is_alive else f"{self.handle.last_label} (removed)"
+        if self._handle is None:
+            return f"<{type(self).__name__} in no world yet>"
+        label = self.name if self.is_alive else f"{self._handle.last_label} (removed)"
         return f"<{type(self).__name__} {label}>"
 
 
@@ -159,3 +244,16 @@ def rows_of(bodies: Iterable[SwarmBody]) -> Rows:
     """Return the rows of bodies, in their order."""
     rows = [body.row for body in bodies]
     return np.array(rows, np.int64) if rows else NO_ROWS
+
+
+def draw_body(body: SwarmBody, canvas: Canvas) -> None:
+    """Draw a body: its polygon or its disc, with a line along its heading where it can move."""
+    color, outline = body.config.body_color, body.outline
+    fill = color if body.config.body_filled else None
+    if outline is not None:
+        canvas.polygon(outline, fill=fill, outline=color)
+        return
+    canvas.circle(body.position, body.radius, fill=fill, outline=color)
+    if body.law is not None and body.radius > 0.0:
+        ahead = np.array([trig.cos(body.angle), trig.sin(body.angle)]) * body.radius
+        canvas.line(np.stack((body.position, body.position + ahead)), contrast(color) if fill else color)

@@ -7,17 +7,17 @@ use more of it; the parts of this package do not, and so do not depend on how a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
-from fleet_sim.swarm.agent_config import Team
+from fleet_sim.swarm.agent_config import AgentConfig, Team
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.regions import Goal, edges, rectangle
-from fleet_sim.swarm.swarm_body import SwarmBody, rows_of
+from fleet_sim.swarm.swarm_body import Start, SwarmBody, rows_of
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 Found = TypeVar("Found")
@@ -33,6 +33,35 @@ class ControlledRows(Protocol):
         """The controller of the group, or None."""
 
 
+class Measured(Protocol):
+    """A metric as other metrics see it."""
+
+    name: str
+
+    @property
+    def value(self) -> float:
+        """The last value; NaN before the first."""
+
+    def calculate(self) -> None:
+        """Take an observation."""
+
+    def reset(self) -> None:
+        """Forget the history."""
+
+
+class WorldContents(Protocol):
+    """What metrics ask a world for; see `contents.py`."""
+
+    def make_metric(self, spec: object) -> Measured:
+        """Return a metric of this world that is not in its list."""
+
+    def values(self) -> dict[str, Any]:
+        """Return what expressions over the world know by name."""
+
+    def named(self, name: str) -> object | None:
+        """Return the agent, object, metric or list of that name, or None."""
+
+
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
@@ -42,6 +71,7 @@ class SwarmState:
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[ControlledRows]
+    contents: WorldContents
 
     def __init__(self, sim: MultiRobotSimulationCore, config: RectangularWorldConfig) -> None:
         self.sim = sim
@@ -154,6 +184,8 @@ class SwarmState:
         """Put the agent or object in `row` at `position` (2,) with heading `angle`."""
         target = self.columns.position[row].copy()
         target[:2] = as_floats(position, (2,), "position")
+        # Being put elsewhere is no way that it came.
+        self.swarm.previous[row] += target[:2] - self.columns.position[row, :2]
         orientation = quaternions.from_yaws(np.array([as_float(angle, "angle in rad")]))
         self.columns.place(np.array([row]), target[None], orientation)
         # Walls of polygons are remembered where they were.
@@ -175,12 +207,21 @@ class SwarmState:
         """Note that no key is held down, as where the window is closed or another one is typed in."""
         self.keys.clear()
 
-    def give_controller(self, row: int, spec: object) -> None:
-        """Give the agent in `row` another controller: what `agent.controller = ...` does."""
+    def start_of(self, config: AgentConfig, name: str | None = None) -> Start:
+        """Return where an agent made from `config` starts: the middle of the world where that does not say."""
+        position = 0.5 * self.size if config.position is None else np.array(config.position)
+        return Start(position, config.angle, name or config.name)
+
+    def furnish(self, body: SwarmBody) -> None:
+        """Make the controller and the sensors of an agent that is in no world yet."""
         raise NotImplementedError
 
-    def give_sensors(self, row: int, specs: Sequence[object]) -> None:
-        """Give the agent in `row` other sensors: what changes of `agent.sensors` do."""
+    def give_controller(self, body: SwarmBody, spec: object) -> None:
+        """Give an agent another controller: what `agent.controller = ...` does."""
+        raise NotImplementedError
+
+    def give_sensors(self, body: SwarmBody, specs: Sequence[object]) -> None:
+        """Give an agent other sensors: what changes of `agent.sensors` do."""
         raise NotImplementedError
 
     def step_row(self, row: int) -> None:

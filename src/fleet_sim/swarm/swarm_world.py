@@ -7,6 +7,8 @@ up and steps it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,14 @@ from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.contents import Contents
 from fleet_sim.swarm.crowd import NO_GROUP
+from fleet_sim.swarm.membership import check_new
 from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.regions import edges
-from fleet_sim.swarm.spawning import Recipe
+from fleet_sim.swarm.spawning import Equipment, Recipe
+from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig
@@ -73,6 +78,7 @@ class SwarmWorld(SwarmState):
         self.spawners: list[Spawner] = []
         self.metrics: list[Metric] = []
         self.subscribers: list[Subscriber | Callable[[Any], object]] = []
+        self.contents = Contents(self, partial(getattr, self))
         self.stopped = False
         """Whether `stop_at` came true."""
         self.name_counts: dict[str, int] = {}
@@ -133,8 +139,8 @@ class SwarmWorld(SwarmState):
         """Return `spec` checked, for spawning many agents of the population alike."""
         return self._recipe(spec, is_object=False)
 
-    def _recipe(self, spec: object, *, is_object: bool) -> Recipe:
-        cls, config = spawning.agent_type(spec)
+    def _recipe(self, spec: object, *, is_object: bool, kind: type[SwarmAgent] | None = None) -> Recipe:
+        cls, config = (kind, spec) if kind and isinstance(spec, AgentConfig) else spawning.agent_type(spec)
         key = spawning.group_key(cls, config, is_object)
         return Recipe(cls, config, self.group_for(key, cls, config, is_object=is_object), is_object)
 
@@ -151,47 +157,73 @@ class SwarmWorld(SwarmState):
         recipe.group.join(agents)
         members = self.objects if recipe.is_object else self.population
         members.put([*members, *agents])
-        if recipe.is_object and recipe.config.collides and recipe.cls.law is None:
-            for agent in agents:
-                if (outline := agent.outline) is not None:
-                    spawning.spawn_walls(self, edges(outline), f"{agent.name}_side")
+        self._wall_in(recipe, agents)
         self.forget_cached()
         return agents
 
     def _change_members(self, name: str, wanted: list[SwarmAgent]) -> None:
-        """Set the population or the objects to `wanted`: fewer, or in another order; raises InvalidValueError."""
+        """Set the population or the objects to `wanted`: more, fewer, or in another order; raises InvalidValueError."""
         members: WatchedList[SwarmAgent] = getattr(self, name)
-        for member in wanted:
-            if member not in members:
-                adder = "add_object" if name == "objects" else "spawn"
-                raise InvalidValueError(f"world.{name}: world.{adder}({{...}}) adds to it; {member!r} is not of it")
-        if len(set(wanted)) < len(wanted):
-            raise InvalidValueError(f"world.{name}: one agent cannot be in it twice")
+        known = {id(member) for member in members}
+        new = [member for member in wanted if id(member) not in known]
+        for member in new:
+            check_new(self, name, member)
         kept = set(wanted)
+        if len(kept) < len(wanted):
+            raise InvalidValueError(f"world.{name}: one agent cannot be in it twice")
         gone = [member for member in members if member not in kept]
+        for member in new:
+            self._adopt(member, is_object=name == "objects")
         members.put(wanted)
         self.forget_cached()
         self.remove(gone)
 
+    def _adopt(self, agent: SwarmAgent, *, is_object: bool) -> None:
+        """Give an agent that was made in code its row and its group."""
+        bare = replace(agent.config, controller=None, sensors=[])
+        recipe = self._recipe(bare, is_object=is_object, kind=type(agent))
+        points, headings = agent.position[None], np.array([agent.angle])
+        names = self.new_names(agent.name, "object" if is_object else "agent", 1)
+        spawning.settle(self, recipe, [agent], names, points, headings)
+        controller, sensors = agent.controller, agent.plain_sensors
+        group = self._group_of_parts(recipe.group, controller, sensors)
+        self.swarm.group[agent.row] = group.index
+        group.join([agent])
+        self._wall_in(recipe, [agent])
+
+    def _wall_in(self, recipe: Recipe, agents: Sequence[SwarmAgent]) -> None:
+        """Put the sides of objects that are polygons into the core."""
+        if recipe.is_object and recipe.config.collides and recipe.cls.law is None:
+            for agent in agents:
+                if (outline := agent.outline) is not None:
+                    spawning.spawn_walls(self, edges(outline), f"{agent.name}_side")
+
     # ---- what agents have --------------------------------------------------------------------------------------------
 
-    def give_controller(self, row: int, spec: object) -> None:
-        """Give the agent in `row` another controller, from its next decision on; see `SwarmAgent.controller`."""
-        agent = self.agent_of(row)
-        controller = equipment.controller_for(agent, spec)
-        self._equip(agent, controller, agent.plain_sensors)
-        if controller is None and agent.law is not None:
-            steering.give_velocities(self.columns, np.array([row]), np.zeros((1, 3)), np.zeros((1, 3)))
+    def furnish(self, body: SwarmBody) -> None:
+        """Make the controller and the sensors of an agent that is in no world yet, as its configuration says."""
+        assert isinstance(body, SwarmAgent)
+        body.hold(*spawning.equipment_of(body, Equipment(None, [])))
 
-    def give_sensors(self, row: int, specs: Sequence[object]) -> None:
-        """Give the agent in `row` other sensors; see `SwarmAgent.sensors`. Raises StateError within a step."""
-        if self.columns.in_step:
+    def give_controller(self, body: SwarmBody, spec: object) -> None:
+        """Give an agent another controller, from its next decision on; see `SwarmAgent.controller`."""
+        assert isinstance(body, SwarmAgent)
+        controller = equipment.controller_for(body, spec)
+        self._equip(body, controller, body.plain_sensors)
+        if controller is None and body.law is not None and body.is_alive:
+            steering.give_velocities(self.columns, np.array([body.row]), np.zeros((1, 3)), np.zeros((1, 3)))
+
+    def give_sensors(self, body: SwarmBody, specs: Sequence[object]) -> None:
+        """Give an agent other sensors; see `SwarmAgent.sensors`. Raises StateError within a step."""
+        assert isinstance(body, SwarmAgent)
+        if self.columns.in_step and not body.is_new:
             raise StateError("sensors can be changed between steps only; all agents of a group read in one go")
-        agent = self.agent_of(row)
-        self._equip(agent, agent.controller, equipment.sensors_for(agent, specs))
+        self._equip(body, body.controller, equipment.sensors_for(body, specs))
 
     def _equip(self, agent: SwarmAgent, controller: Controller | None, sensors: list[Sensor]) -> None:
         equipment.hand_over(agent, controller, sensors)
+        if agent.is_new:
+            return
         # Within a step, others are deciding on the arrays of the group.
         self._regrouping[agent] = None
         if not self.columns.in_step:
@@ -201,12 +233,16 @@ class SwarmWorld(SwarmState):
         controller, sensors, origin = agent.controller, agent.plain_sensors, agent.group.origin
         if equipment.fits(agent.group, controller, sensors):
             return
-        group = origin
-        if not equipment.fits(origin, controller, sensors):
-            key = equipment.group_key(origin, controller, sensors)
-            group = self.group_for(key, origin.kind, origin.config, is_object=origin.is_object, origin=origin)
-            group.controller, group.sensors = controller, sensors
-        equipment.move(agent, group)
+        equipment.move(agent, self._group_of_parts(origin, controller, sensors))
+
+    def _group_of_parts(self, origin: Group, controller: Controller | None, sensors: list[Sensor]) -> Group:
+        """Return the group of agents that came from `origin` and have these parts."""
+        if equipment.fits(origin, controller, sensors):
+            return origin
+        key = equipment.group_key(origin, controller, sensors)
+        group = self.group_for(key, origin.kind, origin.config, is_object=origin.is_object, origin=origin)
+        group.controller, group.sensors = controller, sensors
+        return group
 
     def metric(self, name: str) -> Metric:
         """Return the metric of that name; raises UnknownNameError with the closest one."""
@@ -252,7 +288,10 @@ class SwarmWorld(SwarmState):
 
     def _on_removed(self, rows: Rows) -> None:
         # Within a step others compute with the arrays of the group, so members leave at the next `refresh`.
-        self._leaving.update(self.agent_of(row) for row in rows.tolist() if self.swarm.group[row] != NO_GROUP)
+        leaving = [self.agent_of(row) for row in rows.tolist() if self.swarm.group[row] != NO_GROUP]
+        for agent in leaving:
+            agent.depart()
+        self._leaving.update(leaving)
         if not self.columns.in_step:
             self.refresh()
 

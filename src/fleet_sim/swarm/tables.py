@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.output import check_target, part_of, refusals
-from fleet_sim.swarm.checks import positive
+from fleet_sim.settings import setting
+from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 BATCH = 1000
 """Lines that are written at once."""
 
 
-class MetricTable(Subscriber):
+@documented
+@dataclass(eq=False, repr=False)
+class MetricTable(Configured, Subscriber):
     """Writes one line per step, or per `every` steps: step, time, population, and every metric by name.
 
     `path` ends in .csv or .parquet. What is in memory never grows beyond a batch of lines. The file is written beside
     its place and gets there when it is closed.
     """
 
-    def __init__(self, path: str | Path, every: int = 1) -> None:
+    path: Path = file_setting(MISSING, "The file.")
+    every: int = setting(1, low=1, unit="steps", doc="Steps between two lines.")
+
+    def __post_init__(self) -> None:
         """Raises InvalidValueError for another ending, MissingDependencyError where pyarrow is needed and not there."""
-        self.path = Path(path)
-        self.every = positive(every, "every")
+        super().__post_init__()
         self.closed = False
         self._sink = _sink_for(self.path)
         self._names: list[str] = []

@@ -114,8 +114,10 @@ def ray_segment_distances(cosine: float, sine: float, begin: Floats, end: Floats
     # Exactly 0: nearly parallel segments still have a well-defined, if distant, intersection.
     parallel_mask = turn == 0.0
     safe = np.where(parallel_mask, 1.0, turn)
-    share = -begin_side / safe
-    along = (begin[0] * way[1] - begin[1] * way[0]) / safe
+    # Where they are as good as parallel it overflows to infinity: they do not meet within the segment.
+    with np.errstate(over="ignore"):
+        share = -begin_side / safe
+        along = (begin[0] * way[1] - begin[1] * way[0]) / safe
     met_mask = ~parallel_mask & (share >= 0.0) & (share <= 1.0) & (along >= 0.0)
     first = cosine * begin[0] + sine * begin[1]
     last = cosine * end[0] + sine * end[1]

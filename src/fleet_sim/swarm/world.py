@@ -27,10 +27,10 @@ from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
-from fleet_sim.swarm.swarm_world import SwarmWorld
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
 from fleet_sim.swarm.world_memory import SwarmMemory
+from fleet_sim.swarm.world_names import NamedWorld
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
@@ -40,7 +40,7 @@ SECTIONS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
 """Keys of a world that hold lists; left empty, they hold nothing."""
 
 
-class RectangularWorld(SwarmWorld):
+class RectangularWorld(NamedWorld):
     """A rectangle with a population, objects, spawners, goals, metrics and subscribers.
 
     These are lists, in the order in which their members are stepped. `setup` fills them from the configuration; what is
@@ -228,7 +228,7 @@ def World_from_config(
         with naming(source):
             config = world_in(config)
     if isinstance(config, WorldConfig):
-        return RectangularWorld(config, sim)
+        return WORLDS.type_of(config.associated_type)(config, sim)
     with naming(source):
         cls, params = WORLDS.split({"type": "RectangularWorld", **config})
         world = cls(params, sim)
@@ -285,3 +285,7 @@ def _at(key: str, function: Any, *args: Any) -> Any:
 BUILT_IN: dict[str, type[RectangularWorld]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}
 
 WORLDS = PartRegistry("world", RectangularWorld, BUILT_IN)
+
+
+world_from_config = World_from_config
+"""Another name of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
@@ -29,6 +29,9 @@ Entries = list[Any]
 @dataclass
 class WorldConfig(Checked):
     """Settings of every world. Entries are mappings with a `type` and its parameters."""
+
+    associated_type: ClassVar[str] = "RectangularWorld"
+    """Name of the type of worlds that settings of this class are for; see `associated_type` of `registry.py`."""
 
     agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
     spawners: Entries = setting(factory=list, doc="Spawners, which add agents to the world.")
@@ -61,3 +64,7 @@ class RectangularWorldConfig(WorldConfig):
         "together",
         doc="together: all agents decide, move and sense at once, on arrays; in_turn: one agent after the other.",
     )
+
+
+BaseWorldConfig = WorldConfig
+"""Another name of it."""

@@ -76,7 +76,7 @@ class SwarmMemory:
             group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
             group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
             for agent, parts in zip(group.agents, known["equipment"], strict=True):
-                agent.group = group
+                agent.enter(group)
                 agent.hold(*parts)
             self._give_back(known["components"])
         world.forget_cached()

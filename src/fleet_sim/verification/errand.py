@@ -33,8 +33,12 @@ def _is_idle(agent: Agent) -> bool:
 
 def _targets(agent: Agent, number: int) -> dict[str, float]:
     """Return a target for each joint, within its limits, and within half a turn or metre from zero."""
-    targets = {}
+    model, targets = agent.robot_model, {}
+    followers = {model.joint_names[mimic.follower] for mimic in model.mimics} if model is not None else set()
     for place, name in enumerate(agent.movable_joint_names):
+        # It goes where its leader does.
+        if name in followers:
+            continue
         low, high = (min(max(limit, -0.5), 0.5) for limit in agent.get_joint_limits(name))
         share = ((number + 3 * place) % 8) * 0.125
         targets[name] = low + share * (high - low)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tkinter
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import StateError
+from fleet_sim.monitor.window import window_hindrance
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.pictures import Viewport
@@ -33,7 +33,13 @@ class SwarmWindow:
     """Shows a world. The mouse wheel zooms, dragging moves the picture, KP_0 shows the whole world again."""
 
     def __init__(self, world: RectangularWorld, title: str = "fleet_sim swarm") -> None:
-        """Open the window; raises StateError without a display."""
+        """Open the window; raises StateError without a display or without tkinter."""
+        hindrance = window_hindrance()
+        if hindrance:
+            raise StateError(f"no window can be opened: {hindrance}; run without one")
+        # Debian and Ubuntu leave it out of Python; the class must be found without it, so that it can say so.
+        import tkinter
+
         try:
             self._root: Any = tkinter.Tk()
         except tkinter.TclError as error:

@@ -6,18 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from bullet_scene import Scene
-from render_scene import missing_opengl
 
 from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.renderer import Renderer, make_renderer
-
-
-@pytest.fixture(scope="session")
-def opengl() -> None:
-    """Skip where OpenGL is not there."""
-    reason = missing_opengl()
-    if reason:
-        pytest.skip(reason)
 
 
 @pytest.fixture

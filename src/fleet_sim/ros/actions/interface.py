@@ -103,6 +103,7 @@ class ActionInterface(Interface):
     def _wants(self, kind: ActionKind, name: str, robot: str, goal: Any) -> bool:
         reader = ArrivalReader(self.bridge)
         try:
+            self.bridge.gateway.permissions.check_change()
             action = kind.build(goal, reader)
         except FleetSimError as error:
             self.bridge.reject(f"goal of {name}", error)

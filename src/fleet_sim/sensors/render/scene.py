@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +38,14 @@ Scale = tuple[float, float, float]
 class MeshKey(NamedTuple):
     """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
 
-    A `mirrored` mesh has one or three negative scale factors.
+    A `mirrored` mesh has one or three negative scale factors. A `two_sided` one is seen from behind as well.
     """
 
     kind: ShapeKind
     path: str = ""
     size: tuple[float, ...] = ()
     mirrored: bool = False
+    two_sided: bool = False
 
     @property
     def levels(self) -> int:
@@ -68,9 +70,15 @@ class MeshStore:
                 log.warning("%s; cameras do not see it", error)
                 mesh = NOTHING
             for note in mesh.notes:
-                log.warning("%s", note)
+                _warn_once(note)
             self._meshes[key, level] = mesh
         return mesh
+
+
+@cache
+def _warn_once(note: str) -> None:
+    """Log a note on a mesh file once per process: each simulation reads the files anew, but they stay as they are."""
+    log.warning("%s", note)
 
 
 def _make_mesh(key: MeshKey, level: int) -> Mesh:
@@ -80,7 +88,10 @@ def _make_mesh(key: MeshKey, level: int) -> Mesh:
         return primitives.cylinder(level)
     if key.kind == ShapeKind.CAPSULE:
         return primitives.capsule(level, *key.size)
-    return load_mesh(key.path) if key.kind == ShapeKind.MESH else primitives.box()
+    if key.kind == ShapeKind.MESH:
+        mesh = load_mesh(key.path)
+        return mesh.two_sided() if key.two_sided else mesh
+    return primitives.box()
 
 
 class MeshInstances(NamedTuple):
@@ -113,21 +124,23 @@ class InstanceTable:
 
 
 class Scene:
-    """The instances of a world, kept while nothing is spawned or removed."""
+    """The instances of a world, kept while nothing is spawned, removed or coloured."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.meshes = MeshStore()
-        self._version = -1
+        self._versions = (-1, -1)
         self._table = _make_table(world, {}, self.meshes)
 
     def table(self) -> InstanceTable:
         """Return the instances there are now."""
         world = self.world
-        # The version counts spawns and removals. What moves changes poses only, which are read for each picture.
-        if self._version != world.version:
+        # The versions count spawns, removals and new colours. What moves changes poses only, which are read for each
+        # picture.
+        versions = (world.version, world.look.version)
+        if self._versions != versions:
             self._table = _make_table(world, _visible(world), self.meshes)
-            self._version = world.version
+            self._versions = versions
         return self._table
 
     def poses(self, table: InstanceTable) -> tuple[Floats, Floats]:
@@ -167,16 +180,21 @@ def _visible(world: World) -> _Groups:
     plain_mask = (models < 0) & (shapes >= 0)
     for shape_id in np.unique(shapes[plain_mask]).tolist():
         # Grouped by mesh first: instances of one mesh are consecutive in the table and drawn by one call.
-        _enter(groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
+        _enter(world, groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
     for model in np.unique(models[models >= 0]).tolist():
         for visual in world.models[model].visuals:
-            _enter(groups, rows[models == model], visual.link, visual.geometry)
+            _enter(world, groups, rows[models == model], visual.link, visual.geometry)
     return groups
 
 
-def _enter(groups: _Groups, rows: Rows, link: int, geometry: Geometry | None) -> None:
-    if geometry is not None and geometry.kind != ShapeKind.NONE and geometry.rgba[3] > 0.0:
-        groups[key_of(geometry)].append(_Entry(rows, link, geometry))
+def _enter(world: World, groups: _Groups, rows: Rows, link: int, geometry: Geometry | None) -> None:
+    if geometry is None or geometry.kind == ShapeKind.NONE:
+        return
+    # What has no opacity is left out, be it by its shape or by a colour given since: -1 is none given.
+    opacities = world.look.colours(rows, np.full(len(rows), link))[:, 3]
+    shown = rows[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
+    if len(shown):
+        groups[key_of(geometry)].append(_Entry(shown, link, geometry))
 
 
 def key_of(geometry: Geometry) -> MeshKey:
@@ -184,7 +202,8 @@ def key_of(geometry: Geometry) -> MeshKey:
     if geometry.kind == ShapeKind.CAPSULE:
         return MeshKey(ShapeKind.CAPSULE, size=(geometry.radius, geometry.height))
     if geometry.kind == ShapeKind.MESH:
-        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=bool(np.prod(geometry.mesh_scale) < 0.0))
+        mirrored = bool(np.prod(geometry.mesh_scale) < 0.0)
+        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=mirrored, two_sided=geometry.concave)
     # A plane is drawn as PyBullet's view draws it: as a thin wide box.
     return MeshKey(ShapeKind.BOX if geometry.kind == ShapeKind.PLANE else ShapeKind(geometry.kind))
 
@@ -217,7 +236,9 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
     # Composing poses is the costly part of a frame, and most geometries are centred on their link.
     placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
-    colours = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
+    own = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
+    given = world.look.colours(rows, links)
+    colours = np.where(given < 0.0, np.repeat(own, counts, axis=0), given)
     return InstanceTable(
         batches=_batches(groups),
         rows=rows,
@@ -226,7 +247,7 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
         positions=np.repeat(positions, counts, axis=0),
         orientations=np.repeat(orientations, counts, axis=0),
         scales=np.repeat(scales, counts, axis=0).astype(np.float32),
-        colours=np.repeat((255.0 * colours).round().astype(np.uint8), counts, axis=0),
+        colours=(255.0 * colours).round().astype(np.uint8),
         radii=np.repeat(np.array(radii, np.float64), counts),
         on_links=np.flatnonzero(links != BASE),
         placed=np.flatnonzero(np.repeat(placed_mask, counts)),

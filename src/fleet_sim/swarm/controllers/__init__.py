@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fleet_sim.swarm.agents import Controller
+from fleet_sim.swarm.component import OWNERS
+from fleet_sim.swarm.controllers.agent_method import AgentMethodController as AgentMethodController
 from fleet_sim.swarm.controllers.binary import BinaryController as BinaryController
 from fleet_sim.swarm.controllers.boids import BoidsController as BoidsController
 from fleet_sim.swarm.controllers.cyclic_pursuit import CyclicPursuitController as CyclicPursuitController
@@ -16,4 +18,4 @@ from fleet_sim.swarm.controllers.waypoint_pid import WaypointPIDController as Wa
 from fleet_sim.swarm.parts import PartRegistry, built_in_names
 
 BUILT_IN: dict[str, type[Controller]] = built_in_names(globals(), suffix="Controller")
-CONTROLLERS = PartRegistry("controller", Controller, BUILT_IN)
+CONTROLLERS = PartRegistry("controller", Controller, BUILT_IN, OWNERS)

@@ -17,6 +17,16 @@ KEYS: dict[str, tuple[str, str, str, str]] = {
     "ijkl": ("i", "k", "j", "l"),
 }
 """Sets of keys: faster, slower, left, right."""
+NO_KEYS = ("", "", "", "")
+
+
+def read_joystick(value: object) -> None:
+    """Return None; raises ValueError for a joystick, saying what drives by one."""
+    if value is not None:
+        raise ValueError(
+            f"joysticks are not read, got {value!r}; write null and drive by keys, or leave the agent without a"
+            " controller and send its cmd_vel with ROS 2's teleop_twist_joy"
+        )
 
 
 @documented
@@ -28,11 +38,12 @@ class HumanController(Configured, Controller):
     goes back as it came.
     """
 
-    keys: str = choice_setting("wasd", tuple(KEYS), "The set of keys.")
+    keys: str | None = choice_setting("wasd", (*KEYS, None), "The set of keys; null: none, it stands still.")
     speed_range: Vector = setting((-0.3, 0.3), unit="m/s", doc="Smallest and largest linear velocity.")
     turn_range: Vector = setting((-1.5, 1.5), unit="rad/s", doc="Angular velocities to the right and to the left.")
     key_speed_mult: float = setting(0.01, low=0, unit="m/s", doc="Change of the linear velocity per step.")
     key_turn_mult: float = setting(0.1, low=0, unit="rad/s", doc="Change of the angular velocity per step.")
+    joystick: None = setting(None, reader=read_joystick, schema={"type": "null"}, doc="None: there is no joystick.")
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
@@ -42,10 +53,15 @@ class HumanController(Configured, Controller):
             if not low <= 0.0 <= high:
                 raise self.refuse(f"{name} must be [least, most] with least <= 0 <= most, got {[low, high]}")
 
+    @property
+    def used_keys(self) -> tuple[str, ...]:
+        """The keys it goes by."""
+        return KEYS[self.keys] if self.keys is not None else ()
+
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         held = group.world.keys
-        faster, slower, left, right = (key in held for key in KEYS[self.keys])
+        faster, slower, left, right = (key in held for key in self.used_keys or NO_KEYS)
         action = self.column(group, "action", (2,))
         for axis, push, change, (low, high) in (
             (0, faster - slower, self.key_speed_mult, self.speed_range),

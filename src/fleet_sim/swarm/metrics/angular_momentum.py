@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fleet_sim.arrays import Floats
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.metrics.crowd_metric import centred
+from fleet_sim.swarm.metrics.speed_metric import SpeedMetric
 
 
 def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> float:
@@ -18,9 +19,9 @@ def angular_momentum(positions: Floats, velocities: Floats, radius: float) -> fl
     return float(products.mean() / radius)
 
 
-class AngularMomentum(CrowdMetric):
+class AngularMomentum(SpeedMetric):
     """The angular momentum about the centroid per agent and world radius; see `angular_momentum`."""
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return angular_momentum(crowd.positions, crowd.velocities, self.world_radius)
+        return angular_momentum(crowd.positions, self.velocities(crowd), self.world_radius)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet_sim.arrays import Floats
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.metrics.speed_metric import SpeedMetric
 
 
 def average_speed(velocities: Floats) -> float:
@@ -16,9 +16,9 @@ def average_speed(velocities: Floats) -> float:
     return float(trig.hypot(velocities[:, 0], velocities[:, 1]).mean())
 
 
-class AverageSpeed(CrowdMetric):
+class AverageSpeed(SpeedMetric):
     """The mean speed, in m/s; see `average_speed`."""
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return average_speed(crowd.velocities)
+        return average_speed(self.velocities(crowd))

@@ -44,6 +44,18 @@ class Fatness(CrowdMetric):
         return fatness(crowd.positions)
 
 
+@documented
+@dataclass(eq=False, repr=False)
+class Fatness2(CrowdMetric):
+    """How near to one circle the agents are, 0 to 1: 1 less `fatness`."""
+
+    scale: float = setting(1.0, doc="Factor on the value.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.scale * (1.0 - fatness(crowd.positions))
+
+
 class Tangentness(CrowdMetric):
     """How far from going around the centroid the agents are, 0 to 1; see `tangentness`."""
 

@@ -8,59 +8,41 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.errors import StateError
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metric import HISTORY_SIZE, Metric
-from fleet_sim.swarm.parameters import Configured, documented
-from fleet_sim.swarm.swarm_state import SwarmState
-
-
-def read_name(value: object) -> str | None:
-    """Return a name, or None for that of the class; raises ValueError."""
-    if value is None or isinstance(value, str):
-        return value
-    raise ValueError(f"must be text, got {value!r}")
+from fleet_sim.swarm.metrics.declared_metric import DeclaredMetric
+from fleet_sim.swarm.metrics.selection import Selection
+from fleet_sim.swarm.parameters import documented
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class CrowdMetric(Configured, Metric):
+class CrowdMetric(DeclaredMetric):
     """Base of metrics of the population, or of one team of it. Override `measure`.
 
     Without agents the value is NaN.
     """
 
-    name: str = setting(
-        None,
-        reader=read_name,
-        schema={"type": ["string", "null"]},
-        doc="Name, unique in the world; null: that of the class.",
-    )
-    history_size: int = setting(HISTORY_SIZE, low=1, doc="Number of values to keep.")
     team: int | str | None = setting(None, doc="Measure this team only; null: all agents.")
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        Metric.__init__(self, self.name, self.history_size)
+        self._selection: Selection | None = None
 
-    @property
-    def watched(self) -> SwarmState:
-        """The world; raises StateError before `attach_world`."""
-        if self.world is None:
-            raise StateError(f"metric {self.name}: attach_world() comes before calculate()")
-        return self.world
+    def look_at(self, selection: Selection) -> None:
+        """Measure only the agents of `selection` from now on."""
+        self._selection = selection
 
     @property
     def crowd(self) -> Crowd:
         """The agents it looks at."""
         world = self.watched
-        everyone = world.everyone
-        if self.team is None:
-            return everyone
-        return Crowd(world.columns, world.swarm, everyone.rows[everyone.teams == world.team_code(self.team)])
+        crowd = world.everyone
+        if self.team is not None:
+            crowd = Crowd(world.columns, world.swarm, crowd.rows[crowd.teams == world.team_code(self.team)])
+        return crowd if self._selection is None else self._selection.of(world, crowd)
 
     @property
     def world_radius(self) -> float:

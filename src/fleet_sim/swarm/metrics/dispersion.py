@@ -35,9 +35,12 @@ def nearest_neighbour_distance(positions: Floats) -> float:
 
     Clark and Evans, "Distance to nearest neighbor as a measure of spatial relationships in populations" (1954).
     """
+    return float(nearest_neighbour_distances(positions).mean()) if len(positions) > 1 else float("nan")
+
+
+def nearest_neighbour_distances(positions: Floats) -> Floats:
+    """Return min_{j != i} |x_i - x_j| of two `positions` (N, 2) or more: (N,), in m."""
     count = len(positions)
-    if count < 2:
-        return float("nan")
     spread = positions.max(axis=0) - positions.min(axis=0)
     reach = max(float(np.sqrt(4.0 * spread[0] * spread[1] / count)), float(spread.max()) / count, 1e-9)
     nearest = np.full(count, np.inf)
@@ -51,7 +54,7 @@ def nearest_neighbour_distance(positions: Floats) -> float:
         # All within reach were compared, so who found one found the nearest; the others look twice as far.
         left = left[np.isinf(nearest[left])]
         reach *= 2.0
-    return float(nearest.mean())
+    return nearest
 
 
 class InteragentDispersion(CrowdMetric):

@@ -6,7 +6,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.metrics.crowd_metric import centred
+from fleet_sim.swarm.metrics.speed_metric import SpeedMetric
 
 
 def group_rotation(positions: Floats, velocities: Floats) -> float:
@@ -21,9 +22,9 @@ def group_rotation(positions: Floats, velocities: Floats) -> float:
     return float(np.where(distances > 0.0, products / np.where(distances > 0.0, distances, 1.0), 0.0).mean())
 
 
-class GroupRotation(CrowdMetric):
+class GroupRotation(SpeedMetric):
     """The mean speed around the centroid, in m/s; see `group_rotation`."""
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return group_rotation(crowd.positions, crowd.velocities)
+        return group_rotation(crowd.positions, self.velocities(crowd))

@@ -27,7 +27,8 @@ class RadialVariance(CrowdMetric):
     """The variance of the distances to the centroid; see `radial_variance`."""
 
     regularize: bool = setting(True, doc="Divide by the square of the world's radius; false: in m^2.")
+    weight: float = setting(1.0, doc="Factor on the value; RobotSwarmSimulator has 20.")
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
-        return radial_variance(crowd.positions, self.world_radius if self.regularize else 1.0)
+        return self.weight * radial_variance(crowd.positions, self.world_radius if self.regularize else 1.0)

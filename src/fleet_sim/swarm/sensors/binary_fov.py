@@ -56,6 +56,12 @@ class BinaryFOVSensor(BinarySensor):
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
     show: bool = setting(True, doc="Draw the sensor.")
     occlusion: bool = setting(False, doc="Walls, and with a `target_team` other agents, hide what is behind them.")
+    draw: bool | None = setting(None, doc="Another name of `show`; null: as that says.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self.show = self.show if self.draw is None else self.draw
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""

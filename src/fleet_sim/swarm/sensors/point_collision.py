@@ -24,6 +24,12 @@ class PointCollisionSensor(BinarySensor):
     bias: float = setting(0.0, unit="rad", doc="Angle of the point to the left of the heading.")
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
     show: bool = setting(True, doc="Draw the sensor.")
+    draw: bool | None = setting(None, doc="Another name of `show`; null: as that says.")
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self.show = self.show if self.draw is None else self.draw
 
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""

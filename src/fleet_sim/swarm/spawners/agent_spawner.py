@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
-from fleet_sim.collision.broad import candidate_pairs
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
+from fleet_sim.swarm.spawners.room import Room
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
 Facing = float | tuple[float, float] | Literal["towards", "away", "random"] | None
@@ -35,6 +36,8 @@ def read_facing(value: object) -> Facing:
             raise ValueError(f"unknown way {value!r}.{did_you_mean(value, WAYS)}")
         return value  # type: ignore[return-value]  # it is one of `WAYS`
     if isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) == 1:
+            return as_float(value[0], "angle in rad")
         x, y = as_floats(value, (2,), "point").tolist()
         return x, y
     return as_float(value, "angle in rad")
@@ -46,11 +49,13 @@ class AgentSpawner(Configured, Spawner):
     """Spawns `n` agents of one configuration, at positions that a subclass chooses in `choose_positions`.
 
     `mode` "oneshot" spawns once, after `delay`; "repeat" again every `interval`, `times` times. With `avoid_overlap`
-    agents are not spawned on top of others. Random numbers come from the world's seed, or from `seed`.
+    agents are not spawned on top of others: where there is no room that is an error, or with `crowding` "push" they are
+    pushed apart, out of the region too, as far as the world has room. Random numbers come from the world's seed, or
+    from `seed`.
     """
 
     world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
-    agent: Any = setting(doc="Configuration of the agents.")
+    agent: Any = setting(doc="Configuration of the agents, or an agent made in code that they are copies of.")
     n: int = setting(1, low=0, high=MOST_ALIKE, doc="Number of agents.")
     facing: Facing = setting(
         None,
@@ -60,6 +65,9 @@ class AgentSpawner(Configured, Spawner):
         " the agent's own angle.",
     )
     avoid_overlap: bool = setting(False, doc="Do not spawn agents that overlap others.")
+    crowding: str = choice_setting(
+        "error", ("error", "push"), "With avoid_overlap: draw places until all have room, or push them apart."
+    )
     seed: int | None = setting(None, low=0, doc="Seed of the draws; null: the world's.")
     mode: str = choice_setting("oneshot", MODES, "Once, or again and again.")
     delay: float = setting(0.0, low=0, unit="s", doc="Time before the first agents.")
@@ -102,14 +110,20 @@ class AgentSpawner(Configured, Spawner):
             return
         self.spawn()
         self._spawned += 1
-        self._due += max(1, self.world.sim.clock.ticks(self.interval))
+        if self.mode == "repeat":
+            self._due += max(1, self.world.sim.clock.ticks(self.interval))
         done = self.mode == "oneshot" or (self.times is not None and self._spawned >= self.times)
         self.mark_for_deletion = self.mark_for_deletion or done
 
     def spawn(self) -> None:
-        """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them."""
+        """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them.
+
+        An `agent` made in code is copied as it is now, with the controller and the sensors it has by now.
+        """
         if not self.n:
             return
+        if isinstance(self.agent, SwarmAgent):
+            self.recipe = self.world.recipe(self.agent)
         positions = self._free_positions() if self.avoid_overlap else self.choose_positions(self.n)
         self.world.spawn_many(self.recipe, positions, self._headings(positions))
 
@@ -132,8 +146,13 @@ class AgentSpawner(Configured, Spawner):
         """Return positions where a disc of the agent's radius overlaps neither another one nor those there already."""
         world, radius = self.world, self.recipe.config.disc
         rows = world.collidable_rows
-        known = world.columns.position[rows, :2]
-        radii = world.swarm.agent_radius[rows]
+        size = world.size if world.config.collide_walls else None
+        room = Room(world.columns.position[rows, :2], world.swarm.agent_radius[rows], size)
+        if self.crowding == "push":
+            drawn = self.choose_positions(self.n)
+            # As below: that many on top of each other would take minutes.
+            if self.n < MANY or not _is_too_full(drawn, radius):
+                return room.pushed_apart(drawn, radius)
         chosen = np.empty((0, 2))
         for _ in range(MOST_ROUNDS if self.chosen_freely else 1):
             # What fits is kept; only the rest is drawn again.
@@ -141,12 +160,12 @@ class AgentSpawner(Configured, Spawner):
             if self.chosen_freely and self.n >= MANY and _is_too_full(drawn, radius):
                 # Comparing all with all would take minutes, and for larger numbers all memory.
                 break
-            chosen = drawn[_free_mask(known, radii, drawn, radius)]
+            chosen = drawn[room.free_mask(drawn, radius)]
             if len(chosen) == self.n:
                 return chosen
         raise InvalidValueError(
             f"{type(self).__name__}: found room for {len(chosen)} of {self.n} agents of radius {radius:g} m; make the"
-            " region larger, or set avoid_overlap to false"
+            " region larger, set crowding to push, or avoid_overlap to false"
         )
 
 
@@ -154,22 +173,3 @@ def _is_too_full(positions: Floats, radius: float) -> bool:
     """Return whether discs at `positions` have more area than the box around them: no other positions there will do."""
     lower, upper = positions.min(axis=0) - radius, positions.max(axis=0) + radius
     return bool(len(positions) * np.pi * radius * radius > np.prod(upper - lower))
-
-
-def _free_mask(known: Floats, radii: Floats, drawn: Floats, radius: float) -> Any:
-    """Return which of `drawn` (N, 2) overlap neither `known` discs nor those drawn before them that are free (N,)."""
-    count = len(known)
-    centres = np.concatenate((known, drawn))
-    sizes = np.concatenate((radii, np.full(len(drawn), radius)))
-    lower, upper = np.zeros((len(centres), 3)), np.zeros((len(centres), 3))
-    lower[:, :2], upper[:, :2] = centres - sizes[:, None], centres + sizes[:, None]
-    static_mask = np.arange(len(centres)) < count
-    pairs = candidate_pairs(lower, upper, static_mask=static_mask, ignore_static=False)
-    x, y = (centres[pairs[:, 0]] - centres[pairs[:, 1]]).T
-    reach = sizes[pairs[:, 0]] + sizes[pairs[:, 1]]
-    free_mask = np.ones(len(centres), np.bool_)
-    for first, second in pairs[x * x + y * y < reach * reach].tolist():
-        # Pairs come sorted, so `first` is decided when a later one is compared with it.
-        if free_mask[first]:
-            free_mask[second] = False
-    return free_mask[count:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,15 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import MOST_ALIKE
-from fleet_sim.settings import parse_value, setting
+from fleet_sim.settings import Setting, parse_value, setting
+from fleet_sim.settings.types import as_number
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.swarm.checks import positive
-from fleet_sim.swarm.parameters import Vector, documented
+from fleet_sim.swarm.parameters import Configured, Vector, documented, file_setting
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
 from fleet_sim.swarm.spawning import Recipe
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
 
-COUNT = {"type": ["integer", "null"], "minimum": 1}
+COUNT = {"type": ["integer", "null"], "minimum": 0}
 
 
 def read_point(value: object) -> Floats | None:
@@ -30,8 +30,13 @@ def read_point(value: object) -> Floats | None:
 
 
 def read_count(value: object) -> int | None:
-    """Return a whole number of at least 1, or None; raises ValueError."""
-    return None if value is None else positive(value, "count")
+    """Return a whole number of at least 0, or None; raises ValueError."""
+    if value is None:
+        return None
+    number = as_number(int, value, Setting(low=0))
+    if number is None:
+        raise ValueError(f"must be a whole number of at least 0, got {value!r}")
+    return int(number)
 
 
 @documented
@@ -53,24 +58,23 @@ class PointAgentSpawner(AgentSpawner):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        if self.position is None:
-            self.position = np.array(self.recipe.config.position or 0.5 * self.world.size)
         self._spread = 0.0
 
     @property
     def middle(self) -> Floats:
         """The point."""
-        return np.asarray(self.position)
+        own = self.recipe.config.position
+        return np.asarray(self.position if self.position is not None else own or 0.5 * self.world.size)
 
     def choose_positions(self, count: int) -> Floats:
         """Return `count` positions (count, 2): the point, or draws from a disc about it that grows with each call."""
         if not self.avoid_overlap:
-            return np.tile(self.position, (count, 1))
+            return np.tile(self.middle, (count, 1))
         draws = self.rng.random((count, 2))
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
         # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
-        return self.position + np.stack((radii * trig.cos(angles), radii * trig.sin(angles)), axis=1)
+        return self.middle + np.stack((radii * trig.cos(angles), radii * trig.sin(angles)), axis=1)
 
     def spawn(self) -> None:
         """Spawn `n` agents now."""
@@ -113,7 +117,7 @@ class FixedAgentSpawner(ListedAgentSpawner):
             raise self.refuse(f"n: there are {count} positions, got n = {self.n}")
         if self.angles is not None and len(self.angles) != count:
             raise self.refuse(f"angles: there are {count} positions, got {len(self.angles)} angles")
-        self.n, self.listed = count, as_floats(self.positions, (None, 2), "positions")
+        self.n, self.listed = count, np.array(self.positions, np.float64).reshape(count, 2)
 
     def _headings(self, positions: Floats) -> Floats:
         return super()._headings(positions) if self.angles is None else np.array(self.angles)
@@ -139,18 +143,26 @@ class GridAgentSpawner(ListedAgentSpawner):
         self.listed = center + cells - 0.5 * cells.max(axis=0, initial=0.0)
 
 
-class CsvAgentSpawner(Spawner):
+@documented
+@dataclass(eq=False, repr=False)
+class CsvAgentSpawner(Configured, Spawner):
     """Spawns one agent per line of a CSV `file` with a header: `x` and `y` in m, and settings of the agent.
 
     `angle`, `name`, `team` or any other setting may have a column of its own; what is empty, or not there, is as in
     `agent`.
     """
 
+    world: SwarmWorld = setting(reader=lambda world: world, schema={}, doc="The world into which agents are spawned.")
+    agent: Any = setting(doc="Configuration of the agents, where the file does not say otherwise.")
+    file: Path = file_setting(MISSING, "The CSV file.")
+
+    # It is done after its first step. No parameter.
     oneshot = True
 
-    def __init__(self, world: SwarmWorld, agent: Any, file: str) -> None:
-        super().__init__(world)
-        self.file = Path(file)
+    def __post_init__(self) -> None:
+        """Read the file; raises InvalidValueError naming it and the line, and what the world says about an agent."""
+        super().__post_init__()
+        agent, world = self.agent, self.world
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent
         if not isinstance(plain, Mapping):
             raise InvalidValueError(f"agent: must be a name or a mapping with a type, got {agent!r}")

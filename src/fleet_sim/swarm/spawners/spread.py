@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
@@ -24,8 +24,11 @@ POLYGON = {"type": ["array", "null"]}
 
 
 def read_polygon(value: object) -> Floats | None:
-    """Return the corners (K, 2) of a polygon, or None; raises ValueError."""
-    return None if value is None else as_polygon(value, "corners")
+    """Return the corners (K, 2) of a polygon, given by all of them or a rectangle by two opposite ones; or None.
+
+    Raises ValueError.
+    """
+    return None if value is None else _as_area(value, "corners")
 
 
 def read_polygons(value: object) -> list[Floats] | None:
@@ -34,7 +37,17 @@ def read_polygons(value: object) -> list[Floats] | None:
         return None
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"must be a list of polygons, got {value!r}")
-    return [as_polygon(polygon, f"polygon {index}") for index, polygon in enumerate(value)]
+    return [_as_area(polygon, f"polygon {index}") for index, polygon in enumerate(value)]
+
+
+def _as_area(value: object, what: str) -> Floats:
+    """Return the corners (K, 2) of a polygon; raises InvalidValueError."""
+    if not isinstance(value, (list, tuple, np.ndarray)) or np.size(value) != 4:
+        return as_polygon(value, what)
+    # RobotSwarmSimulator's regions: the two corners may also come as four numbers.
+    corners = as_floats(np.reshape(value, (2, 2)), (2, 2), what)
+    lower, upper = corners.min(axis=0), corners.max(axis=0)
+    return rectangle(lower, upper - lower)
 
 
 @documented
@@ -46,7 +59,11 @@ class UniformAgentSpawner(AgentSpawner):
     """
 
     region: Any = setting(
-        None, schema=POLYGON, reader=read_polygon, unit="m", doc="Corners of the region; null: the whole world."
+        None,
+        schema=POLYGON,
+        reader=read_polygon,
+        unit="m",
+        doc="Corners of the region, or two opposite ones of a rectangle; null: the whole world.",
     )
     holes: Any = setting(None, schema=POLYGON, reader=read_polygons, unit="m", doc="Corners of each hole.")
 
@@ -87,8 +104,10 @@ class DonutAgentSpawner(AgentSpawner):
     """Draws positions evenly from a ring about `center`, between the radii `inner` and `outer`."""
 
     center: Vector = setting((5.0, 5.0), unit="m", doc="Centre of the ring.")
-    inner: float = setting(4.0, low=0, unit="m", doc="Radius of the hole.")
-    outer: float = setting(6.0, low=0, unit="m", doc="Radius of the ring, not below `inner`.")
+    inner: float = setting(4.0, low=0, unit="m", aliases=("inner_radius",), doc="Radius of the hole.")
+    outer: float = setting(
+        6.0, low=0, unit="m", aliases=("outer_radius",), doc="Radius of the ring, not below `inner`."
+    )
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""

@@ -125,7 +125,7 @@ class GlRenderer:
 
     def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
         """Return all instances of a table as uploaded, without their poses."""
-        # The table is made anew when something is spawned or removed; until then only poses change.
+        # The table is made anew when something is spawned, removed or coloured; until then only poses change.
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)
             instances["scale"] = table.scales

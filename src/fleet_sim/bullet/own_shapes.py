@@ -1,0 +1,190 @@
+"""The shapes of bodies that users make themselves: so that what does not ask PyBullet sees these bodies, too.
+
+PyBullet tells the form of simple shapes only, neither the triangles of a mesh nor the heights of a height field. So the
+calls that make shapes through `sim.bullet` are remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.bullet.client import BulletClient
+from fleet_sim.core.shapes import BodyShape, Geometry, Vector, seen_as
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.models.height_fields import height_field_file
+from fleet_sim.models.mesh_arrays import mesh_file, read_triangles, read_vertices
+from fleet_sim.spatial import poses
+from fleet_sim.spatial.shapes import ShapeKind
+
+_COMMON = ("shapeType", "radius", "halfExtents")
+_COLLISION = (*_COMMON, "height", "fileName", "meshScale", "planeNormal", "flags", "collisionFramePosition",
+              "collisionFrameOrientation")  # fmt: skip
+_VISUAL = (*_COMMON, "length", "fileName", "meshScale", "planeNormal", "flags", "rgbaColor", "specularColor",
+           "visualFramePosition", "visualFrameOrientation")  # fmt: skip
+_BODY = ("baseMass", "baseCollisionShapeIndex", "baseVisualShapeIndex", "basePosition", "baseOrientation",
+         "baseInertialFramePosition", "baseInertialFrameOrientation")  # fmt: skip
+PARAMETERS = {"createCollisionShape": _COLLISION, "createVisualShape": _VISUAL, "createMultiBody": _BODY}
+"""The calls that are remembered, and their parameters in order, as far as anybody gives them by position."""
+
+_SIMPLE = ("BOX", "SPHERE", "CYLINDER", "CAPSULE")
+
+
+class OwnShapes:
+    """What the user has made in one client: shapes and bodies by PyBullet's numbers."""
+
+    def __init__(self, client: BulletClient) -> None:
+        self._client = client
+        self._epoch = client.epoch
+        self._shapes: dict[int, Mapping[str, Any]] = {}
+        self._bodies: dict[int, Mapping[str, Any]] = {}
+
+    def remember(self, call: str, args: Sequence[Any], kwargs: Mapping[str, Any], made: object) -> None:
+        """Remember a call in PARAMETERS, which made the shape or body `made`."""
+        self._renew()
+        if isinstance(made, int) and made >= 0:
+            given = dict(zip(PARAMETERS[call], args, strict=False)) | dict(kwargs)
+            (self._bodies if call == "createMultiBody" else self._shapes)[made] = given
+
+    def shape_of(self, body: int) -> BodyShape | None:
+        """Return what `body` looks like and collides as, in its base frame; None where that is not known.
+
+        Known are bodies without joints, made through `sim.bullet` with createMultiBody or of one simple shape.
+        """
+        self._renew()
+        if self._client.getNumJoints(body):
+            return None
+        made = self._bodies.get(body)
+        if made is None or made.get("baseInertialFramePosition") or made.get("baseInertialFrameOrientation"):
+            return self._told(body)
+        collision = self._geometry(made.get("baseCollisionShapeIndex", -1))
+        if collision is None:
+            return self._told(body)
+        # Without a visual shape PyBullet draws the collision shape.
+        number = made.get("baseVisualShapeIndex", -1)
+        visual = collision if number < 0 else self._geometry(number)
+        return BodyShape(None if visual is None else seen_as(visual, (collision,)), collision)
+
+    def _renew(self) -> None:
+        # The numbers of an emptied engine begin anew.
+        if self._epoch != self._client.epoch:
+            self._epoch = self._client.epoch
+            self._shapes.clear()
+            self._bodies.clear()
+
+    # ---- what was given ----------------------------------------------------------------------------------------------
+
+    def _geometry(self, number: int) -> Geometry | None:
+        given = self._shapes.get(number)
+        if given is None:
+            return None
+        client, kind = self._client, given["shapeType"]
+        placed = Geometry(
+            ShapeKind.NONE,
+            position=_numbers(given, "collisionFramePosition", "visualFramePosition", default=(0.0, 0.0, 0.0)),
+            orientation=_numbers(
+                given, "collisionFrameOrientation", "visualFrameOrientation", default=(0.0, 0.0, 0.0, 1.0)
+            ),
+            rgba=_four(_numbers(given, "rgbaColor", default=(1.0, 1.0, 1.0, 1.0))),
+        )
+        if kind == client.GEOM_HEIGHTFIELD:
+            return _height_field(given, placed)
+        if kind == client.GEOM_MESH:
+            return self._mesh(given, placed)
+        if kind == client.GEOM_PLANE:
+            upright = _numbers(given, "planeNormal", default=(0.0, 0.0, 1.0)) == (0.0, 0.0, 1.0)
+            return replace(placed, kind=int(ShapeKind.PLANE)) if upright else None
+        for name in _SIMPLE:
+            if kind == getattr(client, f"GEOM_{name}"):
+                return replace(
+                    placed,
+                    kind=int(ShapeKind[name]),
+                    half_extents=_three(_numbers(given, "halfExtents", default=(1.0, 1.0, 1.0))),
+                    radius=float(given.get("radius", 0.5)),
+                    height=float(given.get("height", given.get("length", 1.0))),
+                )
+        return None
+
+    def _mesh(self, given: Mapping[str, Any], placed: Geometry) -> Geometry | None:
+        concave = bool(int(given.get("flags", 0)) & self._client.GEOM_FORCE_CONCAVE_TRIMESH)
+        if given.get("fileName"):
+            path = Path(given["fileName"])
+            if not path.is_file():
+                return None
+            name = str(path.resolve())
+        else:
+            try:
+                vertices, triangles = (read(given.get(key)) for read, key in _READERS)
+            except InvalidValueError:
+                return None
+            if vertices is None:
+                return None
+            # With triangles PyBullet makes a concave mesh, without them the convex hull of the vertices.
+            concave = triangles is not None
+            corners = len(vertices)
+            name = mesh_file(vertices, triangles or tuple((0, k, k + 1) for k in range(1, corners - 1)))
+        scale = _three(_numbers(given, "meshScale", default=(1.0, 1.0, 1.0)))
+        return replace(placed, kind=int(ShapeKind.MESH), mesh_path=name, mesh_scale=scale, concave=concave)
+
+    # ---- what PyBullet tells -----------------------------------------------------------------------------------------
+
+    def _told(self, body: int) -> BodyShape | None:
+        """Return the shape of a body that nobody saw being made, None unless it is a simple one."""
+        client = self._client
+        shapes = client.getCollisionShapeData(body, -1)
+        if len(shapes) != 1:
+            return None
+        (_, _, kind, sizes, _, position, orientation) = shapes[0]
+        # In the frame of the centre of mass, whose place in the base frame is known.
+        information = client.getDynamicsInfo(body, -1)
+        at, turn = poses.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
+        placed = Geometry(ShapeKind.NONE, position=tuple(at[0].tolist()), orientation=tuple(turn[0].tolist()))
+        size = tuple(float(number) for number in sizes)
+        forms: dict[int, tuple[ShapeKind, dict[str, Any]]] = {
+            client.GEOM_BOX: (ShapeKind.BOX, {"half_extents": _three(tuple(0.5 * side for side in size))}),
+            client.GEOM_SPHERE: (ShapeKind.SPHERE, {"radius": size[0]}),
+            client.GEOM_CYLINDER: (ShapeKind.CYLINDER, {"height": size[0], "radius": size[1]}),
+            client.GEOM_CAPSULE: (ShapeKind.CAPSULE, {"height": size[0], "radius": size[1]}),
+        }
+        if kind not in forms:
+            return None
+        name, values = forms[kind]
+        drawn = client.getVisualShapeData(body)
+        colour = _four(drawn[0][7]) if drawn else (1.0, 1.0, 1.0, 1.0)
+        collision = replace(placed, kind=int(name), rgba=colour, **values)
+        return BodyShape(collision, collision)
+
+
+_READERS: tuple[tuple[Any, str], ...] = ((read_vertices, "vertices"), (read_triangles, "indices"))
+
+
+def _height_field(given: Mapping[str, Any], placed: Geometry) -> Geometry | None:
+    heights = np.asarray(given.get("heightfieldData", ()), np.float64)
+    # PyBullet's rows go along x.
+    columns, lines = int(given.get("numHeightfieldRows", 0)), int(given.get("numHeightfieldColumns", 0))
+    if min(columns, lines) < 2 or heights.size != columns * lines:
+        return None
+    x, y, z = _three(_numbers(given, "meshScale", default=(1.0, 1.0, 1.0)))
+    path = height_field_file(z * heights.reshape(lines, columns), (x, y), centred=True)
+    return replace(placed, kind=int(ShapeKind.MESH), mesh_path=path, concave=True)
+
+
+def _numbers(given: Mapping[str, Any], *names: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    for name in names:
+        if given.get(name) is not None:
+            return tuple(float(number) for number in given[name])
+    return default
+
+
+def _three(numbers: Sequence[float]) -> Vector:
+    x, y, z = numbers
+    return x, y, z
+
+
+def _four(numbers: Sequence[float]) -> tuple[float, float, float, float]:
+    red, green, blue, opacity = numbers
+    return red, green, blue, opacity

@@ -1,0 +1,99 @@
+"""Self-collisions: links of one robot that touch each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.core.pipeline import Phase, Pipeline, System
+from fleet_sim.core.world import World
+
+LinkPair = tuple[int, int]
+_NONE: frozenset[LinkPair] = frozenset()
+
+
+class SelfCollisions:
+    """Finds the links that touch of robots spawned with `self_collision`, and emits events when that begins and ends.
+
+    Its system is in the step from the first such robot on, and looks at robots whose joints moved.
+    """
+
+    def __init__(
+        self, world: World, pipeline: Pipeline, *, touching: Callable[[int], list[LinkPair]], due: Callable[[], bool]
+    ) -> None:
+        """`touching` returns the links of a row that touch; `due` tells whether collisions are checked in this step."""
+        self._world = world
+        self._pipeline = pipeline
+        self._touching = touching
+        self._due = due
+        self._active = False
+        self._pairs: dict[int, frozenset[LinkPair]] = {}
+        """The touching links of each row with any."""
+        self._checked: dict[int, AnyArray] = {}
+        """The joint positions of each row at its last check."""
+        world.on_spawn.append(self._spawned)
+        world.on_remove.append(self._removed)
+
+    def run(self, dt: float) -> None:
+        """Check robots whose joints moved since their last check, where a check is due; emit events."""
+        if not self._due():
+            return
+        world = self._world
+        rows = world.rows[world.robots.self_collision[world.rows]]
+        for row in rows.tolist():
+            positions = world.joints.position[world.joints.of(world.robots, row)]
+            if not np.array_equal(positions, self._checked.get(row, _UNKNOWN)):
+                self._checked[row] = positions.copy()
+                self._update(row, frozenset(self._touching(row)))
+
+    def pairs(self, row: int) -> list[tuple[str, str]]:
+        """Return the names of the links of `row` that touched at the last check, sorted by index."""
+        return [self._names(row, pair) for pair in sorted(self._pairs.get(row, _NONE))]
+
+    def _update(self, row: int, now: frozenset[LinkPair]) -> None:
+        before = self._pairs.pop(row, _NONE)
+        if now:
+            self._pairs[row] = now
+        for event, pairs in (("self_collision_started", now - before), ("self_collision_ended", before - now)):
+            for pair in sorted(pairs):
+                handle = self._world.handles[row]
+                # Removed by the handler of an earlier pair.
+                if handle is None:
+                    return
+                link_a, link_b = self._names(row, pair)
+                self._world.events.emit(event, agent=handle, link_a=link_a, link_b=link_b)
+                self._world.entity_events.emit(row, event, link_a=link_a, link_b=link_b)
+
+    def _names(self, row: int, pair: LinkPair) -> tuple[str, str]:
+        model = self._world.model_of(row)
+        assert model is not None
+        # The base, -1, comes last.
+        names = (*model.link_names, model.base_name)
+        return names[pair[0]], names[pair[1]]
+
+    # ---- life --------------------------------------------------------------------------------------------------------
+
+    def _spawned(self, rows: Rows) -> None:
+        if not self._active and self._world.robots.self_collision[rows].any():
+            self._active = True
+            self._pipeline.add(System("self_collisions", Phase.COLLIDE, self.run), after="collision_events")
+
+    def _removed(self, rows: Rows) -> None:
+        if self._checked:
+            for row in rows.tolist():
+                self._checked.pop(row, None)
+                self._update(row, _NONE)
+
+    def save(self) -> Any:
+        """Return which links touch."""
+        return dict(self._pairs)
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned, without events."""
+        self._pairs, self._checked = dict(saved), {}
+
+
+_UNKNOWN = np.empty(0)

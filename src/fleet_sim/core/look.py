@@ -1,0 +1,70 @@
+"""The colours given to entities at run time, over those of their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.core.columns import ColumnTable, column
+
+Rgba = tuple[float, float, float, float]
+
+
+class LookColumns(ColumnTable):
+    """Colours given at run time, red, green, blue and opacity from 0 to 1; -1: as the shape or description says."""
+
+    rgba: Floats = column(float, (4,), default=-1.0, writer="set_color", doc="of the whole entity", hashed=False)
+    links: AnyArray = column(
+        object, default=None, writer="set_color", doc="a mapping of link to colour, before `rgba`", hashed=False
+    )
+    behind: Bools = column(bool, writer="set_color", doc="PyBullet has older colours", hashed=False)
+
+    def __init__(self, capacity: int = 64) -> None:
+        super().__init__(capacity)
+        self.version = 0
+        """Increases with every change of a colour; caches of pictures compare it."""
+
+    def paint(self, row: int, rgba: Rgba | None, link: int | None) -> None:
+        """Give `row`, or one link of it, a colour; None takes back what was given.
+
+        A colour of the whole replaces those of its links.
+        """
+        if link is None:
+            self.rgba[row] = -1.0 if rgba is None else rgba
+            self.links[row] = None
+        else:
+            # A new mapping: checkpoints keep the old one.
+            given: dict[int, Rgba] = dict(self.links[row] or {})
+            given.pop(link, None)
+            self.links[row] = (given if rgba is None else {**given, link: rgba}) or None
+        self.behind[row] = True
+        self.version += 1
+
+    def colours(self, rows: Rows, links: Ints) -> Floats:
+        """Return the colour (N, 4) given to each of `links` (N,) of `rows` (N,); -1 where none was given."""
+        found = self.rgba[rows]
+        special = self.links[rows]
+        for index in np.flatnonzero(_given_mask(special)).tolist():
+            given: Mapping[int, Rgba] = special[index]
+            found[index] = given.get(int(links[index]), found[index])
+        return found
+
+    def painted_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` have a colour given, or a link with one."""
+        mask: Bools = (self.rgba[rows, 0] >= 0.0) | _given_mask(self.links[rows])
+        return mask
+
+    def restore_arrays(self, arrays: dict[str, Any]) -> None:
+        """Restore arrays from `copy_arrays`; PyBullet has to be told."""
+        super().restore_arrays(arrays)
+        self.behind[:] = True
+        self.version += 1
+
+
+def _given_mask(entries: AnyArray) -> Bools:
+    # Compared with None, as an empty mapping is never kept.
+    mask: Bools = np.asarray(entries != None, np.bool_)  # noqa: E711
+    return mask

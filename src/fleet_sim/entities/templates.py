@@ -1,0 +1,96 @@
+"""The templates of a world, found again for params that say the same.
+
+Checking params costs more than writing rows, and programs that spawn one by one give the same params again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fleet_sim.core.world import World
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.template import Template, make_template, model_of
+from fleet_sim.geometry import Pose
+from fleet_sim.settings import Checked
+
+_LIMIT = 64
+
+# Weak, so that a world is gone when its simulation is.
+_KNOWN: WeakKeyDictionary[World, dict[Hashable, Template]] = WeakKeyDictionary()
+
+
+class Identity:
+    """Stands in a key for a value that cannot be compared; it keeps the value alive, so its id stays its own."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def template_for(world: World, params: SimObjectSpawnParams) -> Template:
+    """Return the template of `params`, see `make_template`; params that differ in pose and name only share it."""
+    # Each time, as it looks whether the file may be read and has changed.
+    model = model_of(world, params)
+    by_identity: list[Identity] = []
+    key = (id(model), *sameness(params, by_identity))
+    # What a value that is compared by identity holds may have changed since.
+    if by_identity or not _says_all(params):
+        return make_template(world, params, model)
+    known = _KNOWN.setdefault(world, {})
+    template = known.get(key)
+    if template is None:
+        if len(known) >= _LIMIT:
+            known.clear()
+        template = known[key] = make_template(world, params, model)
+    return template
+
+
+def sameness(params: SimObjectSpawnParams, by_identity: list[Identity]) -> tuple[Hashable, ...]:
+    """Return a key that is equal only for params that differ at most in pose and name.
+
+    Values that cannot be compared are equal only to themselves, and are appended to `by_identity`.
+    """
+    return type(params), *(
+        value if isinstance(value, _PLAIN) else _content(value, by_identity)
+        for key, value in vars(params).items()
+        if key not in ("name", "initial_pose")
+    )
+
+
+def _says_all(params: SimObjectSpawnParams) -> bool:
+    """Return whether the template follows from the params, the model and what a world never changes."""
+    if params.user_data or params.features:
+        return False
+    # The file of a mesh may have changed; that of a description is looked at each time. Lists are never compared.
+    shapes = (params.visual_shape, params.collision_shape)
+    if any(isinstance(shape, ShapeParams) and shape.mesh_path for shape in shapes):
+        return False
+    if not isinstance(params, AgentSpawnParams):
+        return True
+    # Classes behind names may be registered anew, and instances belong to one robot.
+    return not (params.controller or params.plugins or params.sensors)
+
+
+_PLAIN = (type(None), bool, int, float, str, Pose)
+
+
+def _content(value: Any, by_identity: list[Identity]) -> Hashable:
+    if isinstance(value, Checked):
+        entries = vars(value).values()
+        return type(value), *(entry if isinstance(entry, _PLAIN) else _content(entry, by_identity) for entry in entries)
+    if isinstance(value, dict) and all(isinstance(entry, Checked) for entry in value.values()):
+        return tuple((key, _content(entry, by_identity)) for key, entry in value.items())
+    if isinstance(value, tuple) and all(isinstance(entry, _PLAIN) for entry in value):
+        return value
+    by_identity.append(Identity(value))
+    return by_identity[-1]

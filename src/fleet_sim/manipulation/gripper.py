@@ -1,0 +1,72 @@
+"""Gripper: two fingers of an arm, with the objects they touch and the forces in their joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+Forces = dict[str, list[float]]
+"""Reaction forces in N of both fingers, one number per step: `end_effector_a` and `end_effector_b`."""
+
+
+class Gripper:
+    """The fingers of `agent`, which are its joints and links `fingers`; limits (2,) are in m."""
+
+    def __init__(
+        self, sim: MultiRobotSimulationCore, agent: Agent, fingers: Sequence[int], lower: Floats, upper: Floats
+    ) -> None:
+        self._sim, self._agent, self._fingers = sim, agent, tuple(fingers)
+        self._lower, self._upper = lower, upper
+        self.reads_forces = False
+        """Whether `record` reads the forces."""
+
+    def within_limits(self, a: float, b: float) -> tuple[float, float]:
+        """Return the fingers' targets, clipped to their limits."""
+        wanted = as_floats((a, b), (2,), "target positions of the fingers")
+        first, second = np.clip(wanted, self._lower, self._upper).tolist()
+        return first, second
+
+    def move(self, a: float, b: float, force: float) -> None:
+        """Set the fingers' targets in m, with the largest force of their motors in N."""
+        for joint, position in zip(self._fingers, (a, b), strict=True):
+            self._agent.set_joint_target(joint, position, force)
+
+    def touches(self, obj: int | SimObject) -> bool:
+        """Return whether one of the fingers touches an object, given as a handle or by its object id."""
+        world = self._sim.world
+        row = obj.row if isinstance(obj, SimObject) else world.index.row_of(obj)
+        arm, body = world.bodies.body_id(self._agent.row), world.bodies.body_id(row)
+        contacts = self._sim.bullet.getContactPoints
+        return any(contacts(arm, body, joint, -1) for joint in self._fingers)
+
+    # ---- forces ------------------------------------------------------------------------------------------------------
+
+    def enable_forces(self) -> None:
+        """Enable the engine's force sensors in the finger joints; rebuilding the engine disables them."""
+        body = self._sim.world.bodies.body_id(self._agent.row)
+        for joint in self._fingers:
+            self._sim.bullet.enableJointForceTorqueSensor(body, joint, True)
+        self.reads_forces = True
+
+    def forces(self) -> tuple[float, float]:
+        """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
+        states = self._sim.bullet.getJointStates(self._sim.world.bodies.body_id(self._agent.row), self._fingers)
+        return float(states[0][2][2]), float(states[1][2][2])
+
+    def record(self, forces: Forces) -> None:
+        """Append the forces of the last step to `forces`, if they are read."""
+        if self.reads_forces:
+            a, b = self.forces()
+            forces["end_effector_a"].append(a)
+            forces["end_effector_b"].append(b)
+
+
+def no_forces() -> Forces:
+    """Return a record without steps."""
+    return {"end_effector_a": [], "end_effector_b": []}

@@ -1,0 +1,39 @@
+"""The triangles of the mesh of a geometry, scaled."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.shapes import Geometry
+from fleet_sim.meshes.loading import load_mesh
+
+
+class MeshTriangles:
+    """The triangles `corners` (T, 3, 3) of a mesh in its own frame, read-only. Equal only to itself."""
+
+    __slots__ = ("corners",)
+
+    def __init__(self, corners: Floats) -> None:
+        self.corners = corners
+        self.corners.flags.writeable = False
+
+
+def triangles_of(geometry: Geometry) -> MeshTriangles:
+    """Return the triangles of the mesh of `geometry`; equal meshes share one object, until their file changes.
+
+    Raises InvalidValueError for a file that cannot be read.
+    """
+    path = Path(geometry.mesh_path)
+    # Part of the cache key, so that a file that was written again is read again.
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _triangles(geometry.mesh_path, geometry.mesh_scale, changed)
+
+
+@lru_cache(maxsize=64)
+def _triangles(path: str, scale: tuple[float, float, float], _changed: int) -> MeshTriangles:
+    corners = np.concatenate([part.positions[part.triangles] for part in load_mesh(path).parts])
+    return MeshTriangles(corners * np.array(scale))

@@ -1,0 +1,8 @@
+"""Questions about a world that are answered from its columns: rays, distances, and what is in a region."""
+
+from __future__ import annotations
+
+from fleet_sim.queries.queries import Near, SpatialQueries
+from fleet_sim.queries.rays import RayHits
+
+__all__ = ["Near", "RayHits", "SpatialQueries"]

@@ -1,0 +1,164 @@
+"""`sim.queries`: rays, distances and regions, answered from the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.queries.distances import ExactSolver, entity_distances, point_distances, reach_of
+from fleet_sim.queries.rays import RayHits, Rays
+from fleet_sim.sensors.solids import solids_of
+from fleet_sim.sensors.surfaces import surfaces_of
+from fleet_sim.spatial.shapes import ShapeKind
+
+Kinds = Literal["all", "agents", "objects"]
+Ignored = SimObject | Iterable[SimObject]
+
+
+class Near(NamedTuple):
+    """An entity and the distance to it in m, negative where the two overlap."""
+
+    entity: Any
+    distance: float
+
+
+class SpatialQueries:
+    """Queries of where entities are now, without PyBullet but for distances between meshes or tilted shapes.
+
+    All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
+    that of spawning, or by distance and then that of spawning. Entities without a collision shape are not found.
+    """
+
+    def __init__(self, world: World, exact: ExactSolver, *, floor: bool) -> None:
+        """`exact` measures pairs of rows without a closed form; with `floor` rays meet the plane z = 0."""
+        self._world = world
+        self._exact = exact
+        self._floor = floor
+
+    # ---- rays --------------------------------------------------------------------------------------------------------
+
+    def ray_cast(
+        self, starts: Any, ends: Any, *, kinds: Kinds = "all", ignore: Ignored = (), floor: bool = True
+    ) -> RayHits:
+        """Return what rays from `starts` to `ends`, (N, 3) each or one point (3,), meet first.
+
+        A ray that begins inside a convex shape does not meet it. Concave meshes and planes are met from both sides.
+        The floor of the simulation is met unless `floor` is off. Raises InvalidValueError for a ray without length.
+        """
+        begin, end = np.atleast_2d(np.asarray(starts, np.float64)), np.atleast_2d(np.asarray(ends, np.float64))
+        count = max(len(begin), len(end))
+        begin = as_floats(np.broadcast_to(begin, (count, 3)) if len(begin) == 1 else begin, (count, 3), "starts")
+        end = as_floats(np.broadcast_to(end, (count, 3)) if len(end) == 1 else end, (count, 3), "ends")
+        way = end - begin
+        reach = np.sqrt((way * way).sum(axis=1))
+        if (reach == 0.0).any():
+            raise InvalidValueError(f"ends: ray {int(reach.argmin())} has no length, it ends where it starts")
+        rays = Rays(begin, way / reach[:, None], reach)
+        rows = self._rows(kinds, ignore)
+        if self._floor and floor:
+            rays.meet_floor()
+        solids = solids_of(self._world, rows)
+        rays.meet_solids(solids, solids.links)
+        rays.meet_surfaces(surfaces_of(self._world, rows))
+        hit_mask = np.isfinite(rays.ranges)
+        way[hit_mask] = rays.directions[hit_mask] * rays.ranges[hit_mask, None]
+        points = np.where(hit_mask[:, None], begin + way, np.nan)
+        ids = np.where(rays.rows >= 0, self._world.object_id[np.maximum(rays.rows, 0)], -1)
+        return RayHits(rays.ranges, points, rays.normals, ids, rays.links, rays.rows, self._world)
+
+    # ---- regions -----------------------------------------------------------------------------------------------------
+
+    def overlap_box(self, lower: Any, upper: Any, *, kinds: Kinds = "all", ignore: Ignored = ()) -> list[Any]:
+        """Return the entities whose bounding boxes overlap the box from `lower` (3,) to `upper` (3,), in m."""
+        low, high = as_floats(lower, (3,), "lower"), as_floats(upper, (3,), "upper")
+        if (low > high).any():
+            raise InvalidValueError(f"lower: must be at most upper, got {low.tolist()} and {high.tolist()}")
+        rows = self._rows(kinds, ignore)
+        world = self._world
+        mask = (world.aabb_lower[rows] <= high).all(axis=1) & (world.aabb_upper[rows] >= low).all(axis=1)
+        return self._handles(rows[mask])
+
+    def overlap_sphere(self, centre: Any, radius: float, *, kinds: Kinds = "all", ignore: Ignored = ()) -> list[Any]:
+        """Return the entities of which some part is within `radius` m of the point `centre` (3,), or that hold it."""
+        point, reach = as_floats(centre, (3,), "centre"), as_float(radius, "radius in m", low=0.0)
+        rows = self._within(point, point, reach, self._rows(kinds, ignore))
+        return self._handles(rows[point_distances(self._world, point, rows) <= reach])
+
+    # ---- distances ---------------------------------------------------------------------------------------------------
+
+    def distance(self, first: Any, second: Any) -> float:
+        """Return the distance in m between two entities, or an entity and a point (3,); negative where they overlap.
+
+        Infinite where one has no collision shape. Boxes that are tilted, meshes and robots with such parts are measured
+        by PyBullet; without it that raises MissingDependencyError naming the extra. Points never need it.
+        """
+        if not isinstance(first, SimObject):
+            first, second = second, first
+        if not isinstance(first, SimObject):
+            raise InvalidValueError("distance: one of the two must be an entity, the other an entity or a point")
+        return float(self._distances(second, np.array([self._row(first)]), None)[0])
+
+    def closest(self, target: Any, max_distance: float, *, kinds: Kinds = "all", ignore: Ignored = ()) -> list[Near]:
+        """Return the entities within `max_distance` m of `target`, an entity or a point (3,), the nearest first.
+
+        Distances are those of `distance`; an entity is not among its own neighbours.
+        """
+        reach = as_float(max_distance, "max_distance in m", low=0.0)
+        rows = self._rows(kinds, ignore)
+        if isinstance(target, SimObject):
+            row = self._row(target)
+            rows = self._within(self._world.aabb_lower[row], self._world.aabb_upper[row], reach, rows[rows != row])
+        else:
+            point = as_floats(target, (3,), "target: an entity or a point")
+            rows = self._within(point, point, reach, rows)
+        distances = self._distances(target, rows, reach)
+        # Rows come in order of spawning, and the sort is stable.
+        order = np.argsort(distances, kind="stable")
+        order = order[distances[order] <= reach]
+        return [Near(self._world.handles[rows[index]], float(distances[index])) for index in order.tolist()]
+
+    def _distances(self, target: Any, rows: Rows, limit: float | None) -> Floats:
+        if not len(rows):
+            return np.empty(0)
+        if not isinstance(target, SimObject):
+            return point_distances(self._world, as_floats(target, (3,), "a point"), rows)
+        row = self._row(target)
+        refresh_bounds(self._world)
+        reach = reach_of(self._world, row, rows) if limit is None else limit
+        return entity_distances(self._world, row, rows, reach, self._exact)
+
+    # ---- who is asked ------------------------------------------------------------------------------------------------
+
+    def _rows(self, kinds: str, ignore: Ignored) -> Rows:
+        """Return the rows of the entities that are asked, in order of spawning, their boxes up to date."""
+        if kinds not in get_args(Kinds):
+            raise InvalidValueError(f"kinds: expected one of {', '.join(get_args(Kinds))}, got {kinds!r}")
+        world = self._world
+        refresh_bounds(world)
+        rows = world.rows[world.shape_kind[world.rows] != ShapeKind.NONE]
+        if kinds != "all":
+            rows = rows[(world.kind[rows] == KIND_AGENT) == (kinds == "agents")]
+        left_out = [self._row(entity) for entity in ([ignore] if isinstance(ignore, SimObject) else ignore)]
+        return rows[~np.isin(rows, left_out)] if left_out else rows
+
+    def _row(self, entity: object) -> int:
+        if not isinstance(entity, SimObject) or entity.world is not self._world:
+            raise InvalidValueError(f"expected an entity of this simulation, got {entity!r}")
+        return entity.row
+
+    def _within(self, lower: Floats, upper: Floats, reach: float, rows: Rows) -> Rows:
+        """Return those of `rows` whose bounding boxes are within `reach` of a box."""
+        world = self._world
+        gaps = np.maximum(np.maximum(world.aabb_lower[rows] - upper, lower - world.aabb_upper[rows]), 0.0)
+        return rows[(gaps * gaps).sum(axis=1) <= reach * reach]
+
+    def _handles(self, rows: Sequence[int] | Rows) -> list[Any]:
+        return [self._world.handles[row] for row in np.asarray(rows).tolist()]

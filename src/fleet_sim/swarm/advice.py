@@ -1,0 +1,46 @@
+"""What files of RobotSwarmSimulator may say and nothing here is named: with what to write instead, for errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fleet_sim.errors import ConfigError
+
+TYPES: dict[str, dict[str, str]] = {
+    "metric": {
+        "JinjaMetric": "Combination has expressions without templates; anything more is a Metric of your own",
+        "InstantRiemannCircularity": "InstantTaubinSVDCircularity is close to it",
+        "InstantKMHCircularity": "InstantTaubinSVDCircularity is close to it",
+    },
+    "spawner": {
+        "ExcelSpawner": "save the sheet as CSV and write type: csv, with the columns x, y and angle",
+        "AgentSpawner": "choose one of point, uniform, circle, donut, fixed, grid, csv",
+    },
+    "controller": {
+        "Controller": "binary takes a list of four numbers as `a`, AgentMethodController asks the agent, and a"
+        " function is a Controller of your own",
+    },
+}
+"""By kind of part and its name."""
+
+AGENT_KEYS: dict[str, str] = {
+    "track_io": "a subscriber, any function of the world, notes position, angle, linear, angular and sensors of"
+    " each agent",
+    "debug": "`fleet-sim swarm` draws agents as the simulation knows them",
+    "seed": "numbers are drawn per agent from the seed of the world; sensors, controllers and spawners may have a"
+    " `seed` of their own",
+}
+"""By key of an agent."""
+
+
+def advice_on(kind: str, name: object) -> str:
+    """Return what to write instead of the part `name`, to be added to an error; "" where nothing is known of it."""
+    known = TYPES.get(kind, {}).get(str(name), "")
+    return f" Instead: {known}." if known else ""
+
+
+def refuse_agent_keys(settings: Mapping[str, object], known: Mapping[str, object]) -> None:
+    """Raise ConfigError for keys of agents in `settings` that are not `known`, where there is advice on them."""
+    for key, advice in AGENT_KEYS.items():
+        if key in settings and key not in known:
+            raise ConfigError(f"is not a setting of agents. Instead: {advice}", path=key)

@@ -1,0 +1,53 @@
+"""What a group remembers per agent: the state of its components and the readings of its sensors, as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.core.world import World
+from fleet_sim.swarm.crowd import Crowd, SwarmColumns
+
+
+class GroupMemory(Crowd):
+    """A crowd with memory: `readings[i]` (N, ...) are the last readings of sensor i; `state` that of components.
+
+    See `Component.column`.
+    """
+
+    def __init__(self, columns: World, swarm: SwarmColumns, rows: Rows) -> None:
+        super().__init__(columns, swarm, rows)
+        self.readings: dict[int, AnyArray] = {}
+        self.state: dict[str, AnyArray] = {}
+        self._defaults: dict[str, Any] = {}
+        self._numbers: dict[int, int] | None = None
+
+    def number_of(self, row: int) -> int:
+        """Return the number of the agent with `row` in this group."""
+        if self._numbers is None:
+            self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
+        return self._numbers[row]
+
+    def default_of(self, name: str) -> Any:
+        """Return what agents that join remember under `name`."""
+        return self._defaults.get(name, 0)
+
+    def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
+        """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
+        known = self.state.get(name)
+        if known is None:
+            known = self.state[name] = np.full((len(self), *shape), default, dtype)
+            self._defaults[name] = default
+        return known
+
+    def forget(self, slot: str, row: int) -> None:
+        """Clear the state and readings of the part in `slot` of the agent in `row`."""
+        number = self.number_of(row)
+        for name, values in self.state.items():
+            if name.startswith(f"{slot}."):
+                values[number] = self.default_of(name)
+        for index, values in self.readings.items():
+            if slot == f"sensors[{index}]":
+                values[number] = 0

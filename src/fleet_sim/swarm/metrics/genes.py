@@ -1,0 +1,79 @@
+"""Numbers of the first agent's controller, read as angles: what searches over controllers and sensors look at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.settings import setting
+from fleet_sim.settings.fields import fields_of
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.crowd import Crowd
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.parameters import Configured, documented
+
+
+def genes_of(controller: object) -> list[float]:
+    """Return the numbers among the parameters of a controller, in their order; those of lists one after the other.
+
+    Parameters that are text, true or false, or null are left out. A controller that can be indexed gives its items.
+    """
+    if hasattr(controller, "__getitem__") and hasattr(controller, "__len__"):
+        return _numbers(list(controller))  # type: ignore[call-overload]  # it can be indexed
+    if not isinstance(controller, Configured):
+        return []
+    return [number for name in fields_of(type(controller)) for number in _numbers(getattr(controller, name))]
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [number for item in value for number in _numbers(item)]
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return [float(value)] if is_number else []
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class GeneMetric(CrowdMetric):
+    """Base of metrics of the numbers of the first agent's controller; see `genes_of`."""
+
+    def gene(self, crowd: Crowd, index: int) -> float:
+        """Return the number with this index; raises InvalidValueError where there is none."""
+        population = self.watched.population
+        agent = next(agent for agent in population if agent.row == crowd.rows[0])
+        known = genes_of(agent.controller) if isinstance(agent, SwarmAgent) else []
+        if index >= len(known):
+            raise InvalidValueError(
+                f"metric {self.name}: the controller of {agent.name} has {len(known)} numbers, so none with index"
+                f" {index}; they are {known}"
+            )
+        return known[index]
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class SensorRotation(GeneMetric):
+    """A number of the first agent's controller as a share of a full turn: g_i / 2 pi; see `genes_of`."""
+
+    sensor_index: int = setting(low=0, doc="Index of the number, from 0.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.gene(crowd, self.sensor_index) / math.tau
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class GeneElementDifference(GeneMetric):
+    """The difference of two numbers of the first agent's controller as a share of a full turn: |g_a - g_b| / 2 pi."""
+
+    genome_a_index: int = setting(low=0, doc="Index of the one number, from 0.")
+    genome_b_index: int = setting(low=0, doc="Index of the other number, from 0.")
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return abs(self.gene(crowd, self.genome_a_index) - self.gene(crowd, self.genome_b_index)) / math.tau

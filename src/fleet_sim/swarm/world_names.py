@@ -1,0 +1,46 @@
+"""What RobotSwarmSimulator's own code asks of a world, under its names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.agents import SwarmAgent
+from fleet_sim.swarm.spawners import SPAWNERS
+from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
+
+
+class NamedWorld(SwarmWorld):
+    """A world with the methods that add one thing, whether it is made in code or described."""
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `metadata` of its configuration."""
+        return self.config.metadata
+
+    def add_agent(self, agent: object) -> SwarmAgent:
+        """Add an agent to the population: one made in code, settings, or a mapping; returns it. See `spawn`."""
+        if not isinstance(agent, SwarmAgent):
+            return self.spawn(agent)
+        self.population.append(agent)
+        return agent
+
+    def add_spawner(self, spawner: object) -> Spawner:
+        """Add a spawner, an object or a mapping as in a configuration; returns it.
+
+        Raises InvalidValueError and UnknownNameError.
+        """
+        made = SPAWNERS.make(spawner, self)
+        self.spawners.append(made)
+        return made
+
+    def set_seed(self, seed: int) -> int:
+        """Draw from another seed from now on, as if the world had had it from the start; returns it."""
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise InvalidValueError(f"seed: must be a whole number of at least 0, got {seed!r}")
+        self.columns.random.reseed(seed)
+        return seed
+
+
+World = NamedWorld
+"""Another name of it."""

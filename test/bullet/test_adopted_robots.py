@@ -1,0 +1,116 @@
+"""Robots that the user made with PyBullet have their joints when they are adopted as agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+
+Sim = fs.MultiRobotSimulationCore
+MakeSim = Callable[..., Sim]
+
+
+def crane(sim: Sim, base_mass: float = 0.0) -> int:
+    """Return a body of a base, an arm that turns about z and a hook that slides along x."""
+    bullet = sim.bullet
+    box = bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=[0.2, 0.2, 0.1])
+    rod = bullet.createCollisionShape(bullet.GEOM_CYLINDER, radius=0.05, height=1.0)
+    mesh = bullet.createCollisionShape(
+        bullet.GEOM_MESH, vertices=[[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.3]], indices=[0, 1, 2, 0, 2, 3]
+    )
+    turned = [0.0, 0.70710678, 0.0, 0.70710678]
+    return int(
+        bullet.createMultiBody(
+            base_mass,
+            box,
+            basePosition=[0, 0, 0.1],
+            linkMasses=[1, 0.5],
+            linkCollisionShapeIndices=[rod, mesh],
+            linkVisualShapeIndices=[-1, -1],
+            linkPositions=[[0, 0, 0.5], [0, 0, 0.6]],
+            linkOrientations=[turned, [0, 0, 0, 1]],
+            linkInertialFramePositions=[[0, 0, 0.2], [0, 0, 0]],
+            linkInertialFrameOrientations=[[0, 0, 0, 1]] * 2,
+            linkParentIndices=[0, 1],
+            linkJointTypes=[bullet.JOINT_REVOLUTE, bullet.JOINT_PRISMATIC],
+            linkJointAxis=[[1, 0, 0], [0, 0, 1]],
+        )
+    )
+
+
+def test_a_body_made_by_hand_has_its_joints(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    agent = fs.Agent(crane(sim), sim, name="crane")
+    assert agent.get_num_joints() == 2
+    assert agent.joint_names == ("joint1", "joint2")
+    agent.set_joint_target_by_name("joint1", 0.8)
+    sim.run_simulation(3.0)
+    assert agent.get_joint_state_by_name("joint1")[0] == pytest.approx(0.8)
+    assert agent.are_all_joints_at_targets()
+    assert sim.bullet.getJointState(agent.body_id, 0)[0] == pytest.approx(0.8)
+    state = sim.bullet.getLinkState(agent.body_id, 1, computeForwardKinematics=1)
+    position, _ = sim.world.link_poses(np.array([agent.row]), np.array([1]))
+    np.testing.assert_allclose(position[0], state[4], atol=1e-6)
+
+
+def test_a_loaded_robot_keeps_names_limits_and_positions(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    path = fs.resolve_urdf("panda")
+    body = sim.bullet.loadURDF(path, useFixedBase=True)
+    sim.bullet.resetJointState(body, 0, 0.3)
+    agent = fs.Agent(body, sim)
+    model = sim.world.model_of(agent.row)
+    described = fs.load_robot_model(path)
+    assert model is not None
+    assert model.joint_names == described.joint_names and model.link_names == described.link_names
+    np.testing.assert_allclose(model.upper[described.limited_mask], described.upper[described.limited_mask])
+    assert agent.get_joint_state(0)[0] == pytest.approx(0.3)
+    agent.set_joint_target(0, 99.0)
+    sim.run_simulation(5.0)
+    assert agent.get_joint_state(0)[0] == pytest.approx(described.upper[0])
+
+
+def test_its_shapes_are_where_pybullet_has_them(make_sim: MakeSim) -> None:
+    """Links of simple shapes as they are, others as boxes, also after joints moved."""
+    sim = make_sim()
+    agent = fs.Agent(crane(sim), sim)
+    for target in (0.0, 0.6):
+        agent.set_joint_target_by_name("joint1", target)
+        sim.run_simulation(3.0)
+        boxes = [sim.bullet.getAABB(agent.body_id, link) for link in range(-1, 2)]
+        lower, upper = sim.get_aabbs()[agent.object_id]
+        np.testing.assert_allclose(lower, np.min([box[0] for box in boxes], axis=0), atol=0.05)
+        np.testing.assert_allclose(upper, np.max([box[1] for box in boxes], axis=0), atol=0.05)
+
+
+def test_with_physics_motors_move_the_joints(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True, timestep=0.02)
+    agent = fs.Agent(crane(sim, base_mass=50.0), sim)
+    agent.set_joint_target_by_name("joint1", 0.5)
+    sim.run_simulation(3.0)
+    assert agent.get_joint_state_by_name("joint1")[0] == pytest.approx(0.5, abs=0.05)
+    assert sim.bullet.getJointState(agent.body_id, 0)[0] == agent.get_joint_state_by_name("joint1")[0]
+
+
+def test_a_saved_state_brings_the_joints_back(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    agent = fs.Agent(crane(sim), sim)
+    saved = sim.save_state()
+    agent.set_joint_target_by_name("joint1", 0.5)
+    sim.run_simulation(3.0)
+    sim.restore_state(saved)
+    assert agent.get_joint_state_by_name("joint1")[0] == 0.0
+    assert sim.bullet.getJointState(agent.body_id, 0)[0] == 0.0
+
+
+def test_rebuilding_the_engine_does_not_lose_adopted_bodies(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    agent: Any = fs.Agent(crane(sim), sim, name="crane")
+    with pytest.raises(fs.StateError, match="crane stand for PyBullet bodies made by you"):
+        sim.rebuild_engine()
+    sim.remove_object(agent)
+    sim.rebuild_engine()

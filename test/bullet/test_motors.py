@@ -1,0 +1,135 @@
+"""Gains and limits of motors: as settings of a robot and of single joints, and at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mimic_robots import mimic_file, mimics
+
+import fleet_sim as fs
+
+Make = Callable[..., fs.MultiRobotSimulationCore]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return mimic_file(tmp_path, ("a", "revolute", ""), ("b", "revolute", ""), ("c", "revolute", mimics("b")))
+
+
+def spawn(sim: fs.MultiRobotSimulationCore, file: str, **settings: Any) -> fs.Agent:
+    agent: fs.Agent = fs.Agent.from_urdf(file, sim_core=sim, use_fixed_base=True, **settings)
+    return agent
+
+
+def moved(sim: fs.MultiRobotSimulationCore, agent: fs.Agent, steps: int = 10) -> list[float]:
+    """Return how far the joints `a` and `b` went to their targets."""
+    agent.set_joints_targets({"a": 1.0, "b": 1.0})
+    for _ in range(steps):
+        sim.step_once()
+    return [agent.get_joint_state(name)[0] for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("motors", "joint_motors"),
+    [
+        ({"position_gain": 0.001}, {"a": {"position_gain": 0.2}}),
+        ({"max_velocity": 0.2}, {"a": {"max_velocity": 1.0}}),
+        ({"max_force": 0.001}, {"a": {"max_force": 100.0}}),
+        (None, {"b": {"max_force": 0.001}}),
+    ],
+)
+def test_settings_of_all_motors_and_of_one(make_sim: Make, file: str, motors: Any, joint_motors: Any) -> None:
+    sim = make_sim(physics=True)
+    a, b = moved(sim, spawn(sim, file, motors=motors, joint_motors=joint_motors))
+    # The default is what `a` has: at its speed of 1 rad/s it is near its target after 1 s.
+    assert a > 0.9
+    assert b < 0.5
+
+
+def test_the_velocity_gain_is_how_fast_a_velocity_is_reached(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True, timestep=0.01)
+    agent = spawn(sim, file, motors={"velocity_gain": 0.01}, joint_motors={"a": {"velocity_gain": 1.0}})
+    agent.set_joints_velocities({"a": 0.5, "b": 0.5})
+    sim.step_once()
+    a, b = (agent.get_joint_state(name)[1] for name in "ab")
+    assert a == pytest.approx(0.5, abs=0.01) and 0.0 < b < 0.1
+
+
+def test_motors_at_run_time(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True)
+    agent = spawn(sim, file)
+    agent.set_motors(max_velocity=0.3)
+    assert moved(sim, agent) == pytest.approx([0.3, 0.3], abs=0.03)
+    agent.stop_joints()
+    for _ in range(3):
+        sim.step_once()
+    agent.set_motors("a", max_force=0.0)
+    agent.set_motors(["b"], max_velocity=1.0)
+    a, b = moved(sim, agent)
+    assert a == pytest.approx(0.3, abs=0.05) and b > 0.9
+    assert agent.get_motor("a") == fs.MotorParams(0.2, 1.0, 0.3, 0.0)
+
+
+def test_a_force_limit_holds_for_velocities_and_forces(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True)
+    agents = [
+        spawn(sim, file, name=str(limit), pose=fs.Pose((0, 3 * limit, 0)), motors={"max_force": limit})
+        for limit in (0.001, 1.0)
+    ]
+    for agent in agents:
+        agent.set_joints_velocities({"a": 0.5}, max_force=400.0)
+        agent.set_joints_forces({"b": 400.0})
+    sim.step_once()
+    weak, strong = ([abs(agent.get_joint_state(name)[1]) for name in "ab"] for agent in agents)
+    assert max(weak) < 0.05 < min(strong)
+    assert abs(agents[1].joint_efforts[1]) == pytest.approx(1.0, abs=0.01)
+
+
+def test_motors_go_back_with_the_state_and_stay_with_a_new_engine(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True)
+    agent = spawn(sim, file, motors={"max_velocity": 0.3})
+    moment = sim.save_state()
+    agent.set_motors(max_velocity=1.0)
+    sim.rebuild_engine()
+    assert min(moved(sim, agent)) > 0.9
+    sim.restore_state(moment)
+    assert moved(sim, agent) == pytest.approx([0.3, 0.3], abs=0.03)
+
+
+def test_a_scenario_has_motors(file: str) -> None:
+    entry = {"name": "r", "urdf_path": file, "use_fixed_base": True, "mass": None}
+    motors = {"motors": {"max_velocity": 0.5}, "joint_motors": {"b": {"position_gain": 0.1}}}
+    sim = fs.MultiRobotSimulationCore.from_dict(
+        {"simulation": {"gui": False, "physics": True}, "robots": [{**entry, **motors}]}
+    )
+    agent = sim.get_object("r")
+    assert agent.get_motor("b") == fs.MotorParams(0.1, 1.0, 0.5, None)
+    assert agent.get_motor("a").position_gain == 0.2
+    sim.close()
+
+
+def test_where_they_cannot_act_they_are_refused(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True)
+    with pytest.raises(fs.InvalidValueError, match="has no motors here"):
+        spawn(sim, file, mass=0.0, motors={"max_force": 1.0})
+    with pytest.raises(fs.InvalidValueError, match="'c' mimics 'b'"):
+        spawn(sim, file, joint_motors={"c": {"max_force": 1.0}})
+    with pytest.raises(fs.UnknownNameError, match="'d'"):
+        spawn(sim, file, joint_motors={"d": {"max_force": 1.0}})
+    with pytest.raises(fs.ConfigError, match="position_gain"):
+        spawn(sim, file, joint_motors={"a": {"position_gain": 2.0}})
+    box = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+    with pytest.raises(fs.InvalidValueError, match="a shape has no joints"):
+        sim.spawn(fs.AgentSpawnParams(box, box, motors={"max_force": 1.0}))
+    kinematic, agent = spawn(sim, file, mass=0.0), spawn(sim, file)
+    with pytest.raises(fs.StateError, match="have no motors"):
+        kinematic.set_motors(max_force=1.0)
+    with pytest.raises(fs.StateError, match="have no motors"):
+        kinematic.get_motor("a")
+    with pytest.raises(fs.InvalidValueError, match="mimic others"):
+        agent.set_motors("c", max_force=1.0)
+    with pytest.raises(fs.ConfigError, match="velocity_gain"):
+        agent.set_motors(velocity_gain=-1.0)

@@ -1,0 +1,347 @@
+"""Agents, controllers, sensors and spawners made in code act as those of a configuration do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fleet_sim import swarm
+from fleet_sim.errors import ConfigError, InvalidValueError, StaleHandleError, StateError
+from fleet_sim.settings import setting
+from fleet_sim.swarm import (
+    BinaryController,
+    BinaryFOVSensor,
+    Controller,
+    MazeAgent,
+    MazeAgentConfig,
+    PointAgentSpawner,
+    RectangularWorld,
+    RectangularWorldConfig,
+    Sensor,
+    StaticController,
+    StaticObject,
+    StaticObjectConfig,
+    UniformAgentSpawner,
+    World_from_config,
+)
+
+UPDATES = pytest.mark.parametrize("update", ["together", "in_turn"])
+
+
+def empty(**settings: Any) -> RectangularWorld:
+    return RectangularWorld(RectangularWorldConfig(size=(10, 10), time_step=0.1, **settings))
+
+
+def run(world: RectangularWorld, steps: int = 1) -> RectangularWorld:
+    if not world.is_set_up:
+        world.setup()
+    for _ in range(steps):
+        world.step()
+    return world
+
+
+class Follower(Controller):
+    """Written as there: per agent, with the agent as `parent`."""
+
+    def __init__(self, parent: Any, speed: float = 0.5) -> None:
+        self.parent = parent
+        self.speed = speed
+
+    def get_actions(self, agent: Any) -> tuple[float, float]:
+        assert agent is self.parent is self.agent
+        return self.speed, 0.0
+
+
+class Ahead(Sensor):
+    """Reads how far along x the agent is."""
+
+    def __init__(self, agent: Any = None, parent: Any = None, reach: float = 1.0) -> None:
+        super().__init__(agent, parent)
+        self.reach = reach
+
+    def step(self, agent: Any) -> float:
+        assert agent is self.agent is self.parent
+        return self.reach * float(agent.position[0])
+
+
+@swarm.associated_type("Runner")
+@dataclass
+class RunnerConfig(MazeAgentConfig):
+    stamina: float = setting(2.0, low=0, doc="How long it runs.")
+
+
+class Runner(MazeAgent):
+    """Remembers where it began."""
+
+    def __init__(self, config: Any, world: Any, name: str | None = None) -> None:
+        super().__init__(config, world, name)
+        self.home = self.position
+
+
+# ---- agents ----------------------------------------------------------------------------------------------------------
+
+
+@UPDATES
+def test_an_agent_made_in_code_runs_as_one_of_a_configuration(update: str) -> None:
+    settings = {
+        "agent_radius": 0.1,
+        "angle": 0.5,
+        "controller": {"type": "binary", "a": [0.3, 0.4], "b": [0.3, -0.4]},
+        "sensors": [{"type": "binary_fov", "theta": 0.6, "distance": 3}],
+    }
+    first = empty(update=update)
+    for x in (3.0, 5.0):
+        agent = MazeAgent(MazeAgentConfig(position=(x, 5), **settings), first)
+        assert isinstance(agent.controller, BinaryController)
+        first.population.append(agent)
+    places = [{"type": "MazeAgent", **settings, "position": [x, 5.0]} for x in (3.0, 5.0)]
+    second = World_from_config({"size": [10, 10], "time_step": 0.1, "update": update, "agents": places})
+    run(first, 30)
+    run(second, 30)
+    assert (first.everyone.positions == second.everyone.positions).all()
+    assert (first.everyone.headings == second.everyone.headings).all()
+    assert [agent.name for agent in first.population] == [agent.name for agent in second.population]
+
+
+def test_before_it_is_in_its_world_an_agent_shows_where_it_will_be_and_can_be_changed() -> None:
+    world = empty()
+    agent = MazeAgent(MazeAgentConfig(agent_radius=0.2, team="red"), world, name="anna")
+    assert agent.position.tolist() == [5.0, 5.0]
+    assert (agent.angle, agent.name, agent.team, agent.radius, agent.is_alive) == (0.0, "anna", "red", 0.2, False)
+    agent.position = (1.0, 2.0)
+    agent.angle = 0.5
+    agent.body_color = (1, 2, 3)
+    assert agent.getPosition().tolist() == [1.0, 2.0]
+    assert agent.get_heading() == 0.5
+    for name in ("linear", "touching", "group", "row_of"):
+        with pytest.raises((StateError, AttributeError)):
+            getattr(agent, name)
+    with pytest.raises(AttributeError, match="cannot be set later"):
+        agent.collides = False
+    with pytest.raises(AttributeError, match="Did you mean"):
+        agent.positon = (1, 1)
+    assert world.population == []
+    world.population.append(agent)
+    assert world.agent_named("anna") is agent
+    assert (agent.x_pos, agent.y_pos, agent.team, agent.is_alive) == (1.0, 2.0, "red", True)
+    assert agent.angle == pytest.approx(0.5)
+    assert world.everyone.positions.tolist() == [[1.0, 2.0]]
+
+
+def test_an_agent_is_put_into_one_world_once() -> None:
+    world, other = empty(), empty()
+    agent = MazeAgent(MazeAgentConfig(), world)
+    world.population.append(agent)
+    with pytest.raises(InvalidValueError, match="cannot be in it twice"):
+        world.population.append(agent)
+    with pytest.raises(InvalidValueError, match="made for another world"):
+        other.population.append(agent)
+    with pytest.raises(InvalidValueError, match="elsewhere in this world"):
+        world.objects.append(agent)
+    del world.population[-1]
+    with pytest.raises(InvalidValueError, match="does not come back"):
+        world.population.append(agent)
+    with pytest.raises(StaleHandleError):
+        _ = agent.position
+
+
+def test_a_wrong_agent_is_refused() -> None:
+    world = empty()
+    with pytest.raises(InvalidValueError, match="expected a world"):
+        MazeAgent(MazeAgentConfig(), {"type": "RectangularWorld"})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="MazeAgentConfig"):
+        MazeAgent(StaticObjectConfig(), world)
+    with pytest.raises(ConfigError, match="agent_radius"):
+        MazeAgent({"agent_raduis": 1.0}, world)
+
+
+def test_objects_made_in_code_stand_in_the_way() -> None:
+    world = empty()
+    corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 4.0), (0.0, 4.0)]
+    world.objects.append(StaticObject(StaticObjectConfig(position=(6, 3), points=corners), world))
+    world.population.append(MazeAgent(MazeAgentConfig(position=(5, 5), agent_radius=0.5, controller="static"), world))
+    world.population[0].controller = StaticController((1.0, 0.0))
+    run(world, 20)
+    assert world.population[0].x_pos == pytest.approx(5.5, abs=0.01)
+
+
+def test_settings_of_agents_are_entries_of_a_world() -> None:
+    world = run(RectangularWorld({"agents": [MazeAgentConfig(position=(1, 1), name="one")], "objects": []}))
+    assert isinstance(world.agent_named("one"), MazeAgent)
+    assert world.add_agent(MazeAgentConfig(position=(2, 2))).position.tolist() == [2.0, 2.0]
+    agent = MazeAgent(MazeAgentConfig(position=(3, 3)), world)
+    assert world.add_agent(agent) is agent is world.population[-1]
+
+
+def test_a_type_of_agents_of_ones_own_brings_its_settings() -> None:
+    swarm.register_agent_type("Runner", Runner, RunnerConfig)
+    swarm.register_agent_type("Runner", Runner, RunnerConfig)
+    world = empty()
+    world.spawn({"type": "Runner", "stamina": 3, "position": [1, 2]})
+    world.spawn(RunnerConfig(position=(2, 2)))
+    run(world)
+    assert [agent.config.stamina for agent in world.population] == [3.0, 2.0]
+    assert [agent.home.tolist() for agent in world.population] == [[1.0, 2.0], [2.0, 2.0]]
+    with pytest.raises(InvalidValueError, match="derive from MazeAgentConfig"):
+        swarm.register_agent_type("Other", type("Other", (MazeAgent,), {}), StaticObjectConfig)
+    with pytest.raises(InvalidValueError, match="use those"):
+        swarm.register_agent_type("Runner", Runner, type("Again", (RunnerConfig,), {}))
+
+
+# ---- controllers and sensors -----------------------------------------------------------------------------------------
+
+
+def test_parts_may_say_whose_they_are() -> None:
+    world = empty()
+    agent, other = (MazeAgent(MazeAgentConfig(position=(3, y), agent_radius=0.1), world) for y in (3, 6))
+    agent.sensors.append(BinaryFOVSensor(agent, theta=0.5, distance=2))
+    agent.controller = BinaryController((0.1, 0.0), (0.3, 0.0), agent)
+    with pytest.raises(InvalidValueError, match="make another one"):
+        other.controller = BinaryController((0.1, 0.0), (0.3, 0.0), parent=agent)
+    with pytest.raises(InvalidValueError, match="the one agent"):
+        StaticController(agent=agent, parent=other)
+    with pytest.raises(InvalidValueError, match="the one agent"):
+        StaticController((0.1, 0.0), agent="agent")
+    other.controller = StaticController(agent=other, output=(0.2, 0.0))
+    world.population += [agent, other]
+    run(world, 10)
+    assert [member.x_pos for member in (agent, other)] == pytest.approx([3.1, 3.2])
+    # It sees somebody ahead, and takes the second action.
+    world.spawn({"type": "StaticAgent", "position": [4.0, 3.0], "agent_radius": 0.1})
+    run(world, 2)
+    assert agent.sensors[0].current_state == 1
+    assert agent.linear == pytest.approx(0.3)
+
+
+@UPDATES
+def test_a_part_of_ones_own_gets_its_agent(update: str) -> None:
+    entry = {"type": "MazeAgent", "controller": {"type": Follower, "speed": 0.2}, "sensors": [{"type": Ahead}]}
+    world = empty(update=update, agents=[{**entry, "position": [1, y]} for y in (1, 2)])
+    run(world, 2)
+    assert [agent.x_pos for agent in world.population] == pytest.approx([1.04, 1.04])
+    assert [agent.sensors[0].current_state for agent in world.population] == pytest.approx([1.04, 1.04])
+    world.population[0].controller = {"type": Follower, "speed": 1.0}
+    run(world)
+    assert [agent.x_pos for agent in world.population] == pytest.approx([1.14, 1.06])
+
+
+def test_a_part_that_cannot_have_one_agent_says_what_to_write() -> None:
+    class ForAll(Controller):
+        def __init__(self, parent: Any) -> None:
+            self.parent = parent
+
+        def act(self, group: Any) -> Any:
+            return np.zeros((len(group), 2))
+
+    class OfTheWorld(Sensor):
+        def step(self, world: Any) -> float:
+            return float(world.total_steps)
+
+    with pytest.raises(InvalidValueError, match=r"get_actions\(self, agent\) in place of act\(self, group\)"):
+        empty().spawn({"type": "MazeAgent", "controller": ForAll})
+    with pytest.raises(ConfigError, match=r"write step\(self, agent\); the world is agent.world"):
+        empty().spawn({"type": "MazeAgent", "sensors": [OfTheWorld]})
+
+
+# ---- spawners --------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_run_of_the_guide() -> None:
+    world_config = RectangularWorldConfig(size=(10, 10), time_step=1 / 40)
+    world = RectangularWorld(world_config)
+    agent = MazeAgent(MazeAgentConfig(position=(5, 5), agent_radius=0.1), world)
+    sensor = BinaryFOVSensor(agent, theta=0.45, distance=2)
+    agent.sensors.append(sensor)
+    controller = BinaryController((0.02, -0.5), (0.02, 0.5), agent)
+    agent.controller = controller
+    spawner = PointAgentSpawner(world, n=6, facing="away", avoid_overlap=True, agent=agent, mode="oneshot")
+    world.spawners.append(spawner)
+    swarm.run_sim(world, show_gui=False, stop_detection=lambda world: world.total_steps == 40)
+    assert (len(world.population), world.spawners, agent.is_alive) == (6, [], False)
+    # One group, one controller for all six: copies of the agent's.
+    assert len({id(copy.group) for copy in world.population}) == 1
+    assert world.population[0].controller is not controller
+    assert {abs(copy.angular) for copy in world.population} == {0.5}
+    assert all(copy.linear == 0.02 for copy in world.population)
+
+
+def test_a_spawner_copies_its_agent_as_it_is_when_it_spawns() -> None:
+    world = empty()
+    agent = MazeAgent(MazeAgentConfig(position=(5, 5)), world)
+    world.population.append(agent)
+    spawner = world.add_spawner(PointAgentSpawner(world, agent=agent, n=2))
+    agent.controller = {"type": Follower, "speed": 0.4}
+    agent.position = (2, 3)
+    del world.population[-1]
+    run(world)
+    assert len(world.population) == 2
+    assert [copy.controller.agent for copy in world.population] == world.population
+    assert all(copy.x_pos > 2.0 for copy in world.population)
+    assert [copy.linear for copy in world.population] == pytest.approx([0.4, 0.4])
+    # It can be used once more, as there.
+    spawner.mark_for_deletion = False
+    world.spawners.append(spawner)
+    run(world)
+    assert len(world.population) == 4
+
+
+def test_other_spawners_take_agents_too() -> None:
+    world = empty()
+    agent = MazeAgent(MazeAgentConfig(agent_radius=0.1, controller=StaticController((0.1, 0.0))), world)
+    world.spawners.append(UniformAgentSpawner(world, agent=agent, n=3, region=[[1, 1], [2, 1], [2, 2]]))
+    world.add_spawner({"type": "grid", "agent": MazeAgentConfig(agent_radius=0.1), "n": 4})
+    run(world)
+    assert len(world.population) == 7
+    assert np.count_nonzero(world.everyone.linear) == 3
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_names_of_there_mean_the_same() -> None:
+    world = run(empty(metadata={"hash": 3}, agents=["MazeAgent"], stop_at="world.total_steps >= 3"))
+    (agent,) = world.population
+    agent.controller = StaticController((0.5, 0.0))
+    run(world)
+    assert isinstance(world, swarm.World)
+    assert isinstance(agent, swarm.Agent)
+    assert isinstance(world.config, swarm.BaseWorldConfig)
+    assert world.meta == {"hash": 3}
+    assert (world.total_steps, world.steps) == (2, 2)
+    assert (agent.dx, agent.dy) == pytest.approx((0.05, 0.0))
+    assert (agent.get_x_pos(), agent.get_y_pos()) == tuple(agent.pos)
+    agent.set_heading(1.0)
+    assert agent.get_heading() == agent.angle == pytest.approx(1.0)
+    run(world)
+    assert world.stopped
+
+
+def test_a_seed_given_later_draws_as_one_given_at_first() -> None:
+    spawner = {"type": "uniform", "n": 5, "agent": "MazeAgent"}
+    first, second = empty(seed=7, spawners=[spawner]), empty(seed=1, spawners=[spawner])
+    assert second.set_seed(7) == 7
+    run(first)
+    run(second)
+    assert second.seed == 7
+    assert (first.everyone.positions == second.everyone.positions).all()
+    second.set_seed(8)
+    second.reset()
+    assert second.seed == 7
+    with pytest.raises(InvalidValueError, match="whole number"):
+        second.set_seed(-1)
+
+
+def test_kinds_of_ones_own_and_kinds_in_the_plural() -> None:
+    swarm.register_dictlike_namespace("sensors")
+    swarm.register_dictlike_namespace("planner")
+    swarm.register_dictlike_type("planner", "Mine", dict)
+    swarm.register_dictlike_type("sensors", "AheadHere", Ahead)
+    from fleet_sim.swarm.registry import find_type
+
+    assert find_type("planner", "Mine") is dict
+    assert find_type("sensor", "AheadHere") is Ahead
+    with pytest.raises(InvalidValueError, match="must be a name"):
+        swarm.register_dictlike_namespace("my planner")

@@ -1,0 +1,295 @@
+"""Values and parts that files of RobotSwarmSimulator have: each acts, or is refused with what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import FleetSimError
+from fleet_sim.swarm.agent_types import MazeAgent
+from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.pictures import draw_world, picture
+from fleet_sim.swarm.sensors.binary_fov import BinaryFOVSensor
+from fleet_sim.swarm.world import RectangularWorld, World_from_config
+
+AGENT = {"type": "MazeAgent", "agent_radius": 0.1}
+
+
+def world_of(**config: Any) -> RectangularWorld:
+    world = World_from_config({"time_step": 0.1, "size": [10, 10], **config})
+    world.setup()
+    return world
+
+
+def spawned(**spawner: Any) -> RectangularWorld:
+    return world_of(spawners=[{"agent": AGENT, **spawner}])
+
+
+def with_agent(**settings: Any) -> RectangularWorld:
+    return world_of(agents=[{**AGENT, **settings}])
+
+
+class Counting(Controller):
+    """Drives as fast as the number of the step says."""
+
+    def act(self, group: Group) -> Floats:
+        return np.tile((float(group.world.steps + 1), 0.0), (len(group), 1))
+
+
+# ---- spawners --------------------------------------------------------------------------------------------------------
+
+
+def test_one_number_in_a_list_is_a_heading() -> None:
+    assert spawned(type="point", facing=[0.5]).population[0].angle == pytest.approx(0.5)
+
+
+def test_radii_of_a_donut_have_two_names() -> None:
+    places = spawned(type="donut", n=100, center=[5, 5], inner_radius=1.0, outer_radius=2.0).everyone.positions
+    radii = np.hypot(*(places - 5.0).T)
+    assert radii.min() >= 1.0 and radii.max() <= 2.0
+    with pytest.raises(FleetSimError, match="'inner_radius' is given twice"):
+        spawned(type="donut", inner=1.0, inner_radius=1.0)
+
+
+def test_the_history_of_a_metric_has_two_names() -> None:
+    world = world_of(agents=[AGENT], metrics=[{"type": "scatter", "history": 3}])
+    world.evaluate(5)
+    assert len(world.metrics[0].value_history) == 3
+
+
+def test_nobody_is_spawned_where_nobody_is_asked_for() -> None:
+    assert not spawned(type="fixed", positions=[], n=0).population
+    assert not spawned(type="fixed", positions=[], avoid_overlap=True).population
+    with pytest.raises(FleetSimError, match="must be a whole number of at least 0"):
+        spawned(type="fixed", positions=[], n=-1)
+
+
+@pytest.mark.parametrize("region", [[[2, 7], [4, 3]], [[4, 3], [2, 7]], [2, 3, 4, 7], np.array([[2, 3], [4, 7]])])
+def test_a_region_by_two_corners(region: Any) -> None:
+    hole = [[2, 3], [4, 4]]
+    places = spawned(type="uniform", n=200, region=region, holes=[hole]).everyone.positions
+    assert (places >= [2, 4]).all() and (places <= [4, 7]).all()
+    assert np.ptp(places, axis=0) == pytest.approx([2.0, 3.0], abs=0.2)
+
+
+def distances(world: RectangularWorld) -> Floats:
+    x, y = world.everyone.positions.T
+    return np.hypot(x[:, None] - x, y[:, None] - y)[np.triu_indices(len(x), 1)]
+
+
+@pytest.mark.parametrize("kind", [{"type": "circle", "radius": 0.5}, {"type": "point"}])
+def test_agents_without_room_are_pushed_apart(kind: dict[str, Any]) -> None:
+    # Discs of 60 fill twice the area of the circle: there is no room for them in it.
+    world = spawned(n=60, avoid_overlap=True, crowding="push", **kind)
+    assert len(world.population) == 60
+    assert distances(world).min() >= 0.2 - 1e-6
+    # No farther than they must: as discs in a disc twice their area.
+    assert (np.hypot(*(world.everyone.positions - 5.0).T) < 1.1).all()
+    world.step()
+    assert not world.everyone.touching.any()
+
+
+def test_who_is_there_already_is_not_pushed_and_walls_hold() -> None:
+    corner = {"type": "point", "position": [0.2, 0.2], "n": 30, "avoid_overlap": True, "crowding": "push"}
+    world = world_of(agents=[{**AGENT, "position": [0.3, 0.3]}], spawners=[{"agent": AGENT, **corner}])
+    assert world.population[0].position.tolist() == [0.3, 0.3]
+    assert distances(world).min() >= 0.2 - 1e-6
+    assert world.everyone.positions.min() >= 0.1 - 1e-9
+
+
+def test_pushing_is_chosen_by_name_and_bounded() -> None:
+    with pytest.raises(FleetSimError, match="set crowding to push"):
+        spawned(type="circle", n=60, radius=0.5, avoid_overlap=True)
+    with pytest.raises(FleetSimError, match="crowding: unknown name 'pull'"):
+        spawned(type="circle", n=60, crowding="pull")
+    with pytest.raises(FleetSimError, match="found room for 0 of 100000"):
+        spawned(type="circle", n=100_000, radius=0.5, avoid_overlap=True, crowding="push")
+
+
+# ---- agents ----------------------------------------------------------------------------------------------------------
+
+
+def test_random_colours_are_each_agents_own() -> None:
+    spawners = [{"type": "uniform", "n": 8, "agent": {**AGENT, "body_color": "Random"}}]
+    world, again = world_of(spawners=spawners), world_of(spawners=spawners)
+    colors = [agent.body_color for agent in world.population]
+    assert len(set(colors)) == 8
+    assert all(0 <= part <= 255 for color in colors for part in color)
+    assert colors == [agent.body_color for agent in again.population]
+    for agent in world.population:
+        shown = agent.handle.get_color()
+        assert shown is not None and shown[:3] == pytest.approx([part / 255.0 for part in agent.body_color])
+    drawn = {tuple(color) for color in picture(world, 400).rgb.reshape(-1, 3).tolist()}
+    assert set(colors) <= drawn
+    world.population[0].body_color = "Random"
+    assert world.population[0].body_color not in (colors[0], "Random")
+    with pytest.raises(FleetSimError, match="whole number from 0 to 255, or Random; got 'red'"):
+        with_agent(body_color="red")
+
+
+def test_factors_have_means() -> None:
+    fixed = {"type": "static", "output": [1.0, 0.5]}
+    agent = {**AGENT, "controller": fixed, "collides": False}
+    factors = {"mean": [0.8, 2.0], "sd": [0.1, 0.0]}
+    many = [{"type": "uniform", "n": 400, "agent": {**agent, "idiosyncrasies": factors}}]
+    world = world_of(spawners=many, size=[99, 99])
+    world.step()
+    crowd = world.everyone
+    assert crowd.linear.mean() == pytest.approx(0.8, abs=0.03) and crowd.linear.std() == pytest.approx(0.1, abs=0.02)
+    assert crowd.angular == pytest.approx(np.full(400, 1.0))
+    exact = world_of(agents=[{**agent, "idiosyncrasies": False}])
+    exact.step()
+    assert exact.population[0].linear == 1.0
+    for wrong, message in (
+        ({"mean": [1, 1]}, "must have the keys mean and sd"),
+        ({"mean": [1, 1], "sd": [-1, 0]}, "sd: must be at least 0"),
+        ([0.1], "expected numbers of shape"),
+    ):
+        with pytest.raises(FleetSimError, match=message):
+            with_agent(idiosyncrasies=wrong)
+
+
+@pytest.mark.parametrize(("mode", "apart"), [("DetectAndCorrect", True), ("Detect", False)])
+def test_modes_of_collision(mode: str, apart: bool) -> None:
+    agent = {**AGENT, "collides": mode}
+    pit = {"type": "region", "position": [5, 5], "agent_radius": 0.5, "name": "pit"}
+    world = world_of(agents=[{**agent, "position": [5, 5]}, {**agent, "position": [5.1, 5]}], objects=[pit])
+    world.step()
+    assert bool(distances(world)[0] > 0.19) is apart
+    assert len(world.agent_named("pit").detected) == 2  # type: ignore[attr-defined]  # it is a region
+
+
+@pytest.mark.parametrize("mode", ["Disabled", "Correct", 0, 3])
+def test_modes_without_a_counterpart_are_refused(mode: Any) -> None:
+    with pytest.raises(FleetSimError, match=r"collides: must be true, false, 'DetectAndCorrect'.*target_teams"):
+        with_agent(collides=mode)
+
+
+def test_delayed_actions_begin_with_rest_or_with_the_first() -> None:
+    settings = {"controller": Counting, "delay": 2, "collides": False}
+    rest, first = with_agent(**settings), with_agent(**settings, delay_start="first")
+    speeds = []
+    for _ in range(5):
+        for world in (rest, first):
+            world.step()
+        speeds.append((rest.population[0].linear, first.population[0].linear))
+    assert speeds == [(0.0, 1.0), (0.0, 1.0), (1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
+    # Who joins later begins with the action of that step.
+    first.spawn({**AGENT, **settings, "delay_start": "first"}, [8.0, 8.0], 0.0)
+    later = []
+    for _ in range(4):
+        first.step()
+        later.append([agent.linear for agent in first.population])
+    assert later == [[4.0, 6.0], [5.0, 6.0], [6.0, 6.0], [7.0, 7.0]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [("track_io", True, "a subscriber"), ("debug", True, "fleet-sim swarm"), ("seed", 3, "seed of the world")],
+)
+def test_settings_that_agents_do_not_have_say_what_to_write(key: str, value: Any, message: str) -> None:
+    with pytest.raises(FleetSimError, match=rf"agents\[0\]\.{key}: is not a setting of agents. Instead: .*{message}"):
+        with_agent(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "message"),
+    [
+        ("metrics", "JinjaMetric", "Instead: Combination"),
+        ("metrics", "InstantKMHCircularity", "Instead: InstantTaubinSVDCircularity"),
+        ("spawners", "ExcelSpawner", "Instead: save the sheet as CSV"),
+        ("metrics", "Circlines", "Did you mean 'Circliness'.$"),
+    ],
+)
+def test_parts_that_are_not_there_say_what_to_write(section: str, name: str, message: str) -> None:
+    with pytest.raises(FleetSimError, match=rf"{section}\[0\]: unknown .* {name!r}.*{message}"):
+        world_of(**{section: [{"type": name}]})
+
+
+def test_lists_left_empty() -> None:
+    world = world_of(**dict.fromkeys(["agents", "spawners", "objects", "goals", "metrics", "subscribers"]))
+    world.step()
+    assert not world.population and not world.metrics
+
+
+# ---- controllers and sensors -----------------------------------------------------------------------------------------
+
+
+class Shy(MazeAgent):
+    """Decides by itself."""
+
+    def get_actions(self) -> tuple[float, float]:
+        return (0.5, 0.0) if self.x_pos < 5.0 else (0.0, 1.0)
+
+
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+def test_agents_may_decide_by_themselves(update: str) -> None:
+    shy = {"type": Shy, "controller": "AgentMethodController"}
+    world = world_of(agents=[{**shy, "position": [1, 1]}, {**shy, "position": [8, 8]}], update=update)
+    world.step()
+    assert world.everyone.linear.tolist() == [0.5, 0.0]
+    assert world.everyone.angular.tolist() == [0.0, 1.0]
+
+
+def test_agents_that_cannot_decide_are_named() -> None:
+    world = with_agent(controller="AgentMethodController")
+    with pytest.raises(FleetSimError, match=r"MazeAgent has no method get_actions\(\); derive a type"):
+        world.step()
+
+
+def test_people_drive_by_keys_and_not_by_joysticks() -> None:
+    world = world_of(
+        agents=[
+            {**AGENT, "position": [2, 2], "controller": {"type": "HumanController", "joystick": None}},
+            {**AGENT, "position": [2, 4], "controller": {"type": "HumanController", "keys": None}},
+        ]
+    )
+    world.press_key("w")
+    world.press_key("a")
+    world.step()
+    assert [(agent.linear, agent.angular) for agent in world.population] == [(0.01, 0.1), (0.0, 0.0)]
+    with pytest.raises(FleetSimError, match="joystick: joysticks are not read, got 0; write null and drive by keys"):
+        with_agent(controller={"type": "HumanController", "joystick": 0})
+
+
+class Outlines:
+    """A canvas that counts the polygons that are drawn."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def clear(self, color: Any) -> None: ...
+
+    def polygon(self, points: Floats, **_: Any) -> None:
+        self.count += 1
+
+    def circle(self, centre: Floats, radius: float, **_: Any) -> None: ...
+
+    def line(self, points: Floats, color: Any) -> None: ...
+
+    def text(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "sensor", [{"type": "BinaryFOVSensor", "theta": 0.4, "distance": 2}, {"type": "PointCollisionSensor"}]
+)
+def test_sensors_are_drawn_or_not(sensor: dict[str, Any]) -> None:
+    counts = []
+    for more in ({}, {"draw": True}, {"draw": False}, {"draw": True, "show": False}):
+        canvas = Outlines()
+        draw_world(with_agent(sensors=[{**sensor, **more}]), canvas)
+        counts.append(canvas.count)
+    # The border of the world is always drawn.
+    assert counts == [2, 2, 1, 2]
+    assert BinaryFOVSensor(theta=0.3, draw=False).show is False
+
+
+def test_tables_of_agents_as_files(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("x,y,angle,name\n1,2,0.5,anna\n3,4,,\n")
+    world = spawned(type="csv", file=tmp_path / "sheet.csv")
+    assert world.everyone.positions.tolist() == [[1, 2], [3, 4]]
+    assert world.agent_named("anna").angle == pytest.approx(0.5)
