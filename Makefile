@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEER_VENV ?= .venv-peer
+AUDIT_VENV ?= .venv-audit
+# CONSTRAINTS=constraints.txt installs the versions that were tested last, instead of the newest.
+CONSTRAINTS ?=
 EXTRAS ?= dev
 CONFIG ?= config/demo.yaml
 ARGS ?=
@@ -9,11 +12,12 @@ ARGS ?=
 RUN := $(VENV)/bin/
 READY := $(VENV)/.ready
 PEER_READY := $(PEER_VENV)/.ready
+AUDIT_READY := $(AUDIT_VENV)/.ready
 # A distribution of its own, with targets of the same names; here it shares the virtual environment.
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install lint format types test test-slow bench bench-parts bench-ros faults soak pictures demo run clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros faults soak pictures demo run clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +36,7 @@ $(RUN)python:
 # pocket_ros is on no index: it is installed from its folder first, and then is what the extra `pocket` asks for.
 $(READY): $(RUN)python setup.cfg setup.py src/pocket_ros/pyproject.toml
 	$(POCKET) install
-	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),pocket]'
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),pocket]' $(addprefix --constraint ,$(CONSTRAINTS))
 	@touch $@
 
 lint: $(READY)  ## Check style, formatting and spelling
@@ -88,7 +92,28 @@ demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20
 run: $(READY)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
 
+$(AUDIT_READY):
+	@$(PYTHON) -m venv $(AUDIT_VENV)
+	$(AUDIT_VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.7' 'cyclonedx-bom>=4'
+	@touch $@
+
+# Asked first for what it must know, a flaw of an old pip: some mirrors answer without any. Without the database there is
+# nothing to compare with: that is said, and is no failure.
+KNOWS := import json, urllib.request as r; json.load(r.urlopen("https://pypi.org/pypi/pip/23.0/json", timeout=10))["vulnerabilities"][0]
+audit: $(AUDIT_READY)  ## Look for known vulnerabilities of the versions in constraints.txt
+	@if $(AUDIT_VENV)/bin/python -c '$(KNOWS)' 2>/dev/null; \
+	then $(AUDIT_VENV)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict; \
+	else echo "make audit: skipped, the database of vulnerabilities at https://pypi.org cannot be reached from here"; fi
+
+sbom: $(READY) $(AUDIT_READY)  ## Write the bill of materials of what is installed (dist/fleet_sim.cdx.json)
+	@mkdir -p dist
+	$(AUDIT_VENV)/bin/cyclonedx-py environment $(RUN)python --output-file dist/fleet_sim.cdx.json
+
+constraints: $(READY)  ## Write the versions that are installed, once they are tested, to constraints.txt
+	@{ echo "# The versions the tests passed with, on Python 3.11: make install CONSTRAINTS=constraints.txt"; \
+	  $(RUN)python -m pip freeze --exclude-editable --disable-pip-version-check | grep -v ' @ '; } > constraints.txt
+
 clean:  ## Remove the virtual environment and everything that was built
-	rm -rf $(VENV) $(PEER_VENV) build install log dist demo soak .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) build install log dist demo soak .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

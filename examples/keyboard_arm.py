@@ -9,8 +9,7 @@ import time
 import numpy as np
 
 from fleet_sim.errors import FleetSimError
-from fleet_sim.manipulation import BinScene, load_bin_picking
-from fleet_sim.manipulation.keyboard import HELP, ArmKeyboard
+from fleet_sim.manipulation import ArmKeyboard, BinScene, load_bin_picking
 
 
 def described(scene: BinScene) -> str:
@@ -64,7 +63,7 @@ def main() -> int:
     except FleetSimError as error:
         print(f"keyboard_arm: {error}")
         return 1
-    print(HELP, flush=True)
+    print(ArmKeyboard.help, flush=True)
     run(scene, ArmKeyboard(scene, options.step, options.turn))
     scene.sim.close()
     return 0

@@ -65,9 +65,9 @@ _HOMES = {
     "plugins": "SimPlugin",
     "queries": "Near RayHits SpatialQueries",
     "sensors": (
-        "Batch CameraReading CameraSensorParams ContactParams ImuParams Lidar3dParams LidarParams OccupancyGrid "
-        "OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors occupancy_grid "
-        "register_sensor"
+        "Batch CameraReading CameraSensorParams ContactParams ForceTorqueParams ImuParams Lidar3dParams LidarParams "
+        "OccupancyGrid OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors "
+        "occupancy_grid register_sensor"
     ),
     "simulation": "MultiRobotSimulationCore",
     "swarm.world": "RectangularWorld World_from_config",
@@ -194,6 +194,7 @@ if TYPE_CHECKING:
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams
     from fleet_sim.sensors import ContactParams as ContactParams
+    from fleet_sim.sensors import ForceTorqueParams as ForceTorqueParams
     from fleet_sim.sensors import ImuParams as ImuParams
     from fleet_sim.sensors import Lidar3dParams as Lidar3dParams
     from fleet_sim.sensors import LidarParams as LidarParams

@@ -25,7 +25,7 @@ from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, open_sections, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, open_sections, prepare_sections, with_implied_settings
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
@@ -95,6 +95,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         config = with_implied_settings(as_scenario(config), source=source)
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
+            prepare_sections(sim, config, source=source)
             spawn_scenario(sim.world, config, source=source)
             open_sections(sim, config, source=source)
         except BaseException:
@@ -198,6 +199,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
         self.checkpoints.register("sensors", self.sensors)
+        self.checkpoints.register("reactions", self._mirror.reactions)
         self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:

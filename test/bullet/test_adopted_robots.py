@@ -114,3 +114,46 @@ def test_rebuilding_the_engine_does_not_lose_adopted_bodies(make_sim: MakeSim) -
         sim.rebuild_engine()
     sim.remove_object(agent)
     sim.rebuild_engine()
+
+
+@pytest.mark.parametrize("made_by", ["hand", "loadURDF"])
+def test_cameras_see_it_where_pybullet_shows_it(
+    make_sim: MakeSim, made_by: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim = make_sim()
+    bullet = sim.bullet
+    if made_by == "hand":
+        box = bullet.createVisualShape(bullet.GEOM_BOX, halfExtents=[0.2, 0.3, 0.1], rgbaColor=[1, 0, 0, 1])
+        rod = bullet.createVisualShape(bullet.GEOM_CYLINDER, radius=0.1, length=1.0, rgbaColor=[0, 0, 1, 1])
+        body = bullet.createMultiBody(
+            0.0,
+            -1,
+            box,
+            basePosition=[2, 0, 0.3],
+            linkMasses=[1],
+            linkCollisionShapeIndices=[-1],
+            linkVisualShapeIndices=[rod],
+            linkPositions=[[0, 0, 0.5]],
+            linkOrientations=[[0, 0, 0, 1]],
+            linkInertialFramePositions=[[0.1, 0.2, 0.2]],
+            linkInertialFrameOrientations=[[0, 0, 0, 1]],
+            linkParentIndices=[0],
+            linkJointTypes=[bullet.JOINT_REVOLUTE],
+            linkJointAxis=[[1, 0, 0]],
+        )
+    else:
+        body = bullet.loadURDF(fs.resolve_urdf("arm6"), [1.5, 0, 0], useFixedBase=True)
+    agent = fs.Agent(body, sim)
+    assert "form is not known" not in caplog.text
+    agent.set_joint_target_by_name(agent.joint_names[0 if made_by == "hand" else 1], 0.7)
+    sim.run_simulation(3.0)
+    seen = [
+        sim.add_sensor(
+            "camera", renderer=renderer, pose=[0, 0, 0.6], channels=["links"], width=160, height=120, name=renderer
+        )
+        .read()
+        .links
+        for renderer in ("auto", "tiny")
+    ]
+    assert (seen[0] >= 0).sum() > 100
+    assert (seen[0] != seen[1]).mean() < 0.02, "only along edges"

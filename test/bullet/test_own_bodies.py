@@ -292,12 +292,37 @@ def test_writes_to_kinematic_entities_are_refused_and_say_what_to_call(make_sim:
         (lambda: bullet.resetBaseVelocity(objectUniqueId=body, linearVelocity=(1, 0, 0)), "set_velocity"),
         (lambda: bullet.resetJointState(arm.body_id, 1, 0.5), "set_joint_target"),
         (lambda: bullet.setJointMotorControl2(arm.body_id, 1, bullet.POSITION_CONTROL, 0.5), "set_joint_target"),
+        (
+            lambda: bullet.setJointMotorControlArray(arm.body_id, [1], bullet.POSITION_CONTROL, [0.5]),
+            "set_joint_target",
+        ),
+        (lambda: bullet.resetJointStateMultiDof(arm.body_id, 1, [0.5]), "set_joint_target"),
+        (lambda: bullet.resetJointStatesMultiDof(arm.body_id, [1], [[0.5]]), "set_joint_target"),
+        (
+            lambda: bullet.setJointMotorControlMultiDof(arm.body_id, 1, bullet.POSITION_CONTROL, targetPosition=[0.5]),
+            "set_joint_target",
+        ),
+        (
+            lambda: bullet.setJointMotorControlMultiDofArray(
+                arm.body_id, [1], bullet.POSITION_CONTROL, targetPositions=[[0.5]]
+            ),
+            "set_joint_target",
+        ),
+        (lambda: bullet.applyExternalForce(body, -1, (9, 0, 0), (0, 0, 0), bullet.WORLD_FRAME), "what has a mass"),
+        (lambda: bullet.applyExternalTorque(body, -1, (0, 0, 9), bullet.WORLD_FRAME), "what has a mass"),
         (lambda: bullet.removeBody(body), "sim.remove_object"),
     ):
         with pytest.raises(StateError, match=instead):
             write()
     run(sim, 3)
     assert robot.get_pose().x > 0.0
+
+
+@pytest.mark.parametrize("name", ["setRealTimeSimulation", "setJointMotorControl"])
+def test_calls_that_act_beside_the_simulation_name_another(sim: MultiRobotSimulationCore, name: str) -> None:
+    assert not hasattr(sim.bullet, name)
+    with pytest.raises(AttributeError, match=r"use (sim\.run_simulation|setJointMotorControl2)\(\)"):
+        getattr(sim.bullet, name)
 
 
 def test_writes_to_what_the_engine_moves_and_to_own_bodies_count(make_sim: Maker) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pybullet
+import pybullet_data
 import pytest
 from hall import hall, hall_file
 
@@ -163,3 +164,10 @@ def test_what_is_known_of_bodies_ends_with_the_engine(sim: Sim, caplog: pytest.L
     assert ball == body
     sim.register_static_body(ball)
     check_seen(sim, "ball", OUTSIDE)
+
+
+def test_a_visual_shape_from_the_search_path_is_seen_as_the_collision_shape(sim: Sim, tmp_path: Path) -> None:
+    sim.bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
+    look = sim.bullet.createVisualShape(sim.bullet.GEOM_MESH, fileName="cube.obj")
+    sim.register_static_body(sim.bullet.createMultiBody(0, crate(sim, tmp_path), look))
+    check_seen(sim, "crate", OUTSIDE)

@@ -171,6 +171,13 @@ def test_wrong_arrays_are_refused(settings: dict[str, Any], words: str) -> None:
         fs.ShapeParams("mesh", **settings).to_geometry()
 
 
+def test_messages_may_not_bring_meshes(make_sim: MakeSim) -> None:
+    shape = {"shape_type": "mesh", "vertices": CORNERS, "indices": FACES}
+    message = fs.Spawn(objects=({"name": "wedge", "shape": shape},), remote=True)
+    with pytest.raises(fs.ConfigError, match="messages may not bring meshes"):
+        make_sim().dispatcher.dispatch(message)
+
+
 # ---- objects from descriptions ---------------------------------------------------------------------------------------
 
 

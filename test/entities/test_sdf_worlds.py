@@ -172,6 +172,29 @@ def test_a_scenario_names_a_world(world_file: Path) -> None:
         Sim.from_dict({"simulation": {"gui": False}, "objects": [{**entry, "skip_models": ["grund"]}]})
 
 
+def test_static_meshes_have_room_inside(make_sim: MakeSim, tmp_path: Path) -> None:
+    """A hall of one mesh: a robot drives in it, sees its walls from inside, and touches them."""
+    corners = [(x, y, z) for x in (-3, 3) for y in (-3, 3) for z in (0, 2)]
+    faces = [(1, 2, 4), (1, 4, 3), (5, 7, 8), (5, 8, 6), (1, 5, 6), (1, 6, 2), (3, 4, 8), (3, 8, 7)]
+    lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {a} {b} {c}" for a, b, c in faces]
+    (tmp_path / "hall.obj").write_text("\n".join(lines) + "\n")
+    shape = "<geometry><mesh><uri>hall.obj</uri></mesh></geometry>"
+    file = tmp_path / "hall.sdf"
+    file.write_text(
+        f'<sdf version="1.9"><model name="hall"><static>true</static><link name="l"><visual name="v">{shape}</visual>'
+        f'<collision name="c">{shape}</collision></link></model></sdf>'
+    )
+    sim = make_sim(ignore_static_collision=False)
+    fs.SimObject.from_sdf(str(file), sim)
+    ball = fs.ShapeParams("sphere", radius=0.3)
+    robot = sim.spawn(fs.AgentSpawnParams(ball, ball, fs.Pose.from_xyz(0.0, 0.0, 0.5)))
+    assert sim.check_collisions()[0] == []
+    lidar = sim.add_sensor("lidar", pose=[0.0, 1.0, 0.5], rays=2, angle_min=0.0, angle_max=np.pi)
+    assert lidar.read().ranges.tolist() == pytest.approx([3.0, 3.0])
+    robot.set_pose(fs.Pose.from_xyz(2.8, 0.0, 0.5))
+    assert len(sim.check_collisions()[0]) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -190,3 +213,12 @@ def test_what_cannot_be_is_refused_and_nothing_is_spawned(
     with pytest.raises(fs.InvalidValueError, match=words):
         sim.load_world(world_file)
     assert sim.sim_objects == []
+
+
+def test_messages_may_name_worlds_in_folders_of_models_only(make_sim: MakeSim, world_file: Path) -> None:
+    message = fs.Spawn(objects=({"name": "hall", "sdf": str(world_file)},), remote=True)
+    with pytest.raises(fs.ConfigError, match="not in a folder of models"):
+        make_sim().dispatcher.dispatch(message)
+    sim = make_sim(model_paths=[str(world_file.parent)])
+    sim.dispatcher.dispatch(message)
+    assert sim.get_object("hall_cart").mass == 4.0

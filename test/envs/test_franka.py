@@ -11,7 +11,7 @@ from small_bins import small_bin
 
 from fleet_sim import Pose
 from fleet_sim.envs import Franka0Env, Franka2Env
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.manipulation import BinScene, load_bin_picking
 
 DOWN = [1.0, 0.0, 0.0, 0.0]
@@ -100,6 +100,14 @@ def test_a_reward_and_an_end_may_be_asked_for_without_more(env: Franka2Env) -> N
     assert env.get_reward() == env.get_reward(ended.info) == pytest.approx(0.9)
     env.reset(seed=2)
     assert env.get_reward() == pytest.approx(-0.1)
+
+
+def test_what_render_and_reset_do_not_know_is_refused(env: Franka2Env) -> None:
+    assert np.array_equal(env.render("rgb"), env.render("rgb_array"))
+    with pytest.raises(InvalidValueError, match="rgb_arry"):
+        env.render("rgb_arry")
+    with pytest.raises(UnknownNameError, match="keep_object_type"):
+        env.reset(options={"keep_objct_type": True})
 
 
 def test_a_scene_of_ones_own_is_a_mode() -> None:

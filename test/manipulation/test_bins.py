@@ -57,8 +57,12 @@ def test_what_left_the_bins_is_removed(scene: BinScene) -> None:
     assert not first.is_alive
     assert second.is_alive
     assert scene.current_number_of_objects == 3
-    scene.remove_single_object_from_bin(second.object_id)
+    assert not scene.arms[0].check_grab(second.body_id)
+    scene.remove_single_object_from_bin(second.body_id)
     assert scene.current_number_of_objects == 2
+    assert not second.is_alive
+    scene.remove_single_object_from_bin(scene.pick_bin.objects[0].object_id)
+    assert scene.current_number_of_objects == 1
     with pytest.raises(InvalidValueError, match="does not belong to this bin"):
         scene.remove_single_object_from_bin(second)
 

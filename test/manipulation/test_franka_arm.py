@@ -190,6 +190,7 @@ def test_a_client_is_a_simulation_or_its_bullet() -> None:
     with MultiRobotSimulationCore(SimulationParams(gui=False, physics=True)) as sim:
         arm = FrankaArm([0, 0, 0], [0, 0, 0, 1], sim.bullet, REST)
         assert arm.sim is sim
+        assert arm.bc is sim.bullet
         assert sim.bullet.getNumJoints(arm.arm_id) == 12
         with pytest.raises(sim.bullet.error):
             sim.bullet.getBasePositionAndOrientation(99)

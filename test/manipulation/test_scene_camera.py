@@ -76,7 +76,10 @@ def test_a_camera_is_made_from_a_mapping(scene: BinScene) -> None:
     view = {"eye-position": [0.5, 0.0, 0.6], "target-position": [0.5, 0.0, 0.0], "up-vector": [0, 1, 0]}
     camera = Camera({"width-resolution": 20, "height-resolution": 10, "view-matrix": view}, scene.sim.bullet)
     assert np.shape(camera.get_image("gpu-headless")) == (10, 20, 3)
-    scene.sim.remove_sensor(camera.sensor)
+    other = Camera({}, scene.sim)
+    assert np.shape(other.get_image()) == (160, 160, 3)
+    for made in (camera, other):
+        scene.sim.remove_sensor(made.sensor)
     with pytest.raises(ConfigError, match=r"camera_config.*'width_resolution'"):
         Camera({"width-resolutoin": 20}, scene.sim)
     with pytest.raises(InvalidValueError, match="expected a simulation"):

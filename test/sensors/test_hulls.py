@@ -105,8 +105,10 @@ def test_meshes_are_seen_as_pybullet_sees_them(sim: Sim, tmp_path: Path) -> None
 @pytest.mark.parametrize("model", ["panda", "kuka_iiwa", "arm6", "mobile_manipulator"])
 def test_the_links_of_robots_are_seen_where_their_joints_put_them(sim: Sim, model: str) -> None:
     pytest.importorskip("pybullet")
+    pose = fs.Pose.from_yaw(0, 0, 0, 0.3)
     arm = sim.spawn(
-        fs.AgentSpawnParams(urdf_path=fs.resolve_urdf(model), initial_pose=fs.Pose.from_yaw(0, 0, 0, 0.3), name="arm")
+        # Every joint gets a target of its own here.
+        fs.AgentSpawnParams(urdf_path=fs.resolve_urdf(model), initial_pose=pose, name="arm", mimic_joints=False)
     )
     joints = len(sim.world.model_of(arm.row).movable)
     arm.set_all_joints_targets(np.linspace(0.1, 0.5, joints).tolist())

@@ -47,6 +47,12 @@ def test_one_number_in_a_list_is_a_heading() -> None:
     assert spawned(type="point", facing=[0.5]).population[0].angle == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("facing", ["towards", "away", [5, 5]])
+def test_headings_without_a_direction_are_drawn(facing: Any) -> None:
+    headings = spawned(type="point", n=100, position=[5, 5], facing=facing).everyone.headings
+    assert headings.min() < -2.0 and headings.max() > 2.0
+
+
 def test_radii_of_a_donut_have_two_names() -> None:
     places = spawned(type="donut", n=100, center=[5, 5], inner_radius=1.0, outer_radius=2.0).everyone.positions
     radii = np.hypot(*(places - 5.0).T)

@@ -15,7 +15,7 @@ from fleet_sim.actions.registry import describe_action, parse_action_goal
 from fleet_sim.actions.timers import ActionTimers
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
-from fleet_sim.core.faults import FAILED, Outcome
+from fleet_sim.core.faults import FAILED, CallOutcome
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
@@ -200,7 +200,7 @@ class ActionScheduler:
     def _call(self, row: int, action: Action, call: Callable[[], Until | None], what: str) -> Until | None:
         """Call the action's code; an action that raises an exception fails."""
         guard = self._world.guard
-        outcome: Until | Literal[Outcome.FAILED] | None = FAILED
+        outcome: Until | Literal[CallOutcome.FAILED] | None = FAILED
         returned = False
         self._acting = row
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,19 +12,21 @@ from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.robot_model import BASE, LinkGeometry, RobotModel
 from fleet_sim.core.shapes import Geometry, Vector
+from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.models.body import model_of_body
 from fleet_sim.spatial import poses
 from fleet_sim.spatial.shapes import ShapeKind
 
 
 def adopted_model(client: BulletClient, body: int) -> RobotModel:
-    """Return the model of `body`, with collision shapes on its links.
+    """Return the model of `body`, with the shapes on its links.
 
-    Boxes, spheres, cylinders and capsules are as they are; a link with other shapes has the box around it.
+    Boxes, spheres, cylinders and capsules are as they are. A link that collides as something else collides as the box
+    around it; meshes of known files are seen, other visual shapes are not.
     """
     model = model_of_body(body, client)
     shapes = [part for link in range(BASE, model.num_joints) for part in _link_shapes(client, body, link)]
-    return replace(model, collisions=tuple(shapes))
+    return replace(model, visuals=_visuals(client, body), collisions=tuple(shapes))
 
 
 def joint_positions(client: BulletClient, body: int, model: RobotModel) -> Floats:
@@ -38,6 +41,20 @@ def count_own(mirror: BulletMirror) -> tuple[int, int]:
         return 0, 0
     ours = mirror.bodies.count + (client.floor_id != NO_BODY)
     return int(client.getNumBodies()) - ours, int(client.getNumConstraints())
+
+
+def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
+    found: list[LinkGeometry] = []
+    for _, link, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
+        geometry = _geometry(client, kind, sizes)
+        file = Path(name.decode(errors="replace"))
+        if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and file.is_file():
+            geometry = Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=sizes)
+        if geometry is not None:
+            # Unlike collision shapes, these are in the frame of their link.
+            posed = replace(geometry, position=position, orientation=orientation, rgba=rgba)
+            found.append(LinkGeometry(link, posed))
+    return tuple(found)
 
 
 def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometry]:

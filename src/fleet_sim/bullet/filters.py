@@ -41,7 +41,7 @@ class _Written(NamedTuple):
 _Pair = tuple[int, int]
 
 
-class CollisionFilters:
+class EngineFilters:
     """Lets the engine's bodies collide as `World.collision_rules` say.
 
     Without it a dynamic robot is pushed away violently by the object it carries, which is kinematic while carried.

@@ -9,9 +9,10 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
-from fleet_sim.bullet.filters import CollisionFilters
+from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
+from fleet_sim.bullet.reactions import JointReactions
 from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
@@ -53,9 +54,10 @@ class BulletMirror:
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.self_contacts = SelfContacts(self.bodies, margin=margin)
-        self.filters = CollisionFilters(self.bodies, self.self_contacts)
+        self.filters = EngineFilters(self.bodies, self.self_contacts)
         self.forces = LastingForces(client)
         self.own_shapes = OwnShapes(client)
+        self.reactions = JointReactions(self.bodies)
         self.policy = policy
         self.handed_out = False
         self.keeps_previous = False

@@ -64,10 +64,10 @@ class OwnShapes:
         collision = self._geometry(made.get("baseCollisionShapeIndex", -1))
         if collision is None:
             return self._told(body)
-        # Without a visual shape PyBullet draws the collision shape.
-        number = made.get("baseVisualShapeIndex", -1)
-        visual = collision if number < 0 else self._geometry(number)
-        return BodyShape(None if visual is None else seen_as(visual, (collision,)), collision)
+        # Without a visual shape PyBullet draws the collision shape. Where the visual one is not known, as a file in
+        # PyBullet's search path only, that form is still seen rather than nothing.
+        visual = self._geometry(made.get("baseVisualShapeIndex", -1)) or collision
+        return BodyShape(seen_as(visual, (collision,)), collision)
 
     def _renew(self) -> None:
         # The numbers of an emptied engine begin anew.

@@ -48,6 +48,7 @@ class BulletPhysics:
         bodies.refresh_masses(self.world.rows)
         bodies.refresh_materials(self.world.rows)
         mirror.filters.refresh()
+        mirror.reactions.prepare()
         movers, joint_movers = self._start_movers(dt), self._start_joint_movers(dt)
         # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
         count = max(1, math.ceil(dt / self.substep - 1e-9))
@@ -56,6 +57,7 @@ class BulletPhysics:
         bodies.joints.send_commands(rows)
         self._run(count, bodies.joints.forced(rows))
         bodies.met = True
+        mirror.reactions.measure()
         if len(movers):
             # This removes the error of integration, and writing a pose also stops the body.
             bodies.write_poses(movers, self.world.position[movers], self.world.orientation[movers])

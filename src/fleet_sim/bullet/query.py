@@ -37,6 +37,8 @@ _OURS = {
     "resetSimulation": _EMPTY_IT,
     "close": "use sim.close()",
     "disconnect": "use sim.close()",
+    "setRealTimeSimulation": "the engine would run apart from the simulation's time; use sim.run_simulation()",
+    "setJointMotorControl": "it takes no client; use setJointMotorControl2()",
     "connect": "it is connected when it is first needed; use sim.setup_pybullet()",
 }
 _FORCES = {
@@ -49,14 +51,20 @@ _FORCES = {
 
 
 _POSE, _JOINTS = "set_pose()", "set_joint_target() or set_joints_targets()"
+_PUSH = "set_velocity() or set_pose(), as forces move only what has a mass, with physics on"
 _WRITES = {
     "removeBody": "sim.remove_object()",
     "resetBasePositionAndOrientation": _POSE,
     "resetBaseVelocity": "set_velocity()",
     "resetJointState": _JOINTS,
     "resetJointStateMultiDof": _JOINTS,
+    "resetJointStatesMultiDof": _JOINTS,
     "setJointMotorControl2": _JOINTS,
     "setJointMotorControlArray": _JOINTS,
+    "setJointMotorControlMultiDof": _JOINTS,
+    "setJointMotorControlMultiDofArray": _JOINTS,
+    "applyExternalForce": _PUSH,
+    "applyExternalTorque": _PUSH,
 }
 """Functions that change a body, and what changes a kinematic entity: its state is in the columns."""
 

@@ -12,6 +12,7 @@ from fleet_sim.arrays import as_floats
 from fleet_sim.bullet.dynamics import MATERIAL
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 
 log = logging.getLogger("fleet_sim.bullet")
@@ -72,6 +73,10 @@ def change_dynamics(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs:
             f"sim.bullet.changeDynamics: {world.label(row)!r} is kinematic, so its links weigh nothing in the engine; "
             "spawn it with a mass and physics on"
         )
+    if given.get("mass") and _is_concave(world, row):
+        raise StateError(
+            f"sim.bullet.changeDynamics: {world.label(row)!r} collides as a concave mesh, which the engine cannot move"
+        )
     # PyBullet checks the values first: it raises for what it does not know.
     client.changeDynamics(body, link, **given)
     if single and link == -1:
@@ -84,6 +89,11 @@ def change_dynamics(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs:
         bodies.dynamics.refresh(np.array([row]))
     if not bodies.table.adopted[row]:
         bodies.dynamics.keep(row, link, given)
+
+
+def _is_concave(world: World, row: int) -> bool:
+    model = world.model_of(row)
+    return int(world.shape_id[row]) in world.shapes.concave if model is None else bool(model.concave)
 
 
 def _set_mass(mirror: BulletMirror, row: int, mass: float) -> None:

@@ -68,6 +68,12 @@ def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Map
     return {**config, "simulation": {**implied, **given}} if isinstance(given, Mapping) else config
 
 
+def prepare_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
+    """Add to `sim` what the robots and objects of the scenario are put into or at; raises ConfigError."""
+    for name, section in _sections_in(config):
+        section.prepare(sim, config[name], source=source)
+
+
 def open_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
     """Add to `sim` what the sections of other parts describe; raises ConfigError."""
     for name, section in _sections_in(config):

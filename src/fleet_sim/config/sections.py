@@ -36,6 +36,9 @@ class Section(ABC, Generic[Sim]):
         """Return simulation settings implied by `entry`; settings given in the scenario override them."""
         return {}
 
+    def prepare(self, sim: Sim, entry: Any, *, source: str = "") -> None:
+        """Add to `sim` what its robots, objects and sensors are put into or at, before they are; raises ConfigError."""
+
     def open(self, sim: Sim, entry: Any, *, source: str = "") -> None:
         """Add the content of `entry` to `sim`, after its robots, objects and sensors; raises ConfigError."""
 

@@ -19,13 +19,13 @@ MAX_FAILURES = 100
 """In a row, after which a part is called no more, where a simulation sets nothing else."""
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     """What `FaultGuard.attempt` returns in place of a result."""
 
     FAILED = "failed"
 
 
-FAILED: Final = Outcome.FAILED
+FAILED: Final = CallOutcome.FAILED
 
 
 class FaultGuard:
@@ -67,7 +67,7 @@ class FaultGuard:
 
     def attempt(
         self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
-    ) -> Result | Literal[Outcome.FAILED]:
+    ) -> Result | Literal[CallOutcome.FAILED]:
         """Return `function(*args, **kwargs)`, or FAILED if it raised an exception: None may be a result."""
         try:
             return function(*args, **kwargs)

@@ -19,6 +19,7 @@ from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.look import LookColumns
+from fleet_sim.core.places import Places
 from fleet_sim.core.ports import (
     ActionBook,
     BodyBook,
@@ -115,6 +116,7 @@ class World(BodyColumns):
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
         self.extent = EXTENT
+        self.places = Places()
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""

@@ -18,7 +18,10 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectS
 from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
+from fleet_sim.gate.remote import own_files
+from fleet_sim.models.generated import cache_folder
 from fleet_sim.settings import Checked, setting
+from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)
 
@@ -38,12 +41,26 @@ class GridEntry(Checked):
 
 
 @dataclass
+class PlacesEntry(Checked):
+    """Places of the scenario's site."""
+
+    site: str = setting(doc="free: cells drawn at random; starts; a kind of station, such as charge; or a station.")
+    count: int | None = setting(None, low=1, high=MOST_ALIKE, doc="How many; null: one free cell, all of the others.")
+    seed: int = setting(0, low=0, doc="Which free cells are drawn.")
+    clearance: float = setting(0.0, low=0, high=1e4, unit="m", doc="Distance of free cells to walls.")
+
+
+_AT_DOC = "Spawn on places of the site; if there may be several, their names are <name>_<i>."
+
+
+@dataclass
 class ObjectEntry(SimObjectSpawnParams):
     """An object of a scenario, or a grid of them."""
 
     shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
+    at: PlacesEntry | None = setting(None, doc=_AT_DOC)
     sdf: str | None = setting(
         None, doc="SDF or world file, whose models are spawned as <name>_<model>; only name, pose, yaw go with it."
     )
@@ -74,6 +91,7 @@ class RobotEntry(AgentSpawnParams):
     shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
+    at: PlacesEntry | None = setting(None, doc=_AT_DOC)
     actions: list[Any] = setting(
         factory=list,
         reader=read_actions,
@@ -105,8 +123,9 @@ def spawn_entries(
     for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
         where = f"{path}[{index}]"
         try:
-            handles += _spawn_entry(world, cls, entry, params)
-            _add_actions(world, handles[-(entry.grid.count if entry.grid else 1) :], getattr(entry, "actions", ()))
+            spawned = _spawn_entry(world, cls, entry, params)
+            handles += spawned
+            _add_actions(world, spawned, getattr(entry, "actions", ()))
         except FleetSimError as error:
             remove(world, np.array([handle.row for handle in handles], np.int64))
             located = ConfigError.of(error).within(where, source=source)
@@ -167,7 +186,11 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
-        return spawn_each(world, None, models)
+        # The models were written to the cache as descriptions of their own, which no message could name.
+        with own_files(cache_folder()):
+            return spawn_each(world, None, models)
+    if entry.at is not None:
+        return _spawn_at(world, cls, entry, params)
     turn = np.array(params.initial_pose.orientation)
     if entry.grid is None:
         return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])
@@ -175,3 +198,19 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
     points = grid.positions(np.arange(entry.grid.count)) + np.array(params.initial_pose.position)
     names = [f"{entry.name}_{index}" for index in range(len(points))]
     return spawn_many(world, cls, params, points, np.tile(turn, (len(points), 1)), names)
+
+
+def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
+    """Spawn an entry at places of the site; its pose adds the height and a turn."""
+    pose, at = params.initial_pose, entry.at
+    if entry.grid is not None or pose.position[0] or pose.position[1]:
+        raise ConfigError("give one of pose, grid and at: they say where it starts in different ways", path="at")
+    try:
+        places, headings = world.places.source("site").places(at.site, at.count, seed=at.seed, clearance=at.clearance)
+    except FleetSimError as error:
+        raise ConfigError.of(error).within("at") from error
+    points = np.column_stack((places, np.full(len(places), pose.position[2])))
+    turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
+    alone = at.count is None and len(points) == 1
+    names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
+    return spawn_many(world, cls, params, points, turns, names)

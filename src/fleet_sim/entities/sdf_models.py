@@ -103,11 +103,19 @@ def _params(placed: PlacedModel, origin: Pose, prefix: str, *, agents: bool) -> 
     if not placed.static:
         return SimObjectSpawnParams(urdf_path=_file(model), mass=None, **settings)
     still = {**settings, "collision_mode": CollisionMode.STATIC, "pickable": False}
+    model = replace(model, collisions=tuple(map(_as_surface, model.collisions)))
     shapes = _shapes(model)
     if shapes is None:
         return SimObjectSpawnParams(urdf_path=_file(model), **still)
     visuals, collisions = shapes
     return SimObjectSpawnParams(visuals, collisions, **still)
+
+
+def _as_surface(part: LinkGeometry) -> LinkGeometry:
+    """Return a collision shape of what never moves: meshes have room inside, as in Gazebo."""
+    if part.geometry.kind != ShapeKind.MESH:
+        return part
+    return LinkGeometry(part.link, replace(part.geometry, concave=True))
 
 
 def _file(model: RobotModel) -> str:
@@ -158,6 +166,7 @@ def _shape(geometry: Geometry) -> ShapeParams:
             "mesh",
             mesh_path=geometry.mesh_path,
             mesh_scale=geometry.mesh_scale,
+            concave=geometry.concave,
             rgba_color=geometry.rgba,
             frame_pose=Pose(geometry.position, geometry.orientation),
         )

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
-from fleet_sim.gate.remote import check_file
+from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.geometry import Pose
+from fleet_sim.models.height_fields import Heights, height_field_file, image_heights, read_heights
 from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
-ShapeType = Literal["box", "sphere", "cylinder", "capsule", "plane", "mesh"]
+ShapeType = Literal["box", "sphere", "cylinder", "capsule", "plane", "mesh", "heightfield"]
 Vector = tuple[float, float, float]
 
 _POSE_KEYS = ("position", "orientation", "rpy", "yaw")
@@ -32,6 +35,18 @@ _TRIPLES = {
         {"type": "null"},
         {"type": "array", "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
         {"type": "array", "items": {"type": "number"}, "minItems": 3},
+    ]
+}
+
+
+_HEIGHTS = {
+    "anyOf": [
+        {"type": "null"},
+        {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "number"}, "minItems": 2},
+            "minItems": 2,
+        },
     ]
 }
 
@@ -81,7 +96,7 @@ def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, .
 
 @dataclass
 class ShapeParams(Checked):
-    """A shape: box, sphere, cylinder, capsule, plane or mesh. Checked when constructed and when changed."""
+    """A shape: box, sphere, cylinder, capsule, plane, mesh, heightfield. Checked when constructed and when changed."""
 
     shape_type: ShapeType | None = setting(None, doc="Kind of shape; null: no shape.")
     mesh_path: str | None = setting(
@@ -91,7 +106,11 @@ class ShapeParams(Checked):
     half_extents: Vector = setting((0.5, 0.5, 0.5), above=0, high=LARGEST_SIZE, unit="m", doc="Half the size of a box.")
     radius: float = setting(0.5, above=0, high=LARGEST_SIZE, unit="m", doc="Radius of a sphere, cylinder or capsule.")
     height: float = setting(
-        1.0, above=0, high=LARGEST_SIZE, unit="m", doc="Of a cylinder; of a capsule between its half spheres."
+        1.0,
+        above=0,
+        high=LARGEST_SIZE,
+        unit="m",
+        doc="Of a cylinder; of a capsule between its half spheres; of white in a height_image.",
     )
     rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
     frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
@@ -104,6 +123,15 @@ class ShapeParams(Checked):
     concave: bool = setting(
         False, doc="A mesh collides as its triangles, with room inside: for what never moves, as a hall or a terrain."
     )
+    heights: Heights | None = setting(
+        None, reader=read_heights, schema=_HEIGHTS, doc="Of a heightfield, in m: lines along x, from the least y on."
+    )
+    height_image: str | None = setting(
+        None, doc="Of a heightfield: a grayscale picture, seen from above, y up; black is 0, white is `height`."
+    )
+    field_size: tuple[float, float] = setting(
+        (10.0, 10.0), above=0, high=LARGEST_SIZE, unit="m", doc="Length of a heightfield along x and along y."
+    )
 
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
@@ -112,27 +140,43 @@ class ShapeParams(Checked):
         """
         if self.shape_type is None:
             return None
-        if self.concave and self.shape_type != "mesh":
+        field = self.shape_type == "heightfield"
+        if self.concave and self.shape_type != "mesh" and not field:
             raise InvalidValueError(f"concave: only a mesh can be concave, not a {self.shape_type}")
+        if not field and (self.heights is not None or self.height_image):
+            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {self.shape_type}")
         frame = frame_pose or self.frame_pose or Pose((0.0, 0.0, 0.0))
         return Geometry(
-            kind=int(ShapeKind[self.shape_type.upper()]),
+            kind=int(ShapeKind.MESH if field else ShapeKind[self.shape_type.upper()]),
             half_extents=self.half_extents,
             radius=self.radius,
             height=self.height,
-            mesh_path=self._mesh() if self.shape_type == "mesh" else "",
-            mesh_scale=self.mesh_scale,
+            mesh_path=self._field() if field else self._mesh() if self.shape_type == "mesh" else "",
+            mesh_scale=(1.0, 1.0, 1.0) if field else self.mesh_scale,
             rgba=self.rgba_color,
             position=frame.position,
             orientation=frame.orientation,
-            concave=self.concave,
+            concave=self.concave or field,
         )
+
+    def _field(self) -> str:
+        """Return the file of the surface of a heightfield."""
+        if (self.heights is None) == (not self.height_image):
+            raise InvalidValueError("a heightfield has either heights or height_image")
+        given = self.heights or image_heights(existing_file(self.height_image, "height_image"), self.height)
+        heights = np.array(given)
+        lines, columns = heights.shape
+        spacing = self.field_size[0] / (columns - 1), self.field_size[1] / (lines - 1)
+        return height_field_file(heights, spacing, centred=False)
 
     def _mesh(self) -> str:
         if self.vertices is None and self.indices is None:
             return existing_file(self.mesh_path, "mesh_path")
         if self.vertices is None or self.indices is None or self.mesh_path:
             raise InvalidValueError("a mesh has either mesh_path, or both vertices and indices")
+        if is_remote():
+            # It would be written to the disk, and each message may have another one.
+            raise InvalidValueError("vertices: messages may not bring meshes; give mesh_path, a file of a known folder")
         return mesh_file(self.vertices, self.indices)
 
 

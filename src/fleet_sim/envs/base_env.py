@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.bullet.query import BulletHandle
 from fleet_sim.envs.episode import begun
 from fleet_sim.envs.single import check_render_mode
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.manipulation.camera import Camera
 from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
@@ -131,6 +131,9 @@ class BaseGymEnv(gym.Env[Any, Any]):
 
         The camera returns to the pose of its settings.
         """
+        unknown = [name for name in options or {} if name != "keep_object_type"]
+        if unknown:
+            raise unknown_name("option of reset()", unknown[0], ["keep_object_type"])
         super().reset(seed=seed)
         scene = self.scene or self.load_scene(self.config.scene.mode)
         keep = keep_object_type or bool((options or {}).get("keep_object_type", False))
@@ -171,9 +174,11 @@ class BaseGymEnv(gym.Env[Any, Any]):
     def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
         """Return the camera's picture in the render mode (or `mode`): colours, or colours and depth in m.
 
-        Return None in the mode "human", where the window shows the scene, and without a render mode.
+        Return None in the mode "human", where the window shows the scene, and without a render mode. The mode "rgb" is
+        another name of "rgb_array". Raises InvalidValueError for others.
         """
-        wanted = mode or self.render_mode
+        wanted = "rgb_array" if mode == "rgb" else mode or self.render_mode
+        check_render_mode(wanted, self.metadata["render_modes"])
         if wanted in (None, "human"):
             return None
         depth = get_depth_data or wanted in ("rgb_and_depth", "rgb_and_depth_arrays")

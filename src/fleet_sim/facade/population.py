@@ -141,7 +141,7 @@ class Population:
         shape = self._mirror.own_shapes.shape_of(int(body_id))
         if shape is not None:
             world.shape_id[row] = world.shapes.intern(shape)
-        else:
+        elif not (isinstance(handle, Agent) and self._mirror.client.getNumJoints(int(body_id))):
             log.warning("PyBullet body %d, now %r: %s", int(body_id), world.label(row), _UNSEEN)
         world.handles[row] = handle
         if isinstance(handle, Agent):

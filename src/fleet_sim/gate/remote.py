@@ -24,6 +24,17 @@ def remote_input(folders: Iterable[str | Path] = ()) -> Iterator[None]:
         _folders.reset(token)
 
 
+@contextmanager
+def own_files(*folders: Path) -> Iterator[None]:
+    """Inside, input from another process may lead to files below `folders` too: ours, made from what it may name."""
+    allowed = _folders.get()
+    token = _folders.set(None if allowed is None else (*allowed, *(folder.resolve() for folder in folders)))
+    try:
+        yield
+    finally:
+        _folders.reset(token)
+
+
 def is_remote() -> bool:
     """Return whether input from another process is being read."""
     return _folders.get() is not None
@@ -37,19 +48,24 @@ def check_import(path: str, what: str) -> None:
         )
 
 
+def may_read(path: str | Path) -> bool:
+    """Return whether the input is the user's own, or `path`, links resolved, is in an allowed folder."""
+    folders = _folders.get()
+    if folders is None:
+        return True
+    try:
+        real = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
 def check_file(path: str | Path, what: str) -> None:
     """Raise InvalidValueError where the input is remote and `path`, links resolved, is in no allowed folder.
 
     To be called before anything is looked up: the answer does not tell whether the file exists.
     """
-    folders = _folders.get()
-    if folders is None:
-        return
-    try:
-        real = Path(path).resolve()
-    except (OSError, RuntimeError, ValueError):
-        real = None
-    if real is None or not any(real.is_relative_to(folder) for folder in folders):
+    if not may_read(path):
         raise InvalidValueError(
             f"{what}: {str(path)[:80]!r} is not in a folder of models; messages may give the name of a known model, or "
             "a file below model_paths, an added search path or the folders of installed models"

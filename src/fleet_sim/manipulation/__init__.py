@@ -6,11 +6,13 @@ from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import Camera
 from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
+from fleet_sim.manipulation.keyboard import ArmKeyboard
 from fleet_sim.manipulation.loading import load_bin_picking
 from fleet_sim.manipulation.pick_bin import PickBin
 from fleet_sim.manipulation.scenes import BaseScene, BinScene
 
 __all__ = [
+    "ArmKeyboard",
     "BaseBin",
     "BaseScene",
     "BinPickingConfig",

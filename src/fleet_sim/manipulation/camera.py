@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError, UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
@@ -20,6 +21,7 @@ from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
 from fleet_sim.sensors.sensor import Sensor
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
 Depth = npt.NDArray[np.float32]
@@ -54,6 +56,7 @@ class Camera:
         self.config = load_section(PictureSettings, camera_config, "camera_config")
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
+        self._name = _free_name(self.sim)
         self._moved = True
         self.reset()
 
@@ -102,7 +105,7 @@ class Camera:
         self._place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
         self._moved = True
         params = CameraSensorParams(
-            name="picking_camera",
+            name=self._name,
             rate=None,
             width=self.width,
             height=self.height,
@@ -159,6 +162,17 @@ class Camera:
         if mode == "human":
             return None
         return self.get_image(sim_mode, get_depth_data or mode == "rgb_and_depth_arrays")
+
+
+def _free_name(sim: MultiRobotSimulationCore) -> str:
+    """Return a name that no sensor fixed in the world has: "picking_camera", "picking_camera_2", ..."""
+    for number in count(1):
+        name = "picking_camera" if number == 1 else f"picking_camera_{number}"
+        try:
+            sim.get_sensor(name)
+        except UnknownNameError:
+            return name
+    raise AssertionError("unreachable")
 
 
 def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:

@@ -260,7 +260,7 @@ class FrankaArm(Panda):
         return self._gripper.within_limits(target_pos_a, target_pos_b)
 
     def check_grab(self, obj_id: int | SimObject) -> bool:
-        """Return whether one of the fingers touches an object, given as a handle or by its object id."""
+        """Return whether one of the fingers touches an object, given as a handle, an object id or a body id."""
         return self._gripper.touches(obj_id)
 
     def _hold(self, positions: Floats) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fleet_sim.actions.target import row_of_target
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
@@ -38,10 +39,12 @@ class Gripper:
             self._agent.set_joint_target(joint, position, force)
 
     def touches(self, obj: int | SimObject) -> bool:
-        """Return whether one of the fingers touches an object, given as a handle or by its object id."""
+        """Return whether one of the fingers touches an object: a handle, an object id or a body id.
+
+        Raises UnknownNameError for an id that no object has, or that two have.
+        """
         world = self._sim.world
-        row = obj.row if isinstance(obj, SimObject) else world.index.row_of(obj)
-        arm, body = world.bodies.body_id(self._agent.row), world.bodies.body_id(row)
+        arm, body = world.bodies.body_id(self._agent.row), world.bodies.body_id(row_of_target(world, obj))
         contacts = self._sim.bullet.getContactPoints
         return any(contacts(arm, body, joint, -1) for joint in self._fingers)
 

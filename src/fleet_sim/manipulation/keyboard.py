@@ -26,7 +26,7 @@ MOVES: dict[int, tuple[int, float]] = {
 }
 """Component of a displacement (x, y, z, rotation about the vertical) and its sign, by key."""
 
-HELP = """keys, in the window:
+_HELP = """keys, in the window:
   1 2          move the gripper along x, forwards and backwards
   3 4          along y, to the left and to the right
   5 6          along z, up and down
@@ -50,6 +50,9 @@ class ArmKeyboard:
 
     It needs no window: `apply` takes the events of `getKeyboardEvents`, a mapping of key codes to bits.
     """
+
+    help = _HELP
+    """What the keys do, for people to read."""
 
     def __init__(self, scene: BinScene, step: float = 0.01, turn: float = 0.1) -> None:
         self.scene = scene

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.bullet.query import BulletHandle
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.spawn_params import AgentSpawnParams
@@ -53,6 +54,11 @@ class Panda:
     def arm_id(self) -> int:
         """The PyBullet body id of the arm."""
         return self.sim.world.bodies.body_id(self.agent.row)
+
+    @property
+    def bc(self) -> BulletHandle:
+        """PyBullet's functions and constants for this simulation, `sim.bullet`."""
+        return self.sim.bullet
 
     # ---- the joints --------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from fleet_sim.actions.target import row_of_target
 from fleet_sim.arrays import Floats
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawning import remove
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.client import Client
 from fleet_sim.manipulation.config import PickBinSettings
@@ -194,11 +195,20 @@ class PickBin(BaseBin):
         return len(gone)
 
     def remove_single_object(self, obj: int | SimObject) -> None:
-        """Remove one object, given as a handle or by its id; raises InvalidValueError if it is not of this bin."""
-        for thing in self.objects:
-            if obj in (thing, thing.object_id):
-                self.objects = [other for other in self.objects if other is not thing]
-                self._remove([thing])
-                self.wake_up()
-                return
-        raise InvalidValueError(f"object {obj!r} does not belong to this bin")
+        """Remove one object: a handle, an object id or a body id; raises InvalidValueError if it is not of this bin."""
+        thing = self._own(obj)
+        self.objects = [other for other in self.objects if other is not thing]
+        self._remove([thing])
+        self.wake_up()
+
+    def _own(self, obj: int | SimObject) -> SimObject:
+        """Return the object of this bin that `obj` stands for; raises InvalidValueError."""
+        reason = ""
+        try:
+            row = row_of_target(self.sim.world, obj)
+            for thing in self.objects:
+                if thing.row == row:
+                    return thing
+        except UnknownNameError as error:
+            reason = f": {error}"
+        raise InvalidValueError(f"object {obj!r} does not belong to this bin{reason}")

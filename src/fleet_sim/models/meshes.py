@@ -75,14 +75,15 @@ class MeshFinder:
             yield self._source.parent / rest
         elif scheme in ("package", "model"):
             package, _, inside = rest.partition("/")
-            yield from (folder / inside for folder in self._package_folders(package))
+            yield from (folder / inside for folder in self.package_folders(package))
         else:
             raise element.error(
                 f"the file {name!r} must be a path, or begin with file://, package:// or model://; "
                 "fetch other files first"
             )
 
-    def _package_folders(self, package: str) -> Iterator[Path]:
+    def package_folders(self, package: str) -> Iterator[Path]:
+        """Yield the folders that may be the package of that name."""
         above = self._source.parents
         yield from (folder / package for folder in above)
         yield from (folder for folder in above if _package_name(folder) == package)
@@ -96,6 +97,14 @@ class MeshFinder:
             for folder in folders_in(variable):
                 yield folder / package
                 yield from (folder,) * (folder.name == package)
+
+
+def in_packages(name: str, search_paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the paths where the file of a package:// or model:// URI is searched, in order."""
+    package, _, inside = name.partition("://")[2].partition("/")
+    # Of no file: there are no folders above it.
+    finder = MeshFinder(Path("/"), search_paths)
+    yield from (folder / inside for folder in finder.package_folders(package))
 
 
 def seen_by_pybullet(source: Path, name: str) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
-from fleet_sim.gate.remote import check_file, is_remote
+from fleet_sim.gate.remote import check_file, is_remote, may_read
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, is_path
 from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
+from fleet_sim.models.meshes import in_packages
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan, tier_folders
+
+PACKAGE_SCHEMES = ("package://", "model://")
 
 
 def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path] = ()) -> str:
@@ -19,7 +22,7 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
     A name is looked up in `search_paths`, in the folders of `add_search_path`, in KNOWN_MODELS, and among all models of
     the tiers local, pybullet_data, ros and robot_descriptions, in this order. A path (anything with a "/" or the
     suffix of a model file) is returned unchanged; a bare file name that is not in the working folder is first looked
-    up in the folders and tiers.
+    up in the folders and tiers. A package:// or model:// URI becomes the path of its file.
 
     Raises UnknownNameError with the closest names and the places searched for an unknown name; InvalidValueError or
     MissingDependencyError with the command to install it for a known model that is missing.
@@ -77,6 +80,8 @@ def discover_models(tier: str) -> dict[str, str]:
 
 def _resolve_path(given: str, folders: list[Path]) -> str:
     path = Path(given).expanduser()
+    if given.startswith(PACKAGE_SCHEMES):
+        return _in_package(given, folders)
     bare = "/" not in given and "\\" not in given
     if not bare:
         check_file(path, "model")
@@ -93,6 +98,18 @@ def _resolve_path(given: str, folders: list[Path]) -> str:
                     return _plain(Path(found))
         check_file(path, "model")
     return given
+
+
+def _in_package(uri: str, folders: list[Path]) -> str:
+    """Return the file of a package:// or model:// URI; of a message, only one in a folder of models."""
+    places = list(in_packages(uri, folders))
+    for place in places:
+        if may_read(place) and place.is_file():
+            return _plain(place.resolve())
+    for place in places:
+        check_file(place, "model")
+    searched = "" if is_remote() else f" Searched: {', '.join(map(str, places))}"
+    raise InvalidValueError(f"there is no model {uri!r}.{searched}")
 
 
 def _plain(path: Path) -> str:

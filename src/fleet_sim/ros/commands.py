@@ -33,6 +33,8 @@ class CommandGateway:
         self, sim: MultiRobotSimulationCore, mailbox: Mailbox, refusals: Throttle, permissions: Permissions
     ) -> None:
         self.permissions = permissions
+        self.unattended_goals = 0
+        """Goals whose client is gone, for /diagnostics."""
         self._sim = sim
         self._mailbox = mailbox
         self._refusals = refusals

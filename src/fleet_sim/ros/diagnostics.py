@@ -59,6 +59,7 @@ class DiagnosticsTopic(Interface):
                 _value("entities", len(sim.world)),
                 _value("collisions", sim.collision_count),
                 _value("faults", sim.guard.total),
+                _value("goals_without_client", self.bridge.gateway.unattended_goals),
                 _value("refused_commands", self.bridge.refusals.count),
                 *(_value(f"faults of {what}", number) for what, number in sim.guard.counts.most_common(MOST_NAMED)),
                 *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),

@@ -11,6 +11,8 @@ from __future__ import annotations
 from threading import Event
 
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from fleet_sim.core.pipeline import Phase, System
@@ -21,6 +23,7 @@ from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.interfaces import in_order
 from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.names import Frames
+from fleet_sim.ros.namesakes import NamesakeWarning
 from fleet_sim.ros.node_params import NodeParameters
 from fleet_sim.ros.rates import Rates
 from fleet_sim.ros.roster import take_roster
@@ -30,6 +33,9 @@ from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 
 NAME = "fleet_sim"
+
+LOOK_PERIOD = 1.0
+"""In s of real time, between two looks at the other nodes."""
 
 
 class FleetSimNode(Node):
@@ -61,6 +67,7 @@ class FleetSimNode(Node):
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
+        self._watch_others()
 
     def _build_bridge(self) -> Bridge:
         """Build what all interfaces share."""
@@ -89,6 +96,17 @@ class FleetSimNode(Node):
             gateway=CommandGateway(sim, self._mailbox, refusals, self._settings.permissions),
             refusals=refusals,
         )
+
+    def _watch_others(self) -> None:
+        """Look once a second, in the executor, for nodes of the same name and for clients that left goals behind."""
+        leases, namesakes = self._actions.watch_clients(self._settings.client_timeout), NamesakeWarning(self)
+
+        def look() -> None:
+            leases.look()
+            namesakes.look()
+
+        # In real time: other processes do not stop when the simulation is paused.
+        self.create_timer(LOOK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _listen_to_tf(self, robots: Node, frames: Frames) -> TfListener:
         def is_own(parent: str) -> bool:

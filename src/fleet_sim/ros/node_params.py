@@ -17,6 +17,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
 from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.permissions import Permissions
@@ -65,6 +66,9 @@ class NodeParameters:
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
         )
+        text = "Real seconds after which goals end whose client is gone; 0: never, the robots go on."
+        self.client_timeout = float(self._once("client_timeout", 0.0, text))
+        self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
         self._declare_changeable()
 

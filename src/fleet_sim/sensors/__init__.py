@@ -8,6 +8,7 @@ from __future__ import annotations
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 from fleet_sim.sensors.contact import ContactParams
 from fleet_sim.sensors.drawing import draw_scans
+from fleet_sim.sensors.force_torque import ForceTorqueParams
 from fleet_sim.sensors.imu import ImuParams
 from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.lidar import LidarParams
@@ -30,6 +31,7 @@ __all__ = [
     "CameraReading",
     "CameraSensorParams",
     "ContactParams",
+    "ForceTorqueParams",
     "ImuParams",
     "Lidar3dParams",
     "LidarParams",

@@ -71,6 +71,10 @@ class SensorKind(ABC):
         self.context = context
         self.world = context.world
 
+    @classmethod  # noqa: B027 - most kinds can be mounted anywhere
+    def check_mount(cls, world: World, row: int, link: int) -> None:
+        """Raise an error that says why no such sensor can be on `link` of the entity in `row` (-1: in the world)."""
+
     def state(self, params: Any) -> State:
         """Return the state kept per sensor: by name, an empty array (0, ...) of the right shape and type."""
         return {}

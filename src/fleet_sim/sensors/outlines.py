@@ -95,6 +95,10 @@ class Segments(NamedTuple):
     ends: Floats
 
 
+_NONE, _NO_POINTS = np.empty(0), np.empty((2, 0))
+_NO_SEGMENTS = Segments(NO_ROWS, _NONE, _NONE, _NONE, _NONE, _NONE, _NO_POINTS, _NO_POINTS)
+
+
 class Outlines(NamedTuple):
     """All that can be seen in horizontal planes."""
 
@@ -153,8 +157,10 @@ def _cut_meshes(solids: Solids, heights: Floats) -> list[Polygons]:
 
 def _segments(surfaces: Sequence[PlacedSurface], heights: Floats) -> Segments:
     """Return where the planes at `heights` cut surfaces."""
-    rows, starts, ends, levels = [NO_ROWS], [np.empty((2, 0))], [np.empty((2, 0))], [np.empty(0)]
-    for height in np.unique(heights).tolist() if surfaces else ():
+    if not surfaces:
+        return _NO_SEGMENTS
+    rows, starts, ends, levels = [NO_ROWS], [_NO_POINTS], [_NO_POINTS], [_NONE]
+    for height in np.unique(heights).tolist():
         for placed in surfaces:
             start, end = placed.surface.cut(height)
             count = start.shape[1]

@@ -22,7 +22,7 @@ _MOST_OWN = 16
 """Number of surfaces of its own entity a ray passes through before it counts as free."""
 
 
-class RayHits(NamedTuple):
+class NearestHits(NamedTuple):
     """What rays met: ranges (R,) in m, infinite for nothing; the entities' rows (R,), -1 for none or the floor;
     unit normals (R, 3) of the surfaces, zero for nothing.
     """
@@ -34,7 +34,7 @@ class RayHits(NamedTuple):
 
 def cast_rays(
     mirror: BulletMirror, solids: Solids, origins: Floats, directions: Floats, reach: float, own: Rows
-) -> RayHits:
+) -> NearestHits:
     """Return the hits of rays from `origins` (R, 3) along unit `directions` (R, 3), within `reach`.
 
     Surfaces of the entities `own` (R,) are passed through. A ray that begins inside a shape does not hit it; only
@@ -42,7 +42,7 @@ def cast_rays(
     """
     mirror.ensure()
     count = len(origins)
-    hits = RayHits(np.full(count, np.inf), np.full(count, -1, np.int64), np.zeros((count, 3)))
+    hits = NearestHits(np.full(count, np.inf), np.full(count, -1, np.int64), np.zeros((count, 3)))
     begun = np.zeros(count)
     open_rays = np.arange(count)
     # PyBullet returns only the first hit of a ray, so a ray that hits its own entity is cast again from just behind.

@@ -10,6 +10,7 @@ from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.sensors.camera import CameraSensor
 from fleet_sim.sensors.contact import ContactSensor
+from fleet_sim.sensors.force_torque import ForceTorque
 from fleet_sim.sensors.imu import Imu
 from fleet_sim.sensors.kind import SensorKind
 from fleet_sim.sensors.lidar import Lidar
@@ -42,6 +43,7 @@ SENSORS = Registry(
     built_in={
         "camera": CameraSensor,
         "contact": ContactSensor,
+        "force_torque": ForceTorque,
         "imu": Imu,
         "lidar": Lidar,
         "lidar_3d": Lidar3d,

@@ -132,8 +132,8 @@ class SensorSystem:
                 raise DuplicateNameError(
                     f"{holder} a sensor named {plan.params.name!r} already; give this one another name"
                 )
-            if row != NO_ROW:
-                link_index(self._world, row, plan.params.link)
+            link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
+            sensor_kind(plan.type).check_mount(self._world, row, link)
 
     def _mount(
         self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]

@@ -48,7 +48,7 @@ class TriangleTree:
         return ranges, triangles
 
     def _cast(self, origins: Floats, directions: Floats, reach: Floats) -> tuple[Floats, Ints]:
-        # Along an axis that a ray does not move in, infinities sort the box out or leave it in; NaN never does.
+        # Along an axis that a ray does not move in, infinities sort the box out or leave it in.
         with np.errstate(divide="ignore"):
             inverse = 1.0 / directions
         rays, boxes = np.arange(len(origins)), np.zeros(len(origins), np.int64)
@@ -149,11 +149,12 @@ def _boxes(corners: Floats, depth: int, leaf: int) -> tuple[list[Floats], list[F
 
 def _pierced(lower: Floats, upper: Floats, origins: Floats, inverse: Floats, reach: Floats) -> Bools:
     """Return which boxes (K,) rays go through within `reach` (K,)."""
-    # A ray in the plane of a side has 0 * inf there, which is NaN: fmin and fmax leave it out of account.
     with np.errstate(invalid="ignore"):
         one, other = (lower - origins) * inverse, (upper - origins) * inverse
-    enter = np.fmax.reduce(np.fmin(one, other), axis=1)
-    leave = np.fmin.reduce(np.fmax(one, other), axis=1)
+    # A ray in the plane of a side has 0 * inf there, which is NaN: along that axis it is in the box all the way.
+    along_mask = np.isnan(one) | np.isnan(other)
+    enter = np.where(along_mask, -np.inf, np.minimum(one, other)).max(axis=1)
+    leave = np.where(along_mask, np.inf, np.maximum(one, other)).min(axis=1)
     # Boxes of flat walls have no thickness, so rounding must not make a ray leave before it enters.
     slack = 1e-12 * (1.0 + np.where(np.isfinite(enter), np.abs(enter), 0.0))
     return np.asarray((enter <= leave + slack) & (leave >= -slack) & (enter <= reach + slack))

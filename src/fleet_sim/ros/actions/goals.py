@@ -21,7 +21,7 @@ from fleet_sim.ros.interface import Bridge
 from fleet_sim_msgs.msg import Cause
 
 
-@dataclass
+@dataclass(eq=False)
 class AcceptedGoal:
     """One accepted goal."""
 
@@ -64,11 +64,16 @@ class Goals:
         else:
             self._bridge.gateway.send(partial(self._command, goal)).add_done_callback(partial(self._on_answer, goal))
 
-    def cancel(self, handle: Any) -> None:
+    @property
+    def open(self) -> list[AcceptedGoal]:
+        """The goals that have no result yet."""
+        return list(self._open.values())
+
+    def cancel(self, handle: Any, reason: str = causes.CANCEL_REASON) -> None:
         """Cancel a goal in phase 1 of the next step; its robot then stops."""
         goal = self._open.get(_key(handle))
         if goal is not None:
-            command = CancelActions(names=(goal.robot,), goal=goal.name, reason=causes.CANCEL_REASON, source="action")
+            command = CancelActions(names=(goal.robot,), goal=goal.name, reason=reason, source="action")
             self._bridge.gateway.send(lambda: command).add_done_callback(lambda _: self.end_unannounced())
 
     def end_all(self, ended: Event) -> None:

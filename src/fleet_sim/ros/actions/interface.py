@@ -13,6 +13,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.actions.goals import Goals
 from fleet_sim.ros.actions.kind import ActionKind, ArrivalReader
 from fleet_sim.ros.actions.kinds import KINDS
+from fleet_sim.ros.actions.leases import ClientLeases
 from fleet_sim.ros.actions.server import SimulatedActionServer
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints
@@ -59,6 +60,10 @@ class ActionInterface(Interface):
         """Reject goals for robots as soon as they are removed, not only from the end of that step."""
         label = self.bridge.sim.world.label
         self._known = self._known.difference(label(row) for row in rows.tolist())
+
+    def watch_clients(self, timeout: float) -> ClientLeases:
+        """Return what looks after goals whose client is gone; they end after `timeout` s, or never if it is 0."""
+        return ClientLeases(self.bridge, self._goals, timeout)
 
     def end_all(self, ended: Event) -> None:
         """End every goal, in the executor's thread; `ended` is set when all results are out."""

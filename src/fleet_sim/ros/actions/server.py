@@ -26,6 +26,7 @@ class SimulatedActionServer(ActionServer):
         group: Any,
     ) -> None:
         self.kind = kind
+        self.name = name
         self._begin_cancelling = cancel
         super().__init__(
             node,

@@ -13,6 +13,7 @@ from fleet_sim.ros.sensors.odometry import OdometryTopic
 from fleet_sim.ros.sensors.points import PointsTopic
 from fleet_sim.ros.sensors.range import RangeTopic
 from fleet_sim.ros.sensors.scan import ScanTopic
+from fleet_sim.ros.sensors.wrench import WrenchTopic
 
 SENSORS: dict[str, type[Interface]] = {
     "sensor_frames": SensorFramesTopic,
@@ -26,6 +27,7 @@ SENSORS: dict[str, type[Interface]] = {
     "range": RangeTopic,
     "contacts": ContactsTopic,
     "points": PointsTopic,
+    "wrench": WrenchTopic,
     "map": MapTopic,
 }
 """Frames come first: readings refer to them."""

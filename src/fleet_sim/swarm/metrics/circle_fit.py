@@ -125,7 +125,7 @@ def least_squares(positions: Floats) -> Circle | None:
             damping *= 0.1
         else:
             damping *= 10.0
-        if float(trig.hypot(*step)) < 1e-14 * circle.radius:
+        if float(trig.hypot(*step)) < 1e-12 * circle.radius:
             break
     return circle
 

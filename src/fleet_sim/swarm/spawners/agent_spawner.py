@@ -23,6 +23,8 @@ MODES = ("oneshot", "repeat")
 WAYS = ("towards", "away", "random")
 MOST_ROUNDS = 200
 """Largest number of times that overlapping positions are drawn again."""
+AT_TARGET = 1e-6
+"""Distance in m below which a point has no direction to look in, and the heading is drawn."""
 MANY = 1000
 """Number of random positions from which on their box shows the size of the region."""
 
@@ -61,8 +63,8 @@ class AgentSpawner(Configured, Spawner):
         None,
         reader=read_facing,
         schema={"anyOf": [{"type": ["number", "null"]}, {"type": "array"}, {"enum": WAYS}]},
-        doc="A heading in rad, a point to look at, towards or away from the middle of the positions, or random; null:"
-        " the agent's own angle.",
+        doc="A heading in rad, a point to look at, towards or away from the middle of the positions (drawn for who is"
+        " there), or random; null: the agent's own angle.",
     )
     avoid_overlap: bool = setting(False, doc="Do not spawn agents that overlap others.")
     crowding: str = choice_setting(
@@ -138,6 +140,9 @@ class AgentSpawner(Configured, Spawner):
         target = self.middle if isinstance(facing, str) else np.array(facing)
         x, y = (target - positions).T
         headings: Floats = trig.arctan2(-y, -x) if facing == "away" else trig.arctan2(y, x)
+        there = np.flatnonzero(trig.hypot(x, y) < AT_TARGET)
+        if len(there):
+            headings[there] = self.rng.uniform(-np.pi, np.pi, len(there))
         return headings
 
     # ---- room --------------------------------------------------------------------------------------------------------

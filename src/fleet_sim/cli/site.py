@@ -1,0 +1,132 @@
+"""`fleet-sim site`: show a site, convert it to another format, or generate one."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.cli.arguments import check_png
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.images import write_png
+from fleet_sim.output import check_target
+from fleet_sim.sites import (
+    Site,
+    SortationFloor,
+    StationKind,
+    Warehouse,
+    draw_site,
+    read_site,
+    write_map,
+    write_site,
+)
+
+GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("site", help="show a site, convert it to another format, or generate one")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    shower = actions.add_parser("show", help="print what a site has, and draw it")
+    shower.add_argument("--picture", metavar="FILE.png", help="draw the site from above")
+    shower.set_defaults(command=_show)
+    converter = actions.add_parser("convert", help="write a site for fleet_sim, or as a map for map_server and Nav2")
+    converter.add_argument("--to", choices=("site", "map"), default="site", help="site: all of it; map: its free space")
+    converter.set_defaults(command=_convert)
+    for action in (shower, converter):
+        action.add_argument("site", metavar="SITE", help="a .map, .scen, .json or .yaml file, or a shipped site")
+        action.add_argument("--level", help="the level of a building with several")
+        action.add_argument("--cell", type=float, help="size of the cells in m, a whole number of times the file's")
+    maker = actions.add_parser("generate", help="generate a warehouse, or a floor where parcels are sorted")
+    kinds = maker.add_subparsers(title="kinds", metavar="KIND", required=True)
+    for name, config in GENERATORS.items():
+        _add_generator(kinds, name, config)
+    for action in (converter, *kinds.choices.values()):
+        action.add_argument("file", metavar="FILE.yaml", help="the file to write")
+
+
+def _add_generator(kinds: Any, name: str, config: type[Any]) -> None:
+    parser = kinds.add_parser(name, help=(config.__doc__ or "").splitlines()[0])
+    for item in fields(config):
+        given = item.metadata["setting"]
+        default = None if item.default is MISSING else item.default
+        parser.add_argument(
+            f"--{item.name.replace('_', '-')}", type=type(default), default=default, help=f"{given.doc} ({default})"
+        )
+    parser.set_defaults(command=_generate, generator=config, kind=name)
+
+
+def _show(args: argparse.Namespace) -> int:
+    """Print a table of what is in the site."""
+    if args.picture:
+        check_png(args.picture)
+    site = read_site(args.site, level=args.level, cell=args.cell)
+    for name, value in figures_of(site).items():
+        print(f"{name:<12} {value}")
+    if args.picture:
+        write_png(args.picture, draw_site(site))
+        print(f"wrote {args.picture}")
+    return 0
+
+
+def figures_of(site: Site) -> dict[str, str]:
+    """Return what a site has, as texts by name."""
+    grid, regions = site.grid, site.grid.regions()
+    parts = int(regions.max(initial=-1)) + 1
+    largest = len(grid.largest_region())
+    found = {
+        "site": site.name,
+        "size": f"{grid.size[0]:g} x {grid.size[1]:g} m, {grid.width} x {grid.height} cells of {grid.cell:g} m",
+        "origin": ", ".join(f"{value:g}" for value in grid.origin),
+        "free": f"{len(grid.free_cells)} cells in {parts} part{'s' * (parts != 1)}, {largest} in the largest",
+        "walls": f"{len(site.boxes())} boxes",
+    }
+    counts = {kind.value: len(site.stations_of(kind)) for kind in StationKind}
+    if site.stations:
+        found["stations"] = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    if site.zones:
+        found["zones"] = ", ".join(f"{zone.name} ({zone.kind.value})" for zone in site.zones)
+    if site.doors:
+        found["doors"] = ", ".join(door.name for door in site.doors)
+    if site.roadmap is not None:
+        length = float(np.sum(site.roadmap.lengths))
+        lanes = len(site.roadmap.lanes)
+        found["roadmap"] = f"{len(site.roadmap.positions)} nodes, {lanes} lanes, {length:.0f} m in all"
+    if len(site.starts):
+        found["starts"] = f"{len(site.starts)}" + (", each with a goal" if len(site.goals) else "")
+    return found
+
+
+def _convert(args: argparse.Namespace) -> int:
+    """Write the site in another format."""
+    site = read_site(args.site, level=args.level, cell=args.cell)
+    _check_yaml(args.file)
+    if args.to == "map":
+        write_map(site.open_grid, args.file)
+        print(f"wrote {args.file} and {Path(args.file).with_suffix('.png')}")
+        return 0
+    write_site(site, args.file)
+    print(f"wrote {args.file}")
+    return 0
+
+
+def _generate(args: argparse.Namespace) -> int:
+    """Write a generated site."""
+    _check_yaml(args.file)
+    settings = {item.name: getattr(args, item.name) for item in fields(args.generator)}
+    site = args.generator(**settings).site(Path(args.file).stem)
+    write_site(site, args.file)
+    for name, value in figures_of(site).items():
+        print(f"{name:<12} {value}")
+    print(f"wrote {args.file}")
+    return 0
+
+
+def _check_yaml(path: str) -> None:
+    if Path(path).suffix not in (".yaml", ".yml"):
+        raise InvalidValueError(f"{path}: the file of a site ends in .yaml")
+    check_target(path)

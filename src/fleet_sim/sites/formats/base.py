@@ -1,0 +1,91 @@
+"""SiteFormat: a file format that sites are read from, and the tools that readers share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.registry import Registry, instances_of
+from fleet_sim.sites.site import Site
+
+LARGEST_FILE = 64_000_000
+"""Bytes of a file that is read."""
+
+
+class SiteFormat(ABC):
+    """Reads sites from files of one format; declared as an entry point of `fleet_sim.site_format`.
+
+    A file is parsed first, by its suffix: to a mapping (.yaml, .yml, .json) or a text. Of the formats with that suffix
+    the first that recognises the content reads it.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]]
+    doc: ClassVar[str]
+    """What it is, for lists and errors."""
+
+    def recognises(self, content: Any) -> bool:
+        """Return whether `content` is of this format."""
+        return True
+
+    @abstractmethod
+    def read(self, content: Any, path: Path, level: str | None) -> Site:
+        """Return the site in `content`, which was read from `path`; raises ConfigError.
+
+        `level` is the floor of a building to read; None where there is only one.
+        """
+
+
+def read_text(path: Path) -> str:
+    """Return the text in `path`; raises ConfigError."""
+    try:
+        if not path.is_file():
+            fail(path, "there is no such file")
+        if path.stat().st_size > LARGEST_FILE:
+            fail(path, f"has {path.stat().st_size} bytes, at most {LARGEST_FILE} are read")
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+
+
+def fail(path: Path, message: str, key: str = "") -> NoReturn:
+    """Raise ConfigError for the file `path`."""
+    raise ConfigError(message, source=str(path), path=key)
+
+
+def beside(path: Path, name: object, key: str) -> Path:
+    """Return the file that `path` names under `key`, relative to its own folder; raises ConfigError."""
+    if not isinstance(name, str) or not name:
+        fail(path, f"must name a file, got {name!r}", key)
+    found = path.parent / name
+    if not found.is_file():
+        fail(path, f"there is no file {str(found)!r}", key)
+    return found
+
+
+def no_levels(path: Path, level: str | None) -> None:
+    """Raise ConfigError where a level is asked for of a format that has none."""
+    if level is not None:
+        fail(path, f"it has no levels, {level!r} is asked for")
+
+
+def chosen_level(path: Path, levels: object, level: str | None) -> tuple[str, Mapping[str, Any]]:
+    """Return (name, content) of the level called `level`, or of the only one; raises ConfigError."""
+    if not isinstance(levels, Mapping) or not levels:
+        fail(path, "must be a mapping with at least one level", "levels")
+    if level is None and len(levels) > 1:
+        fail(path, f"it has the levels {', '.join(map(str, levels))}; say which one to read", "levels")
+    name = next(iter(levels)) if level is None else level
+    if name not in levels:
+        fail(path, f"there is no level {name!r}; it has {', '.join(map(str, levels))}", "levels")
+    if not isinstance(levels[name], Mapping):
+        fail(path, "must be a mapping", f"levels.{name}")
+    return str(name), levels[name]
+
+
+FORMATS: Registry[SiteFormat] = Registry("site format", instances_of(SiteFormat), group="fleet_sim.site_format")
+"""The formats of files that sites are read from, by name."""

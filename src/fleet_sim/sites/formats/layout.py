@@ -1,0 +1,56 @@
+"""Maps as LSMART and other tools for warehouses write them: JSON with the rows of a `layout`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
+from fleet_sim.sites.formats.movingai import map_of
+from fleet_sim.sites.grid import Grid
+from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import Station, StationKind
+
+STATIONS = {"w": StationKind.WORKSTATION, "e": StationKind.PICK, "r": StationKind.PARK}
+"""What letters stand for: where people pack, where goods are taken from a shelf, and where robots start."""
+
+
+class LayoutFormat(SiteFormat):
+    """A JSON file with `layout`, a list of rows, as LSMART has it."""
+
+    suffixes = (".json",)
+    doc = "LSMART map"
+
+    def recognises(self, content: Any) -> bool:
+        """Return whether it has a layout."""
+        return isinstance(content, Mapping) and "layout" in content
+
+    def read(self, content: Any, path: Path, level: str | None) -> Site:
+        """Return the site of the rows; raises ConfigError."""
+        no_levels(path, level)
+        rows = content["layout"]
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, str) and row for row in rows):
+            fail(path, "must be a list of rows of letters", "layout")
+        for key, size in (("n_row", len(rows)), ("n_col", len(rows[0]))):
+            if content.get(key, size) != size:
+                fail(path, f"is {content[key]!r}, but the layout has {size}", key)
+        read = map_of(rows, len(rows[0]), path, also_free="".join(STATIONS))
+        grid = Grid(read.free_mask)
+        flat = read.letters.ravel()
+        cells = np.flatnonzero(np.isin(flat, list(STATIONS)))
+        stations = tuple(
+            Station(f"{flat[cell]}{number}", STATIONS[str(flat[cell])], x, y)
+            for number, (cell, (x, y)) in enumerate(zip(cells.tolist(), grid.positions(cells).tolist(), strict=True))
+        )
+        name = content.get("name", path.stem)
+        try:
+            return Site(str(name), grid, stations=stations)
+        except FleetSimError as error:
+            raise ConfigError(str(error), source=str(path)) from error
+
+
+FORMAT = LayoutFormat()

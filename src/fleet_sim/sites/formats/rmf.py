@@ -1,0 +1,244 @@
+"""Buildings of Open-RMF: `.building.yaml` of its traffic editor, and the navigation graphs made from them."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail
+from fleet_sim.sites.formats.rmf_frames import frame_of
+from fleet_sim.sites.grid import Grid
+from fleet_sim.sites.raster import free_space
+from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
+from fleet_sim.sites.site import Door, Site
+from fleet_sim.sites.stations import Station, StationKind
+from fleet_sim.spatial import trigonometry as trig
+
+log = logging.getLogger(__name__)
+
+CELL = 0.25
+"""Of the grid made from walls and floors, in m; `with_cells_of` gives larger ones."""
+WALL = 0.1
+"""Thickness of walls in m, as Open-RMF builds them."""
+
+_KINDS = {
+    "is_charger": StationKind.CHARGE,
+    "is_parking_spot": StationKind.PARK,
+    "pickup_dispenser": StationKind.PICK,
+    "dropoff_ingestor": StationKind.DROP,
+}
+"""What the properties of a vertex make it; the first that holds counts."""
+
+
+class BuildingFormat(SiteFormat):
+    """A building of Open-RMF's traffic editor."""
+
+    suffixes = (".yaml", ".yml")
+    doc = "Open-RMF building"
+
+    def recognises(self, content: Any) -> bool:
+        """Return whether it has levels with walls or floors."""
+        levels = content.get("levels") if isinstance(content, Mapping) else None
+        return isinstance(levels, Mapping) and any(
+            isinstance(level, Mapping) and ("walls" in level or "floors" in level) for level in levels.values()
+        )
+
+    def read(self, content: Any, path: Path, level: str | None) -> Site:
+        """Return one level as a site; raises ConfigError."""
+        name, entry = chosen_level(path, content["levels"], level)
+        where = f"levels.{name}"
+        given = vertices_of(entry.get("vertices") or [], path, f"{where}.vertices")
+        frame = frame_of(content, name, path)
+        points = frame.to_metres(np.array([vertex.place for vertex in given]).reshape(-1, 2))
+        walls = _edges(entry, "walls", points, path, where)
+        floors = [
+            points[_indices(floor.get("vertices", []), len(points), path, f"{where}.floors[{index}]")]
+            for index, floor in enumerate(entry.get("floors") or [])
+        ]
+        if not floors and not len(walls):
+            fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
+        try:
+            grid = free_space(floors, walls, CELL, WALL)
+            return Site(
+                path.name.split(".")[0],
+                grid,
+                roadmap=roadmap_of(given, points, entry.get("lanes") or [], path, f"{where}.lanes"),
+                stations=_on_free(grid, _stations(given, points)),
+                doors=_doors(entry, points, path, where),
+                walls=_boxes(walls),
+            )
+        except ConfigError:
+            raise
+        except FleetSimError as error:
+            raise ConfigError(str(error), source=str(path), path=where) from error
+
+
+class GraphFormat(SiteFormat):
+    """A navigation graph of Open-RMF: lanes and vertices in m, without walls."""
+
+    suffixes = (".yaml", ".yml")
+    doc = "Open-RMF navigation graph"
+
+    def recognises(self, content: Any) -> bool:
+        """Return whether it has levels with lanes and nothing of a building."""
+        levels = content.get("levels") if isinstance(content, Mapping) else None
+        return isinstance(levels, Mapping) and any(
+            isinstance(level, Mapping) and "lanes" in level and "walls" not in level for level in levels.values()
+        )
+
+    def read(self, content: Any, path: Path, level: str | None) -> Site:
+        """Return one level as a site; all space within 2 m of its vertices is free. Raises ConfigError."""
+        name, entry = chosen_level(path, content["levels"], level)
+        where = f"levels.{name}"
+        given = vertices_of(entry.get("vertices") or [], path, f"{where}.vertices")
+        if not given:
+            fail(path, "has no vertices", where)
+        points = np.array([vertex.place for vertex in given])
+        low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
+        floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+        try:
+            grid = free_space([floor], np.empty((0, 4)), CELL, WALL)
+            roadmap = roadmap_of(given, points, entry.get("lanes") or [], path, f"{where}.lanes")
+            return Site(
+                str(content.get("building_name") or path.name.split(".")[0]),
+                grid,
+                roadmap=roadmap,
+                stations=_stations(given, points),
+                walls=np.empty((0, 5)),
+            )
+        except ConfigError:
+            raise
+        except FleetSimError as error:
+            raise ConfigError(str(error), source=str(path), path=where) from error
+
+
+class Vertex:
+    """A vertex: its place (x, y) as in the file, its name, and its properties without the numbers of their types."""
+
+    def __init__(self, place: tuple[float, float], name: str, properties: Mapping[str, Any]) -> None:
+        self.place = place
+        self.name = name
+        self.properties = properties
+
+
+def vertices_of(entries: object, path: Path, where: str) -> list[Vertex]:
+    """Return vertices as buildings, [x, y, z, name, {}], and graphs, [x, y, {}], have them; raises ConfigError."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        fail(path, f"must be a list of vertices, got {entries!r}"[:200], where)
+    found = []
+    for index, entry in enumerate(entries):
+        numbers = entry[:2] if isinstance(entry, Sequence) and not isinstance(entry, str) else ()
+        if len(numbers) < 2 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers):
+            fail(path, f"must begin with x and y, got {entry!r}"[:200], f"{where}[{index}]")
+        properties = properties_of(entry[-1]) if isinstance(entry[-1], Mapping) else {}
+        name = entry[3] if len(entry) > 3 and isinstance(entry[3], str) else properties.get("name", "")
+        found.append(Vertex((float(numbers[0]), float(numbers[1])), str(name), properties))
+    return found
+
+
+def properties_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties by name. Buildings write [type, value], graphs the value alone."""
+    return {
+        str(key): value[1] if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2 else value
+        for key, value in entry.items()
+    }
+
+
+def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path, where: str) -> Roadmap | None:
+    """Return the roadmap of the lanes, one that may be driven both ways as two; None without lanes."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        fail(path, "must be a list of lanes", where)
+    lanes: dict[tuple[int, int], float] = {}
+    for index, entry in enumerate(entries):
+        begin, end = _indices(
+            entry[:2] if isinstance(entry, Sequence) else (), len(given), path, f"{where}[{index}]", 2
+        )
+        properties = properties_of(entry[2]) if len(entry) > 2 and isinstance(entry[2], Mapping) else {}
+        limit = properties.get("speed_limit") or NO_LIMIT
+        if not isinstance(limit, (int, float)) or not limit > 0.0:
+            fail(path, f"must be above 0 m/s, got {limit!r}", f"{where}[{index}].speed_limit")
+        # Two equal lanes of different graphs: the slower one counts.
+        for lane in ((begin, end), (end, begin)) if properties.get("bidirectional") else ((begin, end),):
+            lanes[lane] = min(float(limit), lanes.get(lane, NO_LIMIT))
+    if not lanes:
+        return None
+    # The other vertices are corners of walls and floors.
+    used = sorted({node for lane in lanes for node in lane})
+    number = {node: index for index, node in enumerate(used)}
+    names: list[str] = []
+    for node in used:
+        # Names need not be unique in a building, where each belongs to a level or a graph.
+        name = given[node].name
+        names.append(name if name not in names else "")
+    pairs = np.array([(number[begin], number[end]) for begin, end in lanes], np.int64)
+    return Roadmap(points[used], pairs, tuple(names), np.array(list(lanes.values())))
+
+
+def _indices(entry: object, count: int, path: Path, where: str, length: int = 0) -> list[int]:
+    if not isinstance(entry, Sequence) or isinstance(entry, str) or (length and len(entry) < length):
+        fail(path, f"must name vertices by number, got {entry!r}"[:200], where)
+    for value in entry:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+            fail(path, f"there is no vertex {value!r}; there are {count}, numbered from 0", where)
+    return list(entry)
+
+
+def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where: str) -> Floats:
+    """Return the edges (K, 4) under `key`, from x, y to x, y in m."""
+    edges = [
+        _indices(edge[:2] if isinstance(edge, Sequence) else (), len(points), path, f"{where}.{key}[{index}]", 2)
+        for index, edge in enumerate(entry.get(key) or [])
+    ]
+    pairs = np.array(edges, np.int64).reshape(-1, 2)
+    return np.concatenate((points[pairs[:, 0]], points[pairs[:, 1]]), axis=1)
+
+
+def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> tuple[Door, ...]:
+    doors = []
+    edges = _edges(entry, "doors", points, path, where).tolist()
+    for index, (edge, raw) in enumerate(zip(edges, entry.get("doors") or [], strict=True)):
+        properties = properties_of(raw[2]) if len(raw) > 2 and isinstance(raw[2], Mapping) else {}
+        name = str(properties.get("name") or f"door_{index}")
+        doors.append(Door(name, str(properties.get("type", "")), (edge[0], edge[1]), (edge[2], edge[3])))
+    return tuple(doors)
+
+
+def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
+    found: dict[str, Station] = {}
+    for index, vertex in enumerate(given):
+        kinds = [kind for key, kind in _KINDS.items() if vertex.properties.get(key)]
+        name = vertex.name or f"vertex_{index}"
+        if kinds and name not in found:
+            x, y = points[index].tolist()
+            found[name] = Station(name, kinds[0], x, y)
+    return tuple(found.values())
+
+
+def _on_free(grid: Grid, stations: tuple[Station, ...]) -> tuple[Station, ...]:
+    """Return the stations on free cells; one in a wall or outside of the floors is left out with a warning."""
+    places = np.array([(station.x, station.y) for station in stations]).reshape(-1, 2)
+    free = grid.is_free(grid.cells_at(places)).tolist()
+    for station, is_free in zip(stations, free, strict=True):
+        if not is_free:
+            log.warning(
+                "station %r at (%.2f, %.2f) is not on free space and left out", station.name, station.x, station.y
+            )
+    return tuple(station for station, is_free in zip(stations, free, strict=True) if is_free)
+
+
+def _boxes(walls: Floats) -> Floats:
+    """Return walls (K, 4) as boxes (K, 5): x, y, yaw, and half of their length and thickness."""
+    way = walls[:, 2:] - walls[:, :2]
+    half = 0.5 * trig.hypot(way[:, 0], way[:, 1]) + 0.5 * WALL
+    middles = 0.5 * (walls[:, :2] + walls[:, 2:])
+    return np.column_stack((middles, trig.arctan2(way[:, 1], way[:, 0]), half, np.full(len(walls), 0.5 * WALL)))
+
+
+BUILDING, GRAPH = BuildingFormat(), GraphFormat()

@@ -1,0 +1,64 @@
+"""The places of a site that robots and objects can be spawned at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import Station, StationKind
+
+FREE, STARTS = "free", "starts"
+
+
+class SitePlaces:
+    """Free cells, starts and stations of a site in a world."""
+
+    def __init__(self, world: World, site: Site) -> None:
+        self._world = world
+        self._site = site
+
+    def places(self, what: str, count: int | None, *, seed: int, clearance: float) -> tuple[Floats, Floats]:
+        """Return positions (N, 2) and headings (N,) of places where no robot stands.
+
+        `what` is `free`, for `count` cells drawn from the largest connected part of the free space (one by default);
+        `starts`; a kind of station; or a station's name. Raises InvalidValueError where there are fewer than `count`.
+        """
+        if what == FREE:
+            return self._at(self._free(1 if count is None else count, seed, clearance))
+        if clearance:
+            raise InvalidValueError("clearance: it is for free cells; starts and stations are where they are")
+        if what == STARTS:
+            return self._at(self._site.first_starts(count))
+        stations = self._stations(what)
+        if count is not None and count > len(stations):
+            raise InvalidValueError(f"site {self._site.name!r} has {len(stations)} of {what!r}, {count} are asked for")
+        chosen = stations[:count]
+        return np.array([(s.x, s.y) for s in chosen]).reshape(-1, 2), np.array([s.yaw for s in chosen])
+
+    def _stations(self, what: str) -> tuple[Station, ...]:
+        kinds = [kind.value for kind in StationKind]
+        if what in kinds:
+            return self._site.stations_of(what)
+        names = [station.name for station in self._site.stations]
+        if what not in names:
+            raise unknown_name("place of the site", what, [FREE, STARTS, *kinds, *names])
+        return (self._site.station(what),)
+
+    def _free(self, count: int, seed: int, clearance: float) -> Ints:
+        grid = self._site.open_grid
+        cells = (grid.clear_of(clearance) if clearance else grid).largest_region()
+        world = self._world
+        robots = world.rows[world.kind[world.rows] == KIND_AGENT]
+        empty = np.setdiff1d(cells, grid.cells_at(world.position[robots, :2]))
+        if count > len(empty):
+            raise InvalidValueError(
+                f"site {self._site.name!r} has {len(empty)} free cells where no robot stands, {count} are asked for"
+            )
+        return np.random.default_rng(seed).choice(empty, count, replace=False)
+
+    def _at(self, cells: Ints) -> tuple[Floats, Floats]:
+        return self._site.grid.positions(cells), np.zeros(len(cells))

@@ -1,0 +1,63 @@
+"""The section `site` of a scenario: a building around its robots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.config.sections import Section
+from fleet_sim.errors import ConfigError
+from fleet_sim.settings import Checked, object_schema, read, setting
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.places import SitePlaces
+from fleet_sim.sites.reading import read_site
+from fleet_sim.sites.site import Site
+from fleet_sim.sites.walls import build_walls
+
+
+@dataclass
+class SiteSettings(Checked):
+    """A site of a scenario."""
+
+    map: str = setting(doc="File of the site, relative to this one, or a shipped site: any format of `fleet-sim site`.")
+    level: str | None = setting(None, doc="The level of a building with several.")
+    cell: float | None = setting(
+        None, above=0, high=1e4, unit="m", doc="Size of the cells; null: that of the file. A whole number of times it."
+    )
+    wall_height: float = setting(1.0, above=0, high=100, unit="m", doc="How tall walls and shelves are.")
+
+
+class SiteSection(Section[MultiRobotSimulationCore]):
+    """Builds the walls of a site; `sim.get_manager("site")` returns the Site."""
+
+    doc = "A building: its walls and shelves, stations and places to start from."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of an entry."""
+        return object_schema(SiteSettings)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings or the file of the site are wrong."""
+        _read(entry, source)
+
+    def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Build the walls and offer the places of the site to robots and objects; raises ConfigError."""
+        settings, site = _read(entry, source)
+        build_walls(sim, site, settings.wall_height)
+        sim.world.places.offer("site", SitePlaces(sim.world, site))
+        sim.register_manager(site, "site")
+
+
+def _read(entry: Any, source: str) -> tuple[SiteSettings, Site]:
+    settings = read(SiteSettings, entry if isinstance(entry, Mapping) else {"map": entry}, source=source, path="site")
+    beside = Path(source).parent / settings.map
+    try:
+        site = read_site(beside if beside.is_file() else settings.map, level=settings.level, cell=settings.cell)
+    except ConfigError as error:
+        raise error.within("site", source=source) from error
+    return settings, site
+
+
+SECTION = SiteSection()

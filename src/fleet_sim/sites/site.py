@@ -1,0 +1,137 @@
+"""Site: a building to work in, as robots, planners and pictures share it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.sites.grid import Grid
+from fleet_sim.sites.rectangles import rectangles
+from fleet_sim.sites.roadmap import Roadmap
+from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+from fleet_sim.spatial import trigonometry as trig
+
+
+@dataclass(frozen=True, eq=False)
+class Door:
+    """A door between two points (x, y) in m; `kind` is what its building calls it, such as hinged."""
+
+    name: str
+    kind: str
+    begin: tuple[float, float]
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Free space with an optional roadmap, stations, zones, and cells to start from and to go to.
+
+    `walls` (K, 5) are boxes: x, y, yaw, and half of their length and width, in m and rad in the frame of the world.
+    Without them they are the blocked cells, in few boxes. `starts` and `goals` (S,) are cells, aligned: robot i starts
+    at `starts[i]`; `goals` may be empty.
+    """
+
+    name: str
+    grid: Grid
+    roadmap: Roadmap | None = None
+    stations: tuple[Station, ...] = ()
+    zones: tuple[Zone, ...] = ()
+    doors: tuple[Door, ...] = ()
+    walls: Floats | None = None
+    starts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    goals: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        for what, things in (("stations", self.stations), ("zones", self.zones), ("doors", self.doors)):
+            name, times = max(Counter(thing.name for thing in things).items(), key=itemgetter(1), default=("", 0))
+            if times > 1:
+                raise InvalidValueError(f"site {self.name!r}: {times} {what} are named {name!r}")
+        places = np.array([(station.x, station.y) for station in self.stations]).reshape(-1, 2)
+        for station, free in zip(self.stations, self.grid.is_free(self.grid.cells_at(places)), strict=True):
+            if not free:
+                place = f"({station.x:g}, {station.y:g})"
+                raise InvalidValueError(f"site {self.name!r}: station {station.name!r} at {place} is not on free space")
+        for what, cells in (("start", self.starts), ("goal", self.goals)):
+            blocked = np.asarray(cells)[~self.grid.is_free(np.asarray(cells))]
+            if len(blocked):
+                row, column = divmod(int(blocked[0]), self.grid.width)
+                first = f"the first in row {row}, column {column}"
+                raise InvalidValueError(f"site {self.name!r}: {len(blocked)} {what} cells are not free, {first}")
+        if len(self.goals) not in (0, len(self.starts)):
+            raise InvalidValueError(f"site {self.name!r}: {len(self.starts)} starts, but {len(self.goals)} goals")
+
+    def first_starts(self, count: int | None = None) -> Ints:
+        """Return the first `count` starts, or all; raises InvalidValueError where there are fewer, or one twice."""
+        wanted = len(self.starts) if count is None else count
+        if wanted > len(self.starts):
+            raise InvalidValueError(f"site {self.name!r} has {len(self.starts)} starts, {wanted} are asked for")
+        chosen = self.starts[:wanted]
+        cells, times = np.unique(chosen, return_counts=True)
+        if len(cells) < wanted:
+            row, column = divmod(int(cells[times > 1][0]), self.grid.width)
+            raise InvalidValueError(f"site {self.name!r}: two robots start in row {row}, column {column}")
+        return chosen
+
+    # ---- look-ups ----------------------------------------------------------------------------------------------------
+
+    def station(self, name: str) -> Station:
+        """Return the station called `name`; raises UnknownNameError with the closest one."""
+        for station in self.stations:
+            if station.name == name:
+                return station
+        raise unknown_name("station", name, [station.name for station in self.stations])
+
+    def stations_of(self, kind: StationKind | str) -> tuple[Station, ...]:
+        """Return the stations of a kind, in order; raises UnknownNameError for an unknown kind."""
+        wanted = StationKind.parse(kind)
+        return tuple(station for station in self.stations if station.kind is wanted)
+
+    @property
+    def open_grid(self) -> Grid:
+        """The grid without the cells in no-go zones."""
+        forbidden = [zone for zone in self.zones if zone.kind is ZoneKind.NO_GO]
+        if not forbidden:
+            return self.grid
+        middles = self.grid.positions(np.arange(self.grid.count))
+        free = self.grid.free_mask.ravel().copy()
+        for zone in forbidden:
+            free &= ~zone.contains(middles)
+        return self.grid.with_free(free.reshape(self.grid.free_mask.shape))
+
+    def boxes(self) -> Floats:
+        """Return the walls (K, 5): x, y, yaw, and half of their length and width."""
+        if self.walls is not None:
+            return self.walls
+        top, left, bottom, right = rectangles(~self.grid.free_mask).T.astype(np.float64)
+        grid = self.grid
+        own = np.stack((0.5 * (left + right), grid.height - 0.5 * (top + bottom)), axis=1) * grid.cell
+        sine, cosine = trig.sin_cos(grid.origin[2])
+        boxes = np.empty((len(own), 5))
+        boxes[:, 0] = grid.origin[0] + cosine * own[:, 0] - sine * own[:, 1]
+        boxes[:, 1] = grid.origin[1] + sine * own[:, 0] + cosine * own[:, 1]
+        boxes[:, 2] = grid.origin[2]
+        boxes[:, 3], boxes[:, 4] = 0.5 * grid.cell * (right - left), 0.5 * grid.cell * (bottom - top)
+        return boxes
+
+    # ---- other sites -------------------------------------------------------------------------------------------------
+
+    def with_cells_of(self, cell: float) -> Site:
+        """Return this site with larger cells, see `Grid.with_cells_of`; its walls stay as they are.
+
+        Stations that would be on cells that are not wholly free are refused with InvalidValueError.
+        """
+        if abs(cell - self.grid.cell) <= 1e-9:
+            return self
+        if len(self.starts):
+            raise InvalidValueError(f"site {self.name!r}: its starts are cells of {self.grid.cell:g} m; keep that size")
+        return replace(self, grid=self.grid.with_cells_of(cell), walls=self.boxes())
+
+    def with_stations(self, stations: Sequence[Station]) -> Site:
+        """Return this site with more stations."""
+        return replace(self, stations=(*self.stations, *stations))

@@ -1,0 +1,90 @@
+"""Stations and zones of a site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.errors import InvalidValueError, unknown_name
+
+
+class StationKind(str, Enum):
+    """What a station is for."""
+
+    PICK = "pick"
+    DROP = "drop"
+    CHARGE = "charge"
+    PARK = "park"
+    WORKSTATION = "workstation"
+
+    @classmethod
+    def parse(cls, value: object) -> StationKind:
+        """Return the kind called `value`; raises UnknownNameError with the closest one."""
+        try:
+            return cls(value)
+        except ValueError as error:
+            raise unknown_name("kind of station", value, [kind.value for kind in cls]) from error
+
+
+@dataclass(frozen=True)
+class Station:
+    """A place with a purpose: `x`, `y` in m and `yaw` in rad, in the frame of the world."""
+
+    name: str
+    kind: StationKind
+    x: float
+    y: float
+    yaw: float = 0.0
+
+
+class ZoneKind(str, Enum):
+    """What holds in a zone."""
+
+    SPEED_LIMIT = "speed_limit"
+    ONE_WAY = "one_way"
+    NO_GO = "no_go"
+
+    @classmethod
+    def parse(cls, value: object) -> ZoneKind:
+        """Return the kind called `value`; raises UnknownNameError with the closest one."""
+        try:
+            return cls(value)
+        except ValueError as error:
+            raise unknown_name("kind of zone", value, [kind.value for kind in cls]) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Zone:
+    """An area with a rule. `corners` (K, 2) in m, in the frame of the world.
+
+    `speed` in m/s is the limit of a zone of that kind; `direction` in rad is the way of a one-way zone.
+    """
+
+    name: str
+    kind: ZoneKind
+    corners: Floats
+    speed: float = float("inf")
+    direction: float = 0.0
+
+    def __post_init__(self) -> None:
+        corners = np.array(self.corners, np.float64)
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
+            raise InvalidValueError(f"zone {self.name!r}: expected at least three corners [x, y], got {self.corners!r}")
+        corners.flags.writeable = False
+        object.__setattr__(self, "corners", corners)
+        if self.kind is ZoneKind.SPEED_LIMIT and not 0.0 < self.speed < np.inf:
+            raise InvalidValueError(f"zone {self.name!r}: a speed limit needs a speed above 0 m/s, got {self.speed!r}")
+
+    def contains(self, points: Floats) -> Bools:
+        """Return which of `points` (N, 2) are inside; either answer is right for points on the edge."""
+        inside_mask = np.zeros(len(points), bool)
+        x, y = points[:, 0], points[:, 1]
+        for (x1, y1), (x2, y2) in zip(self.corners, np.roll(self.corners, -1, axis=0), strict=True):
+            # Edges that a ray to the right crosses: an odd number of them from inside.
+            crosses_mask = (y1 > y) != (y2 > y)
+            slope = (x2 - x1) / (y2 - y1) if y1 != y2 else 0.0
+            inside_mask ^= crosses_mask & (x < x1 + slope * (y - y1))
+        return inside_mask
