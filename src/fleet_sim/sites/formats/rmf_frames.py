@@ -15,7 +15,7 @@ from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class DrawingFrame:
     """A similarity: point p of a drawing is `matrix @ p + offset` in m in the frame of the building."""
 
     matrix: Floats
@@ -26,7 +26,7 @@ class Frame:
         return np.asarray(points @ self.matrix.T + self.offset)
 
 
-def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
+def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     """Return the frame of the level `name`; raises ConfigError.
 
     Pictures have y down, the world has y up. The scale is the mean over the level's measurements. A level other than
@@ -34,7 +34,7 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
     """
     system = building.get("coordinate_system", "reference_image")
     if system == "cartesian_meters":
-        return Frame(np.eye(2), np.zeros(2))
+        return DrawingFrame(np.eye(2), np.zeros(2))
     if system != "reference_image":
         fail(path, f"must be reference_image or cartesian_meters, got {system!r}", "coordinate_system")
     levels = building["levels"]
@@ -49,7 +49,7 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
     return _scaled(levels[name], name, path)
 
 
-def _scaled(level: Mapping[str, Any], name: str, path: Path) -> Frame:
+def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     """Return the frame whose scale the level's measurements say."""
     vertices, scales = level.get("vertices") or [], []
     for index, entry in enumerate(level.get("measurements") or []):
@@ -67,7 +67,7 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> Frame:
     if not scales:
         fail(path, "it has no measurements, so a pixel of its drawing has no size", f"levels.{name}")
     scale = float(np.mean(scales))
-    return Frame(np.diag((scale, -scale)), np.zeros(2))
+    return DrawingFrame(np.diag((scale, -scale)), np.zeros(2))
 
 
 def _fiducials(level: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
@@ -79,7 +79,7 @@ def _fiducials(level: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     }
 
 
-def _laid_over(points: Floats, targets: Floats) -> Frame:
+def _laid_over(points: Floats, targets: Floats) -> DrawingFrame:
     """Return the similarity with the least squared distances from `points` (K, 2), y up, to `targets` (K, 2)."""
     here, there = points.mean(axis=0), targets.mean(axis=0)
     # As complex numbers a turn with a scale is one factor.
@@ -87,4 +87,4 @@ def _laid_over(points: Floats, targets: Floats) -> Frame:
     factor = complex(np.vdot(a, b) / np.vdot(a, a))
     turn = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
     matrix = turn @ np.diag((1.0, -1.0))
-    return Frame(matrix, there - turn @ here)
+    return DrawingFrame(matrix, there - turn @ here)
