@@ -116,8 +116,8 @@ class World(BodyColumns):
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
         self.extent = EXTENT
-        self.places = Places()
         """How far from the origin anything may be put along an axis, in m."""
+        self.places = Places()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.parts = _NO_PARTS
