@@ -24,6 +24,7 @@ from fleet_sim.core.look import LookColumns
 from fleet_sim.core.places import Places
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
+from fleet_sim.core.routes import Routes
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
@@ -73,9 +74,10 @@ class World(ConnectedParts, BodyColumns):
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
-        self.places = Places()
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
+        self.places = Places()
+        self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.free_rows = FreeRows(capacity)

@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.formats.base import fail
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
             metres = float(distance[1] if isinstance(distance, Sequence) else distance)
         except (TypeError, ValueError, LookupError) as error:
             fail(path, f"must be [vertex, vertex, {{distance: [3, metres]}}]: {error}", where)
-        pixels = float(np.hypot(*(end - begin)))
+        pixels = float(trig.hypot(*(end - begin)))
         if not (pixels > 0.0 and 0.0 < metres < np.inf):
             fail(path, f"must be between two places and above 0 m, got {metres!r}", where)
         scales.append(metres / pixels)
