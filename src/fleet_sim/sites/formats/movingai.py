@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels, read_text
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import Station, StationKind
 
 FREE = ".GSEe"
 BLOCKED = "@OTW"
@@ -73,6 +75,22 @@ def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also
         where = f"line {first_line + place[0]}, column {place[1] + 1}"
         fail(path, f"{where}: unknown letter {str(letters[place])!r}; known are {known}")
     return Map(free, letters)
+
+
+def stations_of(
+    read: Map, grid: Grid, kinds: Mapping[str, StationKind], *, counted: bool = False
+) -> tuple[Station, ...]:
+    """Return a station for each cell whose letter is in `kinds`.
+
+    Its name is the letter with the number of its cell, or with its own among the stations where they are `counted`.
+    """
+    letters = read.letters.ravel()
+    cells = np.flatnonzero(np.isin(letters, list(kinds)))
+    numbers = range(len(cells)) if counted else cells.tolist()
+    places = zip(cells.tolist(), numbers, grid.positions(cells).tolist(), strict=True)
+    return tuple(
+        Station(f"{letters[cell]}{number}", kinds[str(letters[cell])], x, y) for cell, number, (x, y) in places
+    )
 
 
 class MapFormat(SiteFormat):
