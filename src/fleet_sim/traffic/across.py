@@ -13,7 +13,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.grid import Grid
-from fleet_sim.traffic.field import Field
+from fleet_sim.traffic.field import CostField
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.smoothing import Point, pulled
@@ -48,7 +48,7 @@ class Across:
         self._sight, self._rules = sight, rules
         self._reach = radius / grid.cell
         self._steps = Steps(grid, rules, radius)
-        self._fields: OrderedDict[tuple[Point, float], tuple[Field, list[_Entry]]] = OrderedDict()
+        self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_Entry]]] = OrderedDict()
 
     def is_clear(self, begin: Point, end: Point) -> bool:
         """Return whether the disc can move from `begin` to `end` along a straight line, rules aside."""
@@ -94,7 +94,7 @@ class Across:
 
     # ---- places and cells --------------------------------------------------------------------------------------------
 
-    def _field(self, goal: Point, speed: float) -> tuple[Field, list[_Entry]]:
+    def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_Entry]]:
         delays = self._steps.costs(speed)
         # Without limits the fields of fast and of slow robots are the same.
         key = (goal, speed if delays is not None else 0.0)
@@ -102,7 +102,7 @@ class Across:
         if kept is None:
             ends = self._entries(goal, outward=False)
             cells, costs = [entry.cell for entry in ends], [entry.cost for entry in ends]
-            kept = self._fields[key] = Field(self._steps, cells, costs, delays), ends
+            kept = self._fields[key] = CostField(self._steps, cells, costs, delays), ends
             while len(self._fields) > 1 and len(self._fields) * kept[0].size > MOST_MEMORY:
                 self._fields.popitem(last=False)
         self._fields.move_to_end(key)

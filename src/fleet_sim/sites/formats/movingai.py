@@ -44,6 +44,7 @@ def read_map(text: str, path: Path) -> Map:
         fail(path, "it has no line `map`; is this a MovingAI map?")
     height, width = (_size(header, key, path) for key in ("height", "width"))
     rows = lines[start + 1 : start + 1 + height]
+    # Checked against the header: a file cut off in transfer is well formed up to its end.
     if len(rows) < height or any(line.strip() for line in lines[start + 1 + height :]):
         given = len(lines) - start - 1
         fail(path, f"it says height {height}, but has {given} rows")
@@ -52,6 +53,7 @@ def read_map(text: str, path: Path) -> Map:
 
 def _size(header: dict[str, str], key: str, path: Path) -> int:
     value = header.get(key, "")
+    # The length is looked at before the value: int() of a million digits takes seconds.
     if not value.isdecimal() or not 1 <= len(value) <= 7 or int(value) < 1:
         fail(path, f"`{key}` must be a whole number above 0, got {value!r}")
     return int(value)
@@ -68,6 +70,7 @@ def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also
             fail(path, f"line {first_line + index}: it has {len(row)} letters, {width} are expected")
     letters = np.array([list(row) for row in rows], "U1")
     free = np.isin(letters, list(FREE + also_free))
+    # Refused: taken as free or as blocked, a map of another dialect would be silently wrong.
     strange = ~free & ~np.isin(letters, list(BLOCKED))
     if strange.any():
         place = divmod(int(np.flatnonzero(strange)[0]), width)
