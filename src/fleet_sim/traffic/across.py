@@ -31,7 +31,7 @@ class Way(NamedTuple):
     cost: float
 
 
-class _Entry(NamedTuple):
+class _WayIn(NamedTuple):
     """A cell that a place is joined to by a straight line, and the cost of that line."""
 
     cell: int
@@ -48,7 +48,7 @@ class Across:
         self._sight, self._rules = sight, rules
         self._reach = radius / grid.cell
         self._steps = Steps(grid, rules, radius)
-        self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_Entry]]] = OrderedDict()
+        self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_WayIn]]] = OrderedDict()
 
     def is_clear(self, begin: Point, end: Point) -> bool:
         """Return whether the disc can move from `begin` to `end` along a straight line, rules aside."""
@@ -94,7 +94,7 @@ class Across:
 
     # ---- places and cells --------------------------------------------------------------------------------------------
 
-    def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_Entry]]:
+    def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_WayIn]]:
         delays = self._steps.costs(speed)
         # Without limits the fields of fast and of slow robots are the same.
         key = (goal, speed if delays is not None else 0.0)
@@ -108,7 +108,7 @@ class Across:
         self._fields.move_to_end(key)
         return kept
 
-    def _entries(self, place: Point, *, outward: bool) -> list[_Entry]:
+    def _entries(self, place: Point, *, outward: bool) -> list[_WayIn]:
         """Return cells that can be driven to straight from `place`, or from which it can; the next ones that exist."""
         square = self._square(place)
         entries = self._joined(place, square, outward=outward, look=not self._is_open(square))
@@ -132,7 +132,7 @@ class Across:
         columns = range(max(left - reach, 0), min(left + reach + 2, width))
         return [steps.number(column, row) for row in rows for column in columns]
 
-    def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_Entry]:
+    def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_WayIn]:
         entries = []
         for cell in cells:
             if not self._steps.clear_mask[cell]:
@@ -144,7 +144,7 @@ class Across:
             length = math.dist(*line)
             if not self._rules.uniform and not self._rules.allows(self._rules.touched(*line), _direction(*line)):
                 continue
-            entries.append(_Entry(cell, length))
+            entries.append(_WayIn(cell, length))
             if length < 1e-9:
                 return entries[-1:]
         return entries
