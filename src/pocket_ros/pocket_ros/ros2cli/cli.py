@@ -11,6 +11,7 @@ COMMANDS = {
     "bag": "Various rosbag related sub-commands",
     "daemon": "Various daemon related sub-commands",
     "interface": "Show information about ROS interfaces",
+    "lifecycle": "Various lifecycle related sub-commands",
     "launch": "Run a launch file",
     "node": "Various node related sub-commands",
     "param": "Various param related sub-commands",
@@ -19,7 +20,7 @@ COMMANDS = {
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
 }
-NOT_COVERED = ("component", "control", "doctor", "lifecycle", "multicast", "security", "test", "wtf")
+NOT_COVERED = ("component", "control", "doctor", "multicast", "security", "test", "wtf")
 
 
 def _top_parser() -> argparse.ArgumentParser:
