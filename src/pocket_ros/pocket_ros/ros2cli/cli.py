@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 
 COMMANDS = {
@@ -60,7 +61,7 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         sys.stdout.flush()
         return result
     except KeyboardInterrupt:
-        return 130
+        return signal.SIGINT  # as in ROS, which does not answer 130
     except BrokenPipeError:
         # The reader went away (`ros2 topic echo … | head`): nothing more can be written, not even at exit.
         sys.stdout = None
