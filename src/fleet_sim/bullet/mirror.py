@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.detached import DetachedBodies
 from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
@@ -67,9 +68,10 @@ class BulletMirror:
         self._any_told = False
         self._in_phase_1 = False
         self.staged = StagedPoses(world)
-        self._writer = PoseWriter(world, self.bodies, self.staged)
+        self.detached = DetachedBodies(self.bodies)
+        self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
         world.on_spawn.append(self._spawned)
-        world.on_remove.append(self.bodies.remove)
+        world.on_remove += [self.detached.note, self.bodies.remove]
 
     @property
     def live(self) -> bool:
@@ -223,6 +225,7 @@ class BulletMirror:
         held = np.flatnonzero(table.body != NO_BODY)
         # A reused row stands for another entity now, whose body may have another shape.
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
+        self.detached.note(held[misfit_mask])
         self.bodies.remove(held[misfit_mask])
         self.bodies.refresh_masses(held[~misfit_mask])
         world.bullet_behind[world.rows] = True
@@ -234,6 +237,7 @@ class BulletMirror:
         # It may be closed twice.
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
+            self.world.on_remove.remove(self.detached.note)
             self.world.on_remove.remove(self.bodies.remove)
         self.bodies.forget_all()
         self.client.close()

@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.detached import DetachedBodies
 from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateError
@@ -15,9 +16,10 @@ from fleet_sim.errors import StateError
 class PoseWriter:
     """Makes the bodies that are missing and writes what is outdated. `BulletMirror` says when, and which poses."""
 
-    def __init__(self, world: World, bodies: BulletBodies, staged: StagedPoses) -> None:
+    def __init__(self, world: World, bodies: BulletBodies, detached: DetachedBodies, staged: StagedPoses) -> None:
         self._world = world
         self._bodies = bodies
+        self._detached = detached
         self._staged = staged
 
     def make_missing(self, rows: Rows) -> None:
@@ -28,7 +30,9 @@ class PoseWriter:
 
     def _create(self, rows: Rows) -> None:
         world = self._world
-        self._bodies.create(rows, world.position[rows], world.orientation[rows])
+        # Bodies of users that outlived their entity stand for it again; the others are made.
+        new = self._detached.take_back(rows)
+        self._bodies.create(new, world.position[new], world.orientation[new])
         world.bullet_behind[rows] = False
         self._bodies.joints.write(rows, world.joints.position)
         world.robots.joints_behind[rows] = False
