@@ -79,7 +79,7 @@ class Participant:
 
         Deleting one is waiting for Cyclone's own threads; many at once wait together, ten times as fast. An
         interpreter that is ending starts no threads: there everything goes with the participant, and the
-        types stay as they are, for Cyclone crashes when their descriptions come back before their endpoints go.
+        types stay as they are, for Cyclone crashes when descriptions come back before the endpoints go.
         """
         endpoints = list(self._endpoints)
         with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
