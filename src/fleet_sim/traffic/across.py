@@ -56,6 +56,9 @@ class Across:
 
     def is_free(self, place: Point) -> bool:
         """Return whether the disc can be at `place`."""
+        height, width = self._steps.grid.free_mask.shape
+        if not (0.0 <= place[0] <= width and 0.0 <= place[1] <= height):
+            return False
         return self._is_open(self._square(place)) or self.is_clear(place, place)
 
     def line(self, begin: Point, end: Point) -> Way | None:
