@@ -46,17 +46,19 @@ def warehouse() -> Site:
     return Warehouse(rows=3, columns=2, shelf_length=5, margin=2, workstations=2, chargers=2).site("hall")
 
 
-def scenario(folder: Path, site: Site, robots: list[dict[str, Any]], **settings: Any) -> Path:
+def scenario(
+    folder: Path, site: Site, robots: list[dict[str, Any]], simulation: dict[str, Any] | None = None, **sections: Any
+) -> Path:
     """Write a scenario with `site` to `folder`; returns its file."""
     write_site(site, folder / f"{site.name}.yaml")
     path = folder / "scenario.yaml"
-    simulation = {"gui": False, "timestep": 0.05, "ignore_static_collision": False}
-    entry = {"map": f"{site.name}.yaml", **settings}
-    path.write_text(yaml.safe_dump({"simulation": simulation, "site": entry, "robots": robots}))
+    settings = {"gui": False, "timestep": 0.05, "ignore_static_collision": False, **(simulation or {})}
+    content = {"simulation": settings, "site": f"{site.name}.yaml", "robots": robots, **sections}
+    path.write_text(yaml.safe_dump(content))
     return path
 
 
-def gap(site: Site, place: Floats) -> float:
+def gap(site: Site, place: Floats | tuple[float, float]) -> float:
     """The distance from `place` (2,) to the nearest wall of `site`, computed from its boxes."""
     x, y, yaw, length, width = site.boxes().T
     east, north = place[0] - x, place[1] - y

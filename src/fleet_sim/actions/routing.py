@@ -96,7 +96,9 @@ def follow(agent: Agent, way: RoutedPath, align_final: bool, direction: Movement
 
 def distance_left(agent: Agent, way: RoutedPath) -> float:
     """Return the rest (m) of the way that the robot drives along."""
-    at = min(agent.current_waypoint_index, len(way.left) - 1)
+    # Who has arrived has no waypoints any more, until the action hears of it in the next step.
+    last = len(way.left) - 1
+    at = last if agent.goal_pose is None or agent.is_goal_reached() else min(agent.current_waypoint_index, last)
     return float(np.hypot(*(way.positions[at] - agent.world.position[agent.row])[:2]) + way.left[at])
 
 

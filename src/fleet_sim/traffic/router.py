@@ -135,7 +135,7 @@ class Router:
             return "is in a wall"
         if not self._grid.is_free(cell)[0]:
             return "is in a no-go zone"
-        return f"is nearer than {room:g} m to a wall, a no-go zone or the edge of the map"
+        return f"is too near to a wall, a no-go zone or the edge of the map for {_size(room)}"
 
     def _between(self, start: Floats, goal: Floats, across: Across, begin: Point, end: Point, room: float) -> str:
         if across.joined(begin, end):

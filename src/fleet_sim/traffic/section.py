@@ -33,11 +33,20 @@ class RoutedSiteSection(SiteSection):
         """Add the site to `sim`, and the routes."""
         super().build(sim, settings, site)
         assert isinstance(settings, RoutedSiteSettings)
-        # What is nearer than the margin counts as a collision.
-        room = sim.params.collision_margin if settings.clearance is None else settings.clearance
-        router = Router(site, room)
-        sim.world.routes.offer(router)
-        sim.register_manager(router, "router")
+        offer_routes(sim, site, settings.clearance)
+
+
+def offer_routes(sim: MultiRobotSimulationCore, site: Site, clearance: float | None = None) -> Router:
+    """Let the robots of `sim` take routes in `site`; returns the Router, which is also the manager "router".
+
+    `clearance` in m is the room between footprints and walls; None: the collision margin of the simulation. Raises
+    DuplicateNameError where there are routes already.
+    """
+    # What is nearer than the margin counts as a collision.
+    router = Router(site, sim.params.collision_margin if clearance is None else clearance)
+    sim.register_manager(router, "router")
+    sim.world.routes.offer(router)
+    return router
 
 
 SECTION = RoutedSiteSection()
