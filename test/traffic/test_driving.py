@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from buildings import drive, gap, office, scenario, warehouse
 import fleet_sim as fs
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.commands import ExecuteAction
-from fleet_sim.sites import Site
+from fleet_sim.sites import Site, Zone, ZoneKind
 
 DIFF = {"name": "amr", "urdf_path": "diff_base"}
 OMNI = {
@@ -164,3 +165,35 @@ def test_a_load_that_sticks_out_needs_more_room(tmp_path: Path) -> None:
         sim.step_once()
         assert action.status == "failed"
         assert "0.826" in str(action.error_message)
+
+
+def test_via_points_are_passed_around_walls_and_clearance_is_kept(tmp_path: Path) -> None:
+    site = office()
+    begin, via, end = places(site, [ROOMS[0], ROOMS[4], ROOMS[1]]).tolist()
+    path = scenario(tmp_path, site, [{**DIFF, "pose": [*begin, 0.0]}])
+    path.write_text(path.read_text().replace("site: office.yaml", "site: {map: office.yaml, clearance: 0.04}"))
+    with fs.MultiRobotSimulationCore.from_yaml(path) as sim:
+        amr = sim.agents[0]
+        amr.execute_action(fs.MoveAction([fs.Pose((*via, 0.0)), fs.Pose((*end, 0.0))], route="grid"))
+        seen = drive(sim, amr)
+        assert np.hypot(*(seen - via).T).min() < 0.01
+        assert amr.get_pose().position[:2] == pytest.approx(end)
+        assert min(gap(site, place) for place in seen) >= RADIUS["diff_base"] + 0.04 - 1e-6
+
+
+def test_a_restored_run_goes_on_along_its_route(tmp_path: Path) -> None:
+    slow = Zone("people", ZoneKind.SPEED_LIMIT, np.array([[6, 0], [9, 0], [9, 20], [6, 20]]), speed=0.4)
+    site = replace(warehouse(), zones=(slow,))
+    goal = site.station("workstation_1")
+    with fs.MultiRobotSimulationCore.from_yaml(scenario(tmp_path, site, [{**DIFF, "at": {"site": "shelf_0"}}])) as sim:
+        amr = sim.agents[0]
+        amr.execute_action(fs.MoveTo(fs.Pose((goal.x, goal.y, 0.0)), route=True))
+        for _ in range(120):
+            sim.step_once()
+        saved = sim.save_state()
+        first = drive(sim, amr)
+        sim.restore_state(saved)
+        amr = sim.agents[0]
+        assert (drive(sim, amr) == first).all()
+        inside = slow.contains(first)[1:] & slow.contains(first)[:-1]
+        assert (np.hypot(*np.diff(first, axis=0).T)[inside] / 0.05).max() == pytest.approx(0.4)
