@@ -54,14 +54,16 @@ def give_paths(
     align_final: AnyArray | bool = True,
     direction: AnyArray | int | None = None,
     tolerance: AnyArray | float = 0.0,
+    speed_limits: Floats | None = None,
 ) -> None:
     """Command `rows` to follow paths of `lengths` (N,) >= 1 waypoints, from their present poses and velocities.
 
     `positions` (M, 3) and unit `orientations` (M, 4) are the concatenated waypoints of all rows, in the world frame.
-    `direction` is the code of a MovementDirection (None: each row's default).
+    `direction` is the code of a MovementDirection (None: each row's default); `speed_limits` (M,) in m/s hold on the
+    lines that end at the waypoints.
     """
     motion = world.motion
-    world.waypoints.assign(motion, rows, lengths, positions, orientations)
+    world.waypoints.assign(motion, rows, lengths, positions, orientations, speed_limits)
     motion.direction[rows] = motion.default_direction[rows] if direction is None else direction
     motion.align_final[rows] = align_final
     motion.tolerance[rows] = tolerance
