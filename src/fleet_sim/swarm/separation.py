@@ -47,7 +47,7 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     # Before the early returns below: contacts of the last step must not stay.
     swarm.touching[movers] = False
     rows = world.collidable_rows
-    if not len(rows) or not len(movers):
+    if not len(rows) or not len(movers) or (len(movers) == 1 and _is_clear(world, rows, movers.item())):
         return
     moving_mask = np.zeros(columns.capacity, np.bool_)
     moving_mask[movers] = True
@@ -73,6 +73,31 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
         changed = rows[changed_mask]
         columns.position[changed, :2] = bodies.centres[changed_mask]
         columns.touch(changed)
+
+
+def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
+    """Return whether nothing is to be done after `row` alone moved: it overlaps none of `rows`, no wall, no polygon.
+
+    With arrays of one, the rounds below take several times as long to find the same, and agents in turn ask one by one.
+    """
+    swarm, columns = world.swarm, world.columns
+    if not swarm.collides.item(row) or swarm.grounded.item(row):
+        return True
+    x, y, radius = columns.position.item(row, 0), columns.position.item(row, 1), swarm.agent_radius.item(row)
+    if world.polygons:
+        return False
+    if world.config.collide_walls:
+        width, height = world.config.size
+        margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
+        if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
+            return False
+    if len(rows) == 1:
+        return True
+    away = columns.position.take(rows, axis=0)
+    away_x, away_y = away[:, 0] - x, away[:, 1] - y
+    depths = swarm.agent_radius.take(rows) + radius - np.sqrt(away_x * away_x + away_y * away_y)
+    # It is one of the rows, and as deep in itself as it is wide.
+    return np.count_nonzero(depths > EXACT) == (2.0 * radius > EXACT)
 
 
 def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:

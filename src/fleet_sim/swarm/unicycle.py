@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
@@ -15,7 +15,8 @@ from fleet_sim.motion.velocity import expire_commands, towards
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.components import scatter, vector_index
 
-IDLE = ControllerMode.IDLE.code
+IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
+INF = float("inf")
 
 
 class UnicycleLaw:
@@ -28,6 +29,9 @@ class UnicycleLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
+        if len(rows) == 1 and _drives_freely(world, rows.item()):
+            _follow_command(world, rows, rows.item(), dt)
+            return NO_ROWS
         return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
 
 
@@ -61,6 +65,47 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     resting = rows[~wanted_mask & (speeds == 0.0) & (turns == 0.0)]
     motion.control[resting] = IDLE
     motion.command_expiry[resting] = -1
+
+
+def _drives_freely(world: World, row: int) -> bool:
+    """Return whether `row` follows a velocity command that has not expired, without any limit."""
+    motion = world.motion
+    return (
+        motion.control.item(row) == VELOCITY
+        and not 0 <= motion.command_expiry.item(row) <= world.clock.tick
+        and motion.linear_limit.item(row) == motion.linear_limits.item(row, 0) == INF
+        and motion.linear_accel.item(row) == motion.linear_accels.item(row, 0) == INF
+        and motion.angular_limit.item(row) == motion.angular_limits.item(row, 2) == INF
+        and motion.angular_accel.item(row) == motion.angular_accels.item(row, 2) == INF
+    )
+
+
+def _follow_command(world: World, rows: Rows, row: int, dt: float) -> None:
+    """Move `row`, the only one of `rows`, as `follow_commands` does, to the bit.
+
+    In plain numbers this is ten times faster than with arrays of one. The functions of NumPy stay, as those of `math`
+    round otherwise.
+    """
+    motion, position, orientation = world.motion, world.position, world.orientation
+    speed, turn = motion.command_linear.item(row, 0), motion.command_angular.item(row, 2)
+    x, y, z, w = orientation[row].tolist()
+    heading = float(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+    middle, after = heading + turn * (0.5 * dt), heading + turn * dt
+    position[row, 0] += speed * dt * float(np.cos(middle))
+    position[row, 1] += speed * dt * float(np.sin(middle))
+    half = 0.5 * after
+    orientation[row] = 0.0
+    orientation[row, 2], orientation[row, 3] = np.sin(half), np.cos(half)
+    for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
+        column[row] = 0.0
+    motion.body_linear[row, 0] = speed
+    motion.body_angular[row, 2] = world.angular_velocity[row, 2] = turn
+    world.velocity[row, 0], world.velocity[row, 1] = speed * np.cos(after), speed * np.sin(after)
+    if speed != 0.0 or turn != 0.0:
+        world.touch(rows)
+    else:
+        motion.control[row] = IDLE
+        motion.command_expiry[row] = -1
 
 
 def _limited(wanted: Floats, present: Floats, limits: tuple[Floats, Floats], changes: tuple[Floats, Floats]) -> Floats:

@@ -44,7 +44,11 @@ class Sector:
         near_mask &= outside <= radii
         # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
-        radii = np.broadcast_to(radii, near_mask.shape)[some]
+        if not len(some[0]):
+            return near_mask
+        if np.shape(radii) != near_mask.shape:
+            radii = np.broadcast_to(radii, near_mask.shape)
+        radii = np.asarray(radii)[some]
         near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
         return near_mask
 

@@ -72,6 +72,12 @@ class BinaryFOVSensor(BinarySensor):
         origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
         place_x = np.ascontiguousarray(candidates.positions[:, 0])
         place_y = np.ascontiguousarray(candidates.positions[:, 1])
+        walls = self._detectable_walls(group)
+        if len(group) == 1 and not self.occlusion and not len(walls):
+            # Agents in turn look one by one: without a search, and without picking from arrays of one.
+            ahead, aside = in_frame(place_x - origin_x, place_y - origin_y, cosines, sines)
+            mask = sector.sees_discs(ahead, aside, candidates.radii)
+            return (mask & (candidates.rows != group.rows)).any(keepdims=True)
 
         def seen(agent: Rows, candidate: Rows) -> Bools:
             ahead, aside = in_frame(
@@ -89,7 +95,6 @@ class BinaryFOVSensor(BinarySensor):
 
         reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)
         detected = any_hit(origins, candidates, reach, seen)
-        walls = self._detectable_walls(group)
         if len(walls):
             detected |= _walls_seen(
                 Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
