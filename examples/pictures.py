@@ -16,6 +16,7 @@ import numpy.typing as npt
 import fleet_sim as fs
 from fleet_sim.images import write_png
 from fleet_sim.paths import data_file
+from fleet_sim.sites import Warehouse, draw_site
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
 
@@ -191,6 +192,7 @@ def main() -> None:
     pictures["scan"] = scans()
     pictures["pick"] = pick_strip((300, 225))
     pictures["milling"] = milling(220)
+    pictures["site"] = draw_site(Warehouse().site(), 18)
     for name, rgb in pictures.items():
         path = folder / f"{name}.png"
         write_png(path, rgb)

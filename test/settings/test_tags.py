@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.settings import load_mapping
+from fleet_sim.settings import Variables, load_documents, load_mapping
 from fleet_sim.settings.expressions import Expression
 
 
@@ -39,7 +39,7 @@ def test_comments_about_templates_are_comments(tmp_path: Path) -> None:
     [
         ("a: !np 1 +", "a.yaml: line 1: '1 \\+' is not an expression"),
         ("a: !np tau", "line 1: unknown name 'tau' in 'tau'"),
-        ("a: !np [1, 2]", "line 1: !np takes one text"),
+        ("a: !np {b: 2}", "line 1: !np takes one text"),
         ("a: !include b.yaml", "b.yaml: there is no such file"),
         ("a: !include a.yaml", "include each other more than 20 deep"),
         ("a: 1\n#%> set h = 3\n", r"a.yaml: line 2: .*#%> set h = 3.* is a statement of a Jinja template"),
@@ -99,3 +99,57 @@ def test_code_is_not_an_expression(text: str) -> None:
 def test_expressions_without_a_value(text: str) -> None:
     with pytest.raises(InvalidValueError):
         Expression(text).value({})
+
+
+def loaded(folder: Path, text: str) -> Any:
+    path = folder / "main.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_mapping(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("!np [1e-2, pi / 2, [1 + 1]]", [0.01, math.pi / 2, [2]]),
+        ("!np [15, 15] / 2", [7.5, 7.5]),
+        ("!np [1, 2] + 10 # each", [11, 12]),
+        ("!np '[1, 2] * [3, 4]'", [3, 8]),
+        ("!np array([1, 2]) / 2", [0.5, 1.0]),
+        ("!np np.deg2rad(180)", math.pi),
+        ("!np arcsin(1.0) * 2", math.pi),
+        ("[!np PI, !np math.sqrt(4)]", [math.pi, 2.0]),
+    ],
+)
+def test_arithmetic_knows_lists_and_names_of_numpy(tmp_path: Path, text: str, value: object) -> None:
+    assert loaded(tmp_path, f"a:\n- x: {text}\nb: {text}\n") == {"a": [{"x": value}], "b": value}
+    assert loaded(tmp_path, f"a:\n- {text}\n") == {"a": [value]}
+
+
+def test_lists_that_do_not_fit_have_no_sum(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="lists of 2 and 3 items"):
+        loaded(tmp_path, "a: !np '[1, 2] + [1, 2, 3]'\n")
+
+
+def test_a_mapping_takes_the_keys_of_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/robot.yaml").write_text("r: 1\nc: !include colour.yaml\nname: robot\n", encoding="utf-8")
+    (tmp_path / "sub/colour.yaml").write_text("{red: 255}\n", encoding="utf-8")
+    (tmp_path / "more.yaml").write_text("name: more\nsize: 3\n", encoding="utf-8")
+    # Paths inside are relative to the file that is included; what stands here counts more.
+    assert loaded(tmp_path, "<<: !include sub/robot.yaml\nr: 2\n") == {"r": 2, "c": {"red": 255}, "name": "robot"}
+    both = loaded(tmp_path, "a: &a {z: 1}\nb:\n  <<: [!include sub/robot.yaml, !include more.yaml, *a]\n")
+    assert both["b"] == {"z": 1, "r": 1, "c": {"red": 255}, "name": "robot", "size": 3}
+    (tmp_path / "list.yaml").write_text("[1]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="line 1: <<: !include needs a file with a mapping"):
+        loaded(tmp_path, "<<: !include list.yaml\n")
+
+
+def test_drawings_are_included_as_text(tmp_path: Path) -> None:
+    (tmp_path / "rock.svg").write_text("<svg>\n</svg>", encoding="utf-8")
+    assert loaded(tmp_path, "points: !include rock.svg\n") == {"points": "<svg>\n</svg>"}
+
+
+def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text("---\nexpected: true\n---\na: !np 1 + 1\n...\n", encoding="utf-8")
+    assert load_documents(path, Variables()) == [{"expected": True}, {"a": 2}]

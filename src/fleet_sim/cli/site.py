@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     converter.add_argument("--to", choices=("site", "map"), default="site", help="site: all of it; map: its free space")
     converter.set_defaults(command=_convert)
     for action in (shower, converter):
-        action.add_argument("site", metavar="SITE", help="a .map, .scen, .json or .yaml file, or a shipped site")
+        action.add_argument("site", metavar="SITE", help="a .map, .scen, .json or .yaml file")
         action.add_argument("--level", help="the level of a building with several")
         action.add_argument("--cell", type=float, help="size of the cells in m, a whole number of times the file's")
     maker = actions.add_parser("generate", help="generate a warehouse, or a floor where parcels are sorted")

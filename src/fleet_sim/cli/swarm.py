@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fleet_sim.cli.arguments import not_negative, positive
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping, parse_value, set_key
+from fleet_sim.settings import Variables, parse_value, set_key
 
 if TYPE_CHECKING:
     from fleet_sim.swarm.metric import Metric
@@ -49,7 +49,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--live", action="store_true", help="plot the metrics in a window during the run")
     parser.add_argument("--picture", metavar="FILE", help="save a picture of the final state (.png)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="set one key, as in time_step=0.1"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one key, as in time_step=0.1, or one variable of a template",
     )
     parser.set_defaults(command=execute)
 
@@ -97,16 +101,23 @@ def window_maker() -> WindowMaker:
 
 
 def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, Any]:
-    """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError."""
-    from fleet_sim.swarm.world import naming, world_in
+    """Return the world in the file `name` with settings KEY=VALUE applied; raises ConfigError.
 
-    with naming(name):
-        config = world_in(load_mapping(resolve_config(name)))
+    What a template asks for by that name is a value of its variable, and all else a key of the world.
+    """
+    from fleet_sim.swarm.world_source import load_world
+
+    given: dict[str, Any] = {}
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in time_step=0.1, got {text!r}")
-        set_key(config, key.strip(), parse_value(value))
+        given[key.strip()] = parse_value(value)
+    variables = Variables(given)
+    config = load_world(resolve_config(name), variables)
+    for key, value in given.items():
+        if key not in variables.known:
+            set_key(config, key, value)
     if seed is not None:
         config["seed"] = seed
     return config

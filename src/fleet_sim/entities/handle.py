@@ -60,6 +60,10 @@ class Handle:
         """Whether the entity still exists."""
         return self._world.is_live(self._row, self._generation)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it together with its world, by its row: what a handle refers to is there."""
+        return _handle_of, (type(self), self._world, self._row, self._generation, getattr(self, "last_label", None))
+
     def _copy_of(self, column: Floats) -> Floats:
         value: Floats = column[self.row].copy()
         return value
@@ -109,3 +113,13 @@ def _unsettable(handle: object, name: str) -> str | None:
     setter = f"set_{name}"
     hint = f"; call {setter}()" if hasattr(cls, setter) else ""
     return f"{name!r} of {cls.__name__} can only be read{hint}"
+
+
+def _handle_of(cls: type[Handle], world: World, row: int, generation: int, label: str | None) -> Handle:
+    """Return the handle that was pickled."""
+    handle = cls.__new__(cls)
+    for name, value in (("_world", world), ("_row", row), ("_generation", generation)):
+        _set(handle, name, value)
+    if label is not None:
+        _set(handle, "last_label", label)
+    return handle

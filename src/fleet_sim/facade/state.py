@@ -49,6 +49,16 @@ class State:
         """Whether an initial state for `reset` was saved."""
         return self._initial is not None
 
+    @property
+    def initial(self) -> Checkpoint | None:
+        """The state that `reset` goes back to; None before it was saved."""
+        return self._initial
+
+    @initial.setter
+    def initial(self, checkpoint: Checkpoint) -> None:
+        self._checkpoints.check(checkpoint)
+        self._initial = checkpoint
+
     def remember_initial(self) -> None:
         """Save the present state as the initial state for `reset`."""
         self._initial = self._checkpoints.take()

@@ -5,15 +5,18 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 """
 
 from fleet_sim.settings.fields import Setting, setting
-from fleet_sim.settings.files import load_mapping, parse_remote, parse_value, set_key
+from fleet_sim.settings.files import load_documents, load_mapping, parse_remote, parse_value, set_key
 from fleet_sim.settings.reader import Checked, check_fields, read, read_list
 from fleet_sim.settings.schema import json_schema, object_schema
+from fleet_sim.settings.templates import Variables
 
 __all__ = [
     "Checked",
     "Setting",
+    "Variables",
     "check_fields",
     "json_schema",
+    "load_documents",
     "load_mapping",
     "object_schema",
     "parse_remote",

@@ -10,14 +10,24 @@ from typing import Any
 
 from fleet_sim.errors import InvalidValueError, did_you_mean
 
-CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
+
+def _round(value: float, digits: int | None = None) -> float:
+    if digits is not None and abs(digits) > _MOST_DIGITS:
+        # Python computes the power of ten first, of any size.
+        raise ValueError(f"round takes up to {_MOST_DIGITS} digits")
+    return round(value, digits)
+
+
+CONSTANTS: dict[str, float] = {"pi": math.pi, "PI": math.pi, "e": math.e, "inf": math.inf}
+MODULES = ("math", "np", "numpy")
+"""Names before a point that may stand before a constant or a function: `np.pi`."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "min": min,
     "max": max,
     "sum": sum,
     "len": len,
-    "round": round,
+    "round": _round,
     "int": int,
     "sqrt": math.sqrt,
     "exp": math.exp,
@@ -35,14 +45,35 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "deg2rad": math.radians,
     "rad2deg": math.degrees,
     "arctan2": math.atan2,
+    "arcsin": math.asin,
+    "arccos": math.acos,
+    "arctan": math.atan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "log2": math.log2,
+    "log10": math.log10,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "array": list,
 }
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -60,6 +91,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _LARGEST_EXPONENT = 64
 _MOST_BITS = 1024
 _LONGEST = 10_000
+_MOST_DIGITS = 30
 
 
 class Expression:
@@ -73,7 +105,7 @@ class Expression:
         if len(text) > _LONGEST:
             raise InvalidValueError(f"an expression has at most {_LONGEST} characters, got {len(text)}")
         try:
-            self._body = ast.parse(text.strip(), mode="eval").body
+            self._body = _without_modules(ast.parse(text.strip(), mode="eval").body)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise InvalidValueError(f"{text!r} is not an expression: {error}") from error
         self.names = frozenset(_names(self._body, text))
@@ -123,21 +155,7 @@ class Expression:
         raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, {*names, *CONSTANTS})}")
 
     def _binary(self, node: ast.BinOp, names: Mapping[str, Any]) -> Any:
-        left, right = self._value(node.left, names), self._value(node.right, names)
-        if isinstance(node.op, ast.Pow):
-            # A mistyped exponent must not use up the memory of the machine.
-            if abs(right) > _LARGEST_EXPONENT:
-                raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
-            # Powers of powers multiply their digits at each level; no number here needs more than a float can hold.
-            if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > _MOST_BITS:
-                raise ValueError("the result is too large")
-            return left**right
-        if not all(isinstance(side, (int, float)) for side in (left, right)):
-            raise ValueError("arithmetic is for numbers")
-        result = _BINARY[type(node.op)](left, right)
-        if isinstance(result, int) and result.bit_length() > _MOST_BITS:
-            raise ValueError("the result is too large")
-        return result
+        return combined(_SYMBOLS[type(node.op)], self._value(node.left, names), self._value(node.right, names))
 
     def _compared(self, node: ast.Compare, names: Mapping[str, Any]) -> bool:
         left = self._value(node.left, names)
@@ -149,11 +167,53 @@ class Expression:
         return True
 
 
+def combined(symbol: str, left: Any, right: Any) -> Any:
+    """Return `left symbol right`, such as 2 + 3; lists are combined item by item, as arrays are.
+
+    Raises ValueError for what is no number, for lists of other lengths, and for results that are too large.
+    """
+    sides = [len(side) for side in (left, right) if isinstance(side, list)]
+    if sides:
+        if len(set(sides)) > 1:
+            raise ValueError(f"lists of {sides[0]} and {sides[1]} items cannot be combined")
+        lefts, rights = (side if isinstance(side, list) else [side] * sides[0] for side in (left, right))
+        return [combined(symbol, *pair) for pair in zip(lefts, rights, strict=True)]
+    if not all(isinstance(side, (int, float)) for side in (left, right)):
+        raise ValueError("arithmetic is for numbers")
+    if symbol == "**":
+        # A mistyped exponent must not use up the memory of the machine.
+        if abs(right) > _LARGEST_EXPONENT:
+            raise ValueError(f"exponents go up to {_LARGEST_EXPONENT}")
+        # Powers of powers multiply their digits at each level; no number here needs more than a float can hold.
+        if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > _MOST_BITS:
+            raise ValueError("the result is too large")
+        return left**right
+    result = _BINARY[symbol](left, right)
+    if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+        raise ValueError("the result is too large")
+    return result
+
+
 _NODES = (
     *(ast.List, ast.Tuple, ast.Subscript, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.expr_context),
-    *(ast.And, ast.Or, ast.Pow),
-    *(*_BINARY, *_UNARY, *_COMPARE),
+    *(ast.And, ast.Or),
+    *(*_SYMBOLS, *_UNARY, *_COMPARE),
 )
+
+
+class _ModuleNames(ast.NodeTransformer):
+    """Reads `np.pi` as `pi`."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        known = node.attr in FUNCTIONS or node.attr in CONSTANTS
+        if known and isinstance(node.value, ast.Name) and node.value.id in MODULES:
+            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
+        return node
+
+
+def _without_modules(body: ast.expr) -> ast.expr:
+    plain: ast.expr = _ModuleNames().visit(body)
+    return plain
 
 
 def _names(node: ast.AST, text: str) -> list[str]:

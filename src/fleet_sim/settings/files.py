@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.gate.data import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
+from fleet_sim.settings import templates
 from fleet_sim.settings.tags import with_tags
+from fleet_sim.settings.templates import Variables
 from fleet_sim.settings.types import shown
 
 LARGEST_FILE = 64 * 2**20
 """Bytes of a configuration."""
 MOST_FILES = 1000
 """Read for one configuration, counted each time they are included."""
+TEXTS = (".svg", ".txt", ".xml")
+"""Endings of files that are included as text."""
+
+_LIST_ARITHMETIC = re.compile(
+    r"""^(?P<tag>[^#'"\n]*?(?:[:]|^-|\s-)\s+!np\s+)(?P<expression>\[[^"'#\n]*\]\s*(?:[-+*/%])[^"'#\n]*?)(?P<rest>\s*(?:\#.*)?)$""",
+    re.MULTILINE,
+)
+
+Parsed = TypeVar("Parsed")
 
 
 class _Loader(yaml.SafeLoader):
@@ -29,8 +41,8 @@ class _Loader(yaml.SafeLoader):
 
     most = MOST_IN_FILE
 
-    def get_single_node(self) -> yaml.Node | None:
-        node = super().get_single_node()
+    def compose_document(self) -> yaml.Node | None:
+        node = super().compose_document()
         if node is not None:
             check_nodes(node, self.most)
         return node
@@ -48,20 +60,6 @@ class _Loader(yaml.SafeLoader):
                 )
             seen[key] = line
         return super().construct_mapping(node, deep)
-
-
-def _refuse_templates(text: str, source: str) -> None:
-    """Refuse lines of Jinja templates, which YAML takes for comments and texts; raises ConfigError with the line."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        code = line.split("#", 1)[0]
-        statement = line.lstrip().startswith("#%")
-        if statement or any(end in code.partition(begin)[2] for begin, end in (("<{", "}>"), ("<%", "%>"))):
-            what = "a statement" if statement else "an expression"
-            raise ConfigError(
-                f"line {number}: {shown(line.strip())} is {what} of a Jinja template, and files here are plain YAML;"
-                " write the value, `!np pi / 4` for arithmetic, or set it in Python in the mapping of the world",
-                source=source,
-            )
 
 
 _Loader.add_implicit_resolver(
@@ -82,7 +80,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     closest name in its folder), not readable, not YAML (with line and column), a template (`#%>`, `<{ }>`), has a key
     twice, or is not a mapping.
     """
-    data = _load(Path(path), values, 0, [])
+    data = _Reading(values).load(Path(path))
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -90,34 +88,78 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     return data
 
 
-def _load(file: Path, values: Mapping[str, Any] | None, depth: int, read: list[Path]) -> Any:
-    """Return what is in the YAML file `file`, included by `depth` others, after those in `read`."""
-    read.append(file)
-    if len(read) > MOST_FILES:
-        raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")
-    try:
-        status = file.stat()
-        # Reading a pipe or a device may never end.
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError("cannot be read: it is no file", source=str(file))
-        if status.st_size > LARGEST_FILE:
-            raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        _fail_missing(file)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
-    except ConfigError:
-        raise
-    except ValueError as error:
-        raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
-    _refuse_templates(text, str(file))
-    loader = with_tags(
-        _Loader, file, lambda other, level: _load(other, values, level, read), depth=depth, values=values
-    )
-    return _parse(text, str(file), loader)
+def load_documents(path: str | Path, variables: Variables) -> list[Any]:
+    """Return the documents in the YAML file `path`, which are separated by `---`; it may be a template.
+
+    `variables` are those of the template, and note which were used. Raises ConfigError as `load_mapping` does, and
+    MissingDependencyError for a template without Jinja2.
+    """
+    return [document for document in _Reading(None, variables).documents(Path(path)) if document is not None]
+
+
+class _Reading:
+    """Reads one file, and those that it includes."""
+
+    def __init__(self, values: Mapping[str, Any] | None, variables: Variables | None = None) -> None:
+        """`values` are names for arithmetic, `variables` those of templates; None: they are refused."""
+        self._values = values
+        self._variables = variables
+        self._read: list[Path] = []
+
+    def load(self, file: Path) -> Any:
+        """Return what is in `file`."""
+        return self._load(file, 0, self._variables)
+
+    def documents(self, file: Path) -> list[Any]:
+        """Return the documents in `file`."""
+        text, loader = self._prepare(file, 0, self._variables)
+        return _guarded(lambda: list(yaml.load_all(text, Loader=loader)), str(file))
+
+    def _load(self, file: Path, depth: int, variables: Variables | None) -> Any:
+        """Return what is in `file`, included by `depth` others; pictures and plain texts are returned as text."""
+        if depth and file.suffix.lower() in TEXTS:
+            return self._text_of(file)
+        text, loader = self._prepare(file, depth, variables)
+        return _guarded(lambda: yaml.load(text, Loader=loader), str(file))
+
+    def _prepare(self, file: Path, depth: int, variables: Variables | None) -> tuple[str, type[yaml.SafeLoader]]:
+        """Return the YAML text of `file`, and what loads it."""
+        text, inner = self._text_of(file), variables
+        if variables is None:
+            templates.refuse(text, str(file))
+        else:
+            text, exported = templates.render(text, variables, str(file))
+            inner = variables.inside(exported)
+        load = partial(self._load, variables=inner)
+        return _quoted(text), with_tags(_Loader, file, load, depth=depth, values=self._values)
+
+    def _text_of(self, file: Path) -> str:
+        self._read.append(file)
+        if len(self._read) > MOST_FILES:
+            raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")
+        try:
+            status = file.stat()
+            # Reading a pipe or a device may never end.
+            if not stat.S_ISREG(status.st_mode):
+                raise ConfigError("cannot be read: it is no file", source=str(file))
+            if status.st_size > LARGEST_FILE:
+                raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            _fail_missing(file)
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"must be text in UTF-8: {error}", source=str(file)) from error
+        except OSError as error:
+            raise ConfigError(f"cannot be read: {error.strerror}", source=str(file)) from error
+        except ConfigError:
+            raise
+        except ValueError as error:
+            raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
+
+
+def _quoted(text: str) -> str:
+    """Return `text` with quotes about arithmetic that begins with a list, `!np [1, 2] / 2`, which is not YAML."""
+    return _LIST_ARITHMETIC.sub(r'\g<tag>"\g<expression>"\g<rest>', text)
 
 
 def parse_value(text: str) -> Any:
@@ -150,8 +192,13 @@ def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
 
 
 def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
+    return _guarded(lambda: yaml.load(text, Loader=loader), source)
+
+
+def _guarded(parse: Callable[[], Parsed], source: str) -> Parsed:
+    """Return `parse()`; what PyYAML raises is raised as a ConfigError that names `source`."""
     try:
-        return yaml.load(text, Loader=loader)
+        return parse()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -10,6 +10,7 @@ import yaml
 
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.settings.expressions import Expression
+from fleet_sim.settings.types import shown
 
 MOST_INCLUDES = 20
 """Maximum depth of included files."""
@@ -22,8 +23,22 @@ def with_tags(
 ) -> type[yaml.SafeLoader]:
     """Return a loader like `base` for the file `path` that supports the tags; `load(path, depth)` reads another file.
 
-    Paths are relative to the folder of `path`. `values` are names that arithmetic may use.
+    Paths are relative to the folder of `path`. `values` are names that arithmetic may use. What a mapping includes as
+    `<<` are defaults of its keys.
     """
+
+    class TaggedLoader(base):  # type: ignore[misc,valid-type]  # a class for each file: YAML keeps constructors on it
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            merged = _take_includes(node)
+            own: dict[Any, Any] = super().construct_mapping(node, deep)
+            # The first of several counts, as YAML has it.
+            for other in merged:
+                defaults = include(self, other)
+                if not isinstance(defaults, dict):
+                    line = other.start_mark.line + 1
+                    raise ConfigError(f"line {line}: <<: !include needs a file with a mapping, got {shown(defaults)}")
+                own = {**defaults, **own}
+            return own
 
     def include(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         if depth >= MOST_INCLUDES:
@@ -34,16 +49,33 @@ def with_tags(
         return str(path.parent / _text(node, "!relpath FILE"))
 
     def arithmetic(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+        # Of a list, each item: `!np [pi / 2, 1e-2]`.
+        if isinstance(node, yaml.SequenceNode):
+            return [arithmetic(loader, item) for item in node.value]
         try:
             return Expression(_text(node, "!np pi / 2")).value(values)
         except InvalidValueError as error:
             raise ConfigError(f"line {node.start_mark.line + 1}: {error}") from error
 
-    # A class for each file: YAML registers constructors on the class, and these know their file.
-    tagged: type[yaml.SafeLoader] = type("TaggedLoader", (base,), {})
     for tag, construct in (("!include", include), ("!relpath", relpath), ("!np", arithmetic)):
-        tagged.add_constructor(tag, construct)
-    return tagged
+        TaggedLoader.add_constructor(tag, construct)
+    return TaggedLoader
+
+
+def _take_includes(node: yaml.MappingNode) -> list[yaml.Node]:
+    """Take the files that are included as `<<` out of a mapping and return them, in their order."""
+    taken: list[yaml.Node] = []
+    for key, value in list(node.value):
+        if key.tag != "tag:yaml.org,2002:merge":
+            continue
+        if value.tag == "!include":
+            node.value.remove((key, value))
+            taken.append(value)
+        elif isinstance(value, yaml.SequenceNode):
+            included = [item for item in value.value if item.tag == "!include"]
+            value.value = [item for item in value.value if item.tag != "!include"]
+            taken += included
+    return taken
 
 
 def _text(node: yaml.Node, example: str) -> str:

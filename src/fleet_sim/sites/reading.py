@@ -14,7 +14,7 @@ from fleet_sim.sites.site import Site
 
 
 def read_site(path: str | Path, *, level: str | None = None, cell: float | None = None) -> Site:
-    """Return the site in the file `path`, or in the shipped one of that name; raises ConfigError.
+    """Return the site in the file `path`; raises ConfigError.
 
     The format is told by the suffix and the content. `level` is the floor to read of a building with several, `cell`
     the size of the cells in m: a whole number of times that of the file.

@@ -21,7 +21,7 @@ from fleet_sim.sites.walls import build_walls
 class SiteSettings(Checked):
     """A site of a scenario."""
 
-    map: str = setting(doc="File of the site, relative to this one, or a shipped site: any format of `fleet-sim site`.")
+    map: str = setting(doc="File of the site, relative to this one, in any format that `fleet-sim site show` reads.")
     level: str | None = setting(None, doc="The level of a building with several.")
     cell: float | None = setting(
         None, above=0, high=1e4, unit="m", doc="Size of the cells; null: that of the file. A whole number of times it."

@@ -41,8 +41,10 @@ _HOMES = {
     ),
     "subscribers": "WorldSubscriber",
     "swarm_world": "Spawner Subscriber",
-    "world": "RectangularWorld World_from_config world_from_config",
-    "world_config": "BaseWorldConfig RectangularWorldConfig WorldConfig",
+    "world": (
+        "BaseWorldConfig RectangularWorld RectangularWorldConfig WorldConfig World_from_config config_from_dict "
+        "config_from_yaml world_from_config"
+    ),
     "world_names": "World",
 }
 
@@ -108,12 +110,14 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.swarm_world import Spawner as Spawner
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber
+    from fleet_sim.swarm.world import BaseWorldConfig as BaseWorldConfig
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
+    from fleet_sim.swarm.world import RectangularWorldConfig as RectangularWorldConfig
     from fleet_sim.swarm.world import World_from_config as World_from_config
+    from fleet_sim.swarm.world import WorldConfig as WorldConfig
+    from fleet_sim.swarm.world import config_from_dict as config_from_dict
+    from fleet_sim.swarm.world import config_from_yaml as config_from_yaml
     from fleet_sim.swarm.world import world_from_config as world_from_config
-    from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
-    from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
-    from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
     from fleet_sim.swarm.world_names import World as World
 else:
     __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

@@ -29,8 +29,15 @@ AGENT_KEYS: dict[str, str] = {
     "debug": "`fleet-sim swarm` draws agents as the simulation knows them",
     "seed": "numbers are drawn per agent from the seed of the world; sensors, controllers and spawners may have a"
     " `seed` of their own",
+    "scale_forward_speed": "leave it out, it does nothing there; speeds of controllers are in m/s",
+    "scale_turning_rates": "leave it out, it does nothing there; rates of controllers are in rad/s",
 }
 """By key of an agent."""
+
+PART_KEYS: dict[str, str] = {
+    "degrees": "angles are in rad; leave it out, or write `theta: !np deg2rad(20)`",
+}
+"""By key of a controller, a sensor or another part."""
 
 
 def advice_on(kind: str, name: object) -> str:
@@ -44,3 +51,10 @@ def refuse_agent_keys(settings: Mapping[str, object], known: Mapping[str, object
     for key, advice in AGENT_KEYS.items():
         if key in settings and key not in known:
             raise ConfigError(f"is not a setting of agents. Instead: {advice}", path=key)
+
+
+def refuse_keys(parameters: Mapping[str, object], known: Mapping[str, object]) -> None:
+    """Raise ConfigError for parameters of a part that are not `known`, where there is advice on them."""
+    for key, advice in PART_KEYS.items():
+        if key in parameters and key not in known:
+            raise ConfigError(f"is not a parameter here. Instead: {advice}", path=key)

@@ -13,8 +13,9 @@ from fleet_sim.gate.bounds import LONGEST_HISTORY
 from fleet_sim.settings import Checked, setting
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.colours import RANDOM_COLOR, read_color
+from fleet_sim.swarm.outlines import ANCHORS, Point, anchor_of, read_anchor, read_points
+from fleet_sim.swarm.written import changed_settings
 
-Point = tuple[float, float]
 Team = int | str
 Idiosyncrasies = tuple[Point, Point]
 """Means and standard deviations of the factors on the two numbers of an action."""
@@ -76,8 +77,21 @@ class AgentConfig(Checked):
     agent_radius: float = setting(
         0.0, low=0, unit="m", doc="Radius of its disc, for collisions and sensors; 0: a point."
     )
-    points: list[Point] | None = setting(None, unit="m", doc="Corners of a polygon in its own frame.")
-    anchor_point: Point = setting((0.0, 0.0), unit="m", doc="The point of the polygon that lies at its position.")
+    points: list[Point] | None = setting(
+        None,
+        reader=read_points,
+        schema={"type": ["array", "string", "null"]},
+        unit="m",
+        doc="Corners of a polygon in its own frame, or the text of an SVG drawing of one.",
+    )
+    anchor_point: Point | str = setting(
+        (0.0, 0.0),
+        reader=read_anchor,
+        schema={"anyOf": [{"type": "array"}, {"enum": list(ANCHORS)}]},
+        unit="m",
+        doc="The point of the polygon that lies at its position: two numbers, center or centroid; with inplace its"
+        " corners stay where they would be without.",
+    )
     collides: bool = setting(
         True, reader=read_collides, schema=COLLIDES, doc="It is separated from other agents and from walls."
     )
@@ -85,10 +99,21 @@ class AgentConfig(Checked):
     body_color: Color | str = setting((40, 90, 190), reader=read_color, schema=COLOR, doc=COLOR_DOC)
     body_filled: bool = setting(True, doc="Draw it filled.")
 
+    def as_config_dict(self) -> dict[str, Any]:
+        """Return the entry of a configuration that says the same."""
+        return {"type": self.associated_type, **changed_settings(self)}
+
     @property
     def outline(self) -> Floats | None:
         """The corners (K, 2) of its polygon in its own frame, or None."""
-        return None if self.points is None else np.array(self.points) - np.array(self.anchor_point)
+        return None if self.points is None else np.array(self.points) - anchor_of(self.points, self.anchor_point)
+
+    @property
+    def shift(self) -> Floats:
+        """How far from `position` it is put (2,), so that its corners stay in place."""
+        if self.points is None or not isinstance(self.anchor_point, str) or "inplace" not in self.anchor_point:
+            return np.zeros(2)
+        return anchor_of(self.points, self.anchor_point)
 
     @property
     def disc(self) -> float:

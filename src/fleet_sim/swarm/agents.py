@@ -8,6 +8,7 @@ called with a group, or with one agent after the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
+from fleet_sim.swarm.written import changed_settings
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
@@ -119,6 +121,27 @@ class SwarmAgent(NamedBody):
     def plain_sensors(self) -> list[Sensor]:
         """Its sensors themselves, where `sensors` shows what it reads of those of its group."""
         return [sensor.sensor if isinstance(sensor, SensorView) else sensor for sensor in self._sensors]
+
+    def as_settings(self) -> AgentConfig:
+        """Return the settings of an agent like this one, with the parts it has now; one that was removed will do."""
+        start: dict[str, Any] = {"position": tuple(self.last.position.tolist()), "angle": self.last.angle}
+        if isinstance(self.config.anchor_point, str):
+            # Its position is that of its anchor by now.
+            start["anchor_point"] = self.config.anchor_point.removesuffix(" inplace")
+        config: AgentConfig = replace(self.config, controller=self.controller, sensors=self.plain_sensors, **start)
+        return config
+
+    def as_config_dict(self) -> dict[str, Any]:
+        """Return the entry of a configuration that makes an agent like this one."""
+        return {"type": type(self), **changed_settings(self.as_settings())}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What watches changes is made anew, and so are views of the sensors of its group.
+        return {**vars(self), "_sensors": self.plain_sensors}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _sensors=WatchedList(self._change_sensors))
+        self.hold(self._controller, state["_sensors"])
 
     def put(self, position: object, angle: float) -> None:
         """Move its row; see `place`."""

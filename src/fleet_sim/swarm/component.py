@@ -31,12 +31,20 @@ class Component:
 
     agent: SwarmBody | None = None
     """The agent it belongs to; None for one that serves a whole group."""
+    parent: SwarmBody | None = None
+    """Another name of it, for components of the user's own."""
     slot: str = ""
 
     def __init__(self, agent: SwarmBody | None = None, parent: SwarmBody | None = None) -> None:
         """`agent` is the one it is made for; without it, the agent that gets it. `parent` is another name of it."""
         self.agent = agent or parent
         self.parent = parent or agent
+
+    def belong_to(self, agent: SwarmBody | None) -> None:
+        """Be part of `agent` from now on; None: of a whole group, or of nobody."""
+        if self.parent is None or self.parent is self.agent:
+            self.parent = agent
+        self.agent = agent
 
     @classmethod
     def works_on_arrays(cls) -> bool:

@@ -63,13 +63,13 @@ def hand_over(agent: SwarmAgent, controller: Controller | None, sensors: Sequenc
     after = slots_of(controller, sensors)
     for slot, part in before.items():
         if part is not None and not part.works_on_arrays() and part not in after.values():
-            part.agent = None
+            part.belong_to(None)
         if after.get(slot) is not part and agent.is_alive:
             agent.group.forget(slot, agent.row)
     for slot, part in after.items():
         if part is not None:
             part.slot = slot
-            part.agent = None if part.works_on_arrays() else agent
+            part.belong_to(None if part.works_on_arrays() else agent)
     agent.hold(controller, sensors)
 
 

@@ -26,6 +26,7 @@ from fleet_sim.settings.reader import Where, convert
 from fleet_sim.settings.types import as_number, describe, shown
 from fleet_sim.swarm.component import OWNERS, Component
 from fleet_sim.swarm.swarm_body import SwarmBody
+from fleet_sim.swarm.written import same
 
 Cls = TypeVar("Cls", bound=type[Any])
 Vector = tuple[float, float]
@@ -34,14 +35,28 @@ Vector = tuple[float, float]
 class Configured:
     """Base of parts that declare their parameters as settings."""
 
+    _given: dict[str, Any]
+
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError naming the class, the parameter and what is allowed."""
+        # As it was given, to be written into files again; see `as_config_dict`.
+        self._given = {name: getattr(self, name) for name in fields_of(type(self))}
         for name, field in fields_of(type(self)).items():
             try:
                 value = convert(field.hint, getattr(self, name), field.rules, Where(path=name))
             except ConfigError as error:
                 raise InvalidValueError(f"{type(self).__name__}: {error}") from error
             setattr(self, name, value)
+
+    def as_config_dict(self) -> dict[str, Any]:
+        """Return the entry of a configuration that makes a part like this one, with the values it has now."""
+        fresh = type(self)(**self._given)
+        now = {name: getattr(self, name) for name in self._given}
+        # Parameters may go together, as two actions given as one list: all as given, or all as they are now.
+        values = self._given if all(same(value, getattr(fresh, name)) for name, value in now.items()) else now
+        defaults = {field.name: field.default for field in dataclasses.fields(fresh)}  # type: ignore[arg-type]  # it is one
+        changed = {name: value for name, value in values.items() if not same(value, defaults[name])}
+        return {"type": type(self), **changed}
 
     def refuse(self, message: str) -> InvalidValueError:
         """Return the error for parameters that do not go together, to be raised."""

@@ -15,7 +15,7 @@ from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.settings.fields import fields_of
-from fleet_sim.swarm.advice import advice_on
+from fleet_sim.swarm.advice import advice_on, refuse_keys
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.parameters import Configured
 
@@ -81,6 +81,7 @@ class PartRegistry(Registry[type[Part]]):
         if isinstance(spec, self.base):
             return type(spec)
         cls, params = self.split(spec)
+        refuse_keys(params, parameters_of(cls))
         check_arguments(self._signature(cls, given), params, _what(self.noun, spec, cls))
         return cls
 

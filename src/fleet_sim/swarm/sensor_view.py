@@ -63,5 +63,8 @@ class SensorView(Generic[SensorT]):
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sensor, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SensorView, (self.sensor, self.agent, self._index)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> SensorView[SensorT]:
         return self

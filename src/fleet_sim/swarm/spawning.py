@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -64,7 +64,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
     is not known or not allowed.
     """
     if isinstance(spec, SwarmAgent):
-        return type(spec), as_settings(spec)
+        return type(spec), spec.as_settings()
     if isinstance(spec, AgentConfig):
         if not spec.associated_type:
             name = type(spec).__name__
@@ -78,13 +78,6 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
         config = read(cls.config_class, params)
     _check_components(config)
     return cls, config
-
-
-def as_settings(agent: SwarmAgent) -> AgentConfig:
-    """Return the settings of an agent like this one, with the parts it has now; one that was removed will do."""
-    start = {"position": tuple(agent.last.position.tolist()), "angle": agent.last.angle}
-    config: AgentConfig = replace(agent.config, controller=agent.controller, sensors=agent.plain_sensors, **start)
-    return config
 
 
 def _check_components(config: AgentConfig) -> None:
@@ -259,7 +252,7 @@ def _component(kinds: PartRegistry[Made], spec: object, slot: str, known: Made |
     if made is spec:
         made = copy.deepcopy(made, {} if made.agent is None else {id(made.agent): agent})
     made.slot = slot
-    made.agent = None if made.works_on_arrays() else agent
+    made.belong_to(None if made.works_on_arrays() else agent)
     return made
 
 

@@ -132,7 +132,7 @@ class SwarmWorld(SwarmState):
 
     def _add(self, recipe: Recipe, position: object, angle: float | None) -> SwarmAgent:
         config = recipe.config
-        chosen = position if position is not None else config.position or 0.5 * self.size
+        chosen = self.start_of(config).position if position is None else position
         return self.spawn_many(recipe, [chosen], [config.angle if angle is None else angle])[0]
 
     def recipe(self, spec: object) -> Recipe:
@@ -275,6 +275,11 @@ class SwarmWorld(SwarmState):
             group.is_object = is_object
             self.groups.append(group)
         return group
+
+    def rekey(self, key_of: Callable[[Group], str]) -> None:
+        """Find groups by `key_of` from now on; for a world that was unpickled."""
+        self._group_of_key = {key_of(group): group for group in self.groups}
+        self.forget_cached()
 
     def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:
         """Return `count` names: `name` itself for one agent, else `name` or `prefix` with numbers."""

@@ -7,15 +7,13 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.settings import load_mapping, read
+from fleet_sim.settings import Variables, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
@@ -27,17 +25,19 @@ from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.svg import object_entries
 from fleet_sim.swarm.watched_list import WatchedList
-from fleet_sim.swarm.world_config import RectangularWorldConfig, StopCondition, WorldConfig, read_stop
+from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
+from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
+from fleet_sim.swarm.world_config import StopCondition, read_stop
+from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
+from fleet_sim.swarm.world_pickle import packed, unpacked
+from fleet_sim.swarm.world_source import load_world, naming
 
 COLLISION_MARGIN = 1e-3
 """Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
-
-
-SECTIONS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
-"""Keys of a world that hold lists; left empty, they hold nothing."""
 
 
 class RectangularWorld(NamedWorld):
@@ -56,10 +56,17 @@ class RectangularWorld(NamedWorld):
 
         Raises ConfigError for a wrong configuration, and DuplicateNameError where `sim` has a world already.
         """
-        if isinstance(config, Mapping):
-            # `agents:` with nothing after it is null in YAML.
-            config = {key: value for key, value in config.items() if value is not None or key not in SECTIONS}
-        settings = read(self.config_class, config or {})
+        # `agents:` with nothing after it is null in YAML, which `from_dict` knows.
+        if isinstance(config, WorldConfig):
+            settings = read(self.config_class, config)
+        else:
+            settings = self.config_class.from_dict(config or {})
+        known = WORLDS.type_of(settings.associated_type)
+        if not isinstance(self, known):
+            raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
+        if type(self) is not known:
+            settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
+        self._owns_sim = sim is None
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""
@@ -99,7 +106,8 @@ class RectangularWorld(NamedWorld):
         for key, entry in _each("spawners", config.spawners):
             self.spawners.append(_at(key, SPAWNERS.make, entry, self))
         for key, entry in _each("objects", config.objects):
-            _at(key, self.add_object, entry)
+            for thing in _at(key, object_entries, entry):
+                _at(key, self.add_object, thing)
         for key, entry in _each("metrics", config.metrics):
             _at(key, self.add_metric, entry)
         if step_spawners:
@@ -206,6 +214,12 @@ class RectangularWorld(NamedWorld):
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
         self._stepper.take_turn(self.agent_of(row).alone())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it as it is between two steps; another process goes on from there with the same run."""
+        if not self._owns_sim:
+            raise StateError("a world within a simulation of other things is saved with it: sim.save_state()")
+        return unpacked, (type(self), *packed(self))
+
     def __deepcopy__(self, memo: dict[int, Any]) -> RectangularWorld:
         """A world stays itself in a copy of what refers to it."""
         return self
@@ -224,9 +238,7 @@ def World_from_config(
     """
     if isinstance(config, (str, Path)):
         source = str(config)
-        config = load_mapping(config)
-        with naming(source):
-            config = world_in(config)
+        config = load_world(config)
     if isinstance(config, WorldConfig):
         return WORLDS.type_of(config.associated_type)(config, sim)
     with naming(source):
@@ -234,25 +246,6 @@ def World_from_config(
         world = cls(params, sim)
     world.source = source
     return world
-
-
-@contextmanager
-def naming(source: str) -> Iterator[None]:
-    """Let errors name the file `source`, where they do not name one themselves."""
-    try:
-        yield
-    except ConfigError as error:
-        if error.source or not source:
-            raise
-        raise error.within(source=source) from error
-
-
-def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the world in what a file holds: the section `swarm` of a scenario, or all of it; raises ConfigError."""
-    world = as_scenario(config).get("swarm", config)
-    if not isinstance(world, Mapping):
-        raise ConfigError(f"must be a mapping with the settings of a world, got {world!r}", path="swarm")
-    return dict(world)
 
 
 def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
@@ -289,3 +282,24 @@ WORLDS = PartRegistry("world", RectangularWorld, BUILT_IN)
 
 world_from_config = World_from_config
 """Another name of it."""
+
+
+def config_from_dict(d: Mapping[str, Any]) -> RectangularWorldConfig:
+    """Return the settings of a world in a mapping, of the class that its `type` asks for; raises ConfigError."""
+    return WORLDS.type_of(d.get("type", "RectangularWorld")).config_class.from_dict(d)
+
+
+def config_from_yaml(path: str | Path, **values: Any) -> RectangularWorldConfig:
+    """Return the settings of the world in a YAML file; `values` are those of the variables of a template.
+
+    Raises ConfigError, also for a value that the file does not ask for, and MissingDependencyError for a template
+    without Jinja2.
+    """
+    variables = Variables(values)
+    config = load_world(path, variables)
+    variables.check_used(str(path))
+    with naming(str(path)):
+        return config_from_dict(config)
+
+
+WorldConfig.maker = World_from_config

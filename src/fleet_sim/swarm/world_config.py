@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
 
-from fleet_sim.settings import Checked, setting
+from fleet_sim.errors import ConfigError, StateError
+from fleet_sim.output import refusals, replacing
+from fleet_sim.settings import Checked, Variables, parse_value, read, setting
+from fleet_sim.settings.fields import fields_of
+from fleet_sim.settings.types import shown
 from fleet_sim.swarm.canvas import Color
+from fleet_sim.swarm.world_source import load_world, naming
+from fleet_sim.swarm.written import changed_settings, plain, yaml_of
 
 StopCondition = int | str | Callable[..., Any]
 
@@ -24,14 +31,20 @@ def read_stop(value: object) -> StopCondition | None:
 
 
 Entries = list[Any]
+Settings = TypeVar("Settings", bound="WorldConfig")
+
+LISTS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
+"""Keys of a world that hold lists; left empty, they hold nothing."""
 
 
 @dataclass
 class WorldConfig(Checked):
     """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
-    associated_type: ClassVar[str] = "RectangularWorld"
+    associated_type: ClassVar[str | type[Any]] = "RectangularWorld"
     """Name of the type of worlds that settings of this class are for; see `associated_type` of `registry.py`."""
+    maker: ClassVar[Callable[[Any], Any] | None] = None
+    """What makes a world of settings. Worlds lie above their settings, and give it when they are imported."""
 
     agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
     spawners: Entries = setting(factory=list, doc="Spawners, which add agents to the world.")
@@ -50,6 +63,58 @@ class WorldConfig(Checked):
     metadata: dict[str, Any] = setting(factory=dict, doc="Any data; stored with the world.")
     flags: dict[str, Any] = setting(factory=dict, doc="Any data; available to components.")
 
+    @classmethod
+    def from_dict(cls: type[Settings], env: Mapping[str, Any]) -> Settings:
+        """Return the settings in a mapping; its `type` names the type of worlds. Raises ConfigError."""
+        given = {key: value for key, value in env.items() if value is not None or key not in LISTS}
+        kind = given.pop("type", None)
+        settings = read(cls, given)
+        if kind is not None:
+            settings.associated_type = kind  # type: ignore[misc]  # of this object alone
+        return settings
+
+    @classmethod
+    def from_yaml(cls: type[Settings], path: str | Path, **values: Any) -> Settings:
+        """Return the settings in a YAML file, a template whose variables have these `values`; raises ConfigError."""
+        variables = Variables(values)
+        config = load_world(path, variables)
+        variables.check_used(str(path))
+        with naming(str(path)):
+            return cls.from_dict(config)
+
+    @classmethod
+    def from_yamls(cls: type[Settings], s: str) -> Settings:
+        """Return the settings in a YAML text without tags; raises ConfigError."""
+        data = parse_value(s)
+        if not isinstance(data, dict):
+            raise ConfigError(f"expected a mapping of keys to values, got {shown(data)}")
+        return cls.from_dict(data)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings as plain data, with the `type`; raises ConfigError for what is code, such as functions.
+
+        What was added to a world in code is not among them.
+        """
+        values = {name: getattr(self, name) for name in fields_of(type(self))}
+        return {key: plain(value, key) for key, value in {"type": self.associated_type, **values}.items()}
+
+    def to_yaml(self) -> str:
+        """Return them as YAML, without those that are as by default; `from_yamls` reads the same. See `as_dict`."""
+        changed = changed_settings(self)
+        return yaml_of({key: value for key, value in self.as_dict().items() if key == "type" or key in changed})
+
+    def save_yaml(self, path: str | Path) -> None:
+        """Write `to_yaml` to a file; raises OutputError where it cannot be written."""
+        text = self.to_yaml()
+        with replacing(path) as part, refusals(path):
+            part.write_text(text, encoding="utf-8")
+
+    def create_world(self) -> Any:
+        """Return a new world of the type that these settings are for, not set up yet."""
+        if WorldConfig.maker is None:
+            raise StateError("import the settings from fleet_sim.swarm, so that worlds are known")
+        return WorldConfig.maker(self)
+
 
 @dataclass
 class RectangularWorldConfig(WorldConfig):
@@ -59,6 +124,7 @@ class RectangularWorldConfig(WorldConfig):
     show_walls: bool = setting(True, doc="Draw the border.")
     collide_walls: bool = setting(True, doc="Keep agents inside the border.")
     detectable_walls: bool = setting(False, doc="Sensors detect the border.")
+    padding: float = setting(0.0, low=0, high=0, unit="m", doc="Room around the world: none; a larger size has some.")
     time_step: float = setting(1 / 60, above=0, unit="s", doc="Simulated time per step.")
     update: Literal["together", "in_turn"] = setting(
         "together",

@@ -137,10 +137,8 @@ class OwnFormat(SiteFormat):
                 doors=tuple(_door(entry) for entry in config.doors),
                 walls=None if config.walls is None else as_floats(config.walls or np.empty((0, 5)), (None, 5), "walls"),
             )
-        except ConfigError:
-            raise
         except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path)) from error
+            raise ConfigError.of(error).within(source=str(path)) from error
 
 
 def _station(entry: StationEntry, path: Path, index: int) -> Station:

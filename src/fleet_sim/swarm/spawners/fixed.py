@@ -62,8 +62,8 @@ class PointAgentSpawner(AgentSpawner):
     @property
     def middle(self) -> Floats:
         """The point."""
-        own = self.recipe.config.position
-        return np.asarray(self.position if self.position is not None else own or 0.5 * self.world.size)
+        own = self.world.start_of(self.recipe.config).position
+        return np.asarray(own if self.position is None else self.position)
 
     def choose_positions(self, count: int) -> Floats:
         """Return `count` positions (count, 2): the point, or draws from a disc about it that grows with each call."""

@@ -1,0 +1,280 @@
+"""Sites from the files of others: what is read, and one clear error for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.images import write_png
+from fleet_sim.sites import StationKind, read_site, write_map, write_site
+from fleet_sim.sites.formats.robot_runners import read_tasks
+
+MAP = "type octile\nheight 3\nwidth 4\nmap\n..@.\n.TS.\n....\n"
+
+
+@pytest.fixture
+def maps(tmp_path: Path) -> Path:
+    """Return a folder with a map of 4 x 3 cells."""
+    (tmp_path / "small.map").write_text(MAP)
+    return tmp_path
+
+
+def refused(path: Path, message: str, **options: object) -> None:
+    """Check that a file is refused with one error that names it."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_site(path, **options)  # type: ignore[arg-type]
+    assert path.name in str(caught.value)
+
+
+# ---- MovingAI --------------------------------------------------------------------------------------------------------
+
+
+def test_a_map_of_movingai(maps: Path) -> None:
+    site = read_site(maps / "small.map")
+    assert site.name == "small"
+    assert site.grid.free_mask.astype(int).tolist() == [[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MAP.replace("height 3", "height 4"), "it says height 4, but has 3 rows"),
+        (MAP.replace("height 3", "height 2"), "it says height 2, but has 3 rows"),
+        (MAP.replace("width 4", "width 5"), "line 5: it has 4 letters, 5 are expected"),
+        (MAP.replace("width 4", "width x"), "`width` must be a whole number above 0, got 'x'"),
+        (MAP.replace("TS", "T?"), r"line 6, column 3: unknown letter '\?'"),
+        (MAP.replace("map\n", ""), "line 4: expected"),
+        ("type octile\n", "no line `map`"),
+        (MAP.replace("width 4", "width 9999999").replace("height 3", "height 9999999"), "it says height 9999999"),
+    ],
+)
+def test_a_wrong_map_is_one_error(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bad.map").write_text(text)
+    refused(tmp_path / "bad.map", message)
+
+
+def test_a_scenario_has_starts_and_goals(maps: Path) -> None:
+    row = "0\tsmall.map\t4\t3\t{}\t{}\t{}\t{}\t3.5\n"
+    scen = maps / "small-1.scen"
+    scen.write_text("version 1\n" + row.format(0, 0, 3, 2) + row.format(3, 1, 0, 2))
+    site = read_site(scen)
+    assert site.starts.tolist() == [0, 7]
+    assert site.goals.tolist() == [11, 8]
+    scen.write_text(row.format(2, 0, 3, 2))
+    refused(scen, "1 start cells are not free, the first in row 0, column 2")
+    scen.write_text(row.format(4, 0, 3, 2))
+    refused(scen, r"line 1: \(4, 0\) is outside of the map")
+    scen.write_text(row.format(0, 0, 3, 2).replace("\t4\t3", "\t4\t4"))
+    refused(scen, "line 1: it is for a map of 4 x 4, not 4 x 3")
+    scen.write_text(row.format(0, 0, 3, 2).replace("small.map", "other.map"))
+    refused(scen, "its map 'other.map' is neither beside it")
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_problem_of_the_league_of_robot_runners(maps: Path) -> None:
+    (maps / "a.agents").write_text("# version\n3\n0\n1\n11\n")
+    (maps / "a.tasks").write_text("2\n4,6\n11\n")
+    problem = {"mapFile": "small.map", "agentFile": "a.agents", "teamSize": 2, "taskFile": "a.tasks"}
+    path = maps / "problem.json"
+    path.write_text(json.dumps(problem))
+    site = read_site(path)
+    assert site.starts.tolist() == [0, 1]
+    assert [(station.name, station.kind) for station in site.stations] == [("S6", StationKind.PICK)]
+    assert read_tasks(path, site.grid) == [[4, 6], [11]]
+    for change, message in (
+        ({"teamSize": 4}, "teamSize: must be a whole number from 1 to 3"),
+        ({"teamSize": True}, "teamSize: must be a whole number"),
+        ({"agentFile": "b.agents"}, "agentFile: there is no file"),
+        ({"mapFile": 3}, "mapFile: must name a file, got 3"),
+    ):
+        path.write_text(json.dumps({**problem, **change}))
+        refused(path, message)
+    path.write_text(json.dumps(problem))
+    (maps / "a.tasks").write_text("1\n2\n")
+    with pytest.raises(ConfigError, match="task 0: it goes to a cell that is not free"):
+        read_tasks(path, site.grid)
+    for text, message in (
+        ("2\n4\n", "it says 2 rows, but has 1"),
+        ("1\n12\n", "cell 12 is outside"),
+        ("1\n-1\n", "line 2: expected cells"),
+    ):
+        (maps / "a.tasks").write_text(text)
+        with pytest.raises(ConfigError, match=message):
+            read_tasks(path, site.grid)
+
+
+def test_a_layout_of_lsmart(tmp_path: Path) -> None:
+    path = tmp_path / "kiva.json"
+    layout = {"name": "kiva", "n_row": 3, "n_col": 5, "layout": [".eee.", "w@@@w", ".eee."]}
+    path.write_text(json.dumps(layout))
+    site = read_site(path)
+    assert site.name == "kiva"
+    assert [len(site.stations_of(kind)) for kind in ("pick", "workstation")] == [6, 2]
+    assert len(site.boxes()) == 1
+    path.write_text(json.dumps({**layout, "n_col": 6}))
+    refused(path, "n_col: is 6, but the layout has 5")
+    path.write_text(json.dumps({"layout": [".e", "w"]}))
+    refused(path, "line 2: it has 1 letters, 2 are expected")
+    path.write_text("[" * 100_000)
+    refused(path, "is not valid JSON")
+    path.write_text("{}")
+    refused(path, "it is none of what ends in '.json': LSMART map, League of Robot Runners problem")
+
+
+# ---- map_server ------------------------------------------------------------------------------------------------------
+
+
+def map_server(folder: Path, **settings: object) -> Path:
+    """Write a map of map_server; returns its file."""
+    path = folder / "hall.yaml"
+    content = {"image": "hall.pgm", "resolution": 0.5, "origin": [1.0, 2.0, 0.0], "negate": 0}
+    path.write_text(yaml.safe_dump({**content, "occupied_thresh": 0.65, "free_thresh": 0.196, **settings}))
+    return path
+
+
+def test_a_map_of_map_server(tmp_path: Path) -> None:
+    # White, nearly white, unknown, black.
+    (tmp_path / "hall.pgm").write_bytes(b"P5\n# made by hand\n4 1\n255\n" + bytes([255, 210, 205, 0]))
+    site = read_site(map_server(tmp_path))
+    assert site.grid.free_mask.tolist() == [[True, True, False, False]]
+    np.testing.assert_allclose(site.grid.positions(np.array([0])), [(1.25, 2.25)])
+    negated = read_site(map_server(tmp_path, negate=1))
+    assert negated.grid.free_mask.tolist() == [[False, False, False, True]]
+    turned = read_site(map_server(tmp_path, origin=[0.0, 0.0, math.pi / 2]))
+    np.testing.assert_allclose(turned.grid.positions(np.array([0])), [(-0.25, 0.25)], atol=1e-12)
+    (tmp_path / "hall.pgm").write_bytes(b"P2 4 1 100 0 20 30 100")
+    raw = read_site(map_server(tmp_path, mode="raw"))
+    # Raw pixels are occupancies, and 255 levels are made of 100: 0 and 51 and 76 and 255.
+    assert raw.grid.free_mask.tolist() == [[True, False, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"image": "gone.pgm"}, "image: there is no file"),
+        ({"resolution": 0.0}, "resolution: must be a number above 0"),
+        ({"origin": [1.0]}, r"origin: must be \[x, y, yaw\], got \[1.0\]"),
+        ({"free_thresh": 0.7}, "free_thresh: must be below occupied_thresh"),
+        ({"mode": "trinery"}, "mode: must be one of"),
+        ({"negate": 2}, "negate: must be true or false"),
+        ({"imge": 1}, "imge: unknown key. Did you mean 'image'"),
+    ],
+)
+def test_a_wrong_map_of_map_server_is_one_error(tmp_path: Path, settings: dict[str, object], message: str) -> None:
+    (tmp_path / "hall.pgm").write_bytes(b"P5 1 1 255 " + bytes([255]))
+    refused(map_server(tmp_path, **settings), message)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"P5 4 4 255 xx", "cut off: 2 of 16"),
+        (b"P5 4", "no readable PGM"),
+        (b"P5 99999 99999 255 x", "is expected, got"),
+    ],
+)
+def test_a_broken_picture_is_one_error(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "hall.pgm").write_bytes(data)
+    map_server(tmp_path)
+    with pytest.raises(ConfigError, match=message):
+        read_site(tmp_path / "hall.yaml")
+
+
+def test_pictures_with_colours_and_opacity(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    write_png(tmp_path / "hall.png", np.array([[[255, 255, 255], [0, 0, 0], [250, 240, 255]]], np.uint8))
+    site = read_site(map_server(tmp_path, image="hall.png"))
+    assert site.grid.free_mask.tolist() == [[True, False, True]]
+    (tmp_path / "hall.png").write_bytes(b"no picture")
+    refused_picture = map_server(tmp_path, image="hall.png")
+    with pytest.raises(ConfigError, match="it is no readable picture"):
+        read_site(refused_picture)
+
+
+def test_a_map_is_written_as_it_is_read(tmp_path: Path, maps: Path) -> None:
+    pytest.importorskip("PIL")
+    grid = read_site(maps / "small.map").grid
+    write_map(grid, tmp_path / "out.yaml")
+    again = read_site(tmp_path / "out.yaml").grid
+    assert (again.free_mask == grid.free_mask).all()
+    assert (again.cell, again.origin) == (grid.cell, grid.origin)
+
+
+# ---- our own ---------------------------------------------------------------------------------------------------------
+
+OWN = """
+site: hall
+cell: 0.5
+origin: [1.0, 2.0, 0.0]
+rows: |
+  ....
+  .@@.
+stations:
+- {name: dock, kind: charge, at: [1.2, 2.2, 1.5]}
+zones:
+- {name: slow, kind: speed_limit, corners: [[1, 2], [2, 2], [2, 3]], speed: 0.4}
+- {name: shut, kind: no_go, corners: [[2.5, 2], [3, 2], [3, 3], [2.5, 3]]}
+doors:
+- {name: gate, kind: hinged, begin: [1, 2], end: [1, 3]}
+roadmap:
+  nodes:
+  - {name: a, at: [1.2, 2.8]}
+  - {at: [2.8, 2.8]}
+  lanes:
+  - {begin: a, end: 1, both_ways: true, speed_limit: 1.5}
+"""
+
+
+def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(OWN)
+    site = read_site(tmp_path / "hall.yaml")
+    assert site.station("dock").yaw == 1.5
+    assert site.open_grid.free_cells.tolist() == [0, 1, 2, 4]
+    assert site.roadmap is not None
+    assert site.roadmap.lanes.tolist() == [[0, 1], [1, 0]]
+    assert site.roadmap.speed_limits.tolist() == [1.5, 1.5]
+    assert site.roadmap.node("a") == 0
+    write_site(site, tmp_path / "again.yaml")
+    again = read_site(tmp_path / "again.yaml")
+    write_site(again, tmp_path / "twice.yaml")
+    assert (tmp_path / "again.yaml").read_text() == (tmp_path / "twice.yaml").read_text()
+    assert again.stations == site.stations
+    assert (again.grid.free_mask == site.grid.free_mask).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: charge", "kind: charg", "stations.0..kind: must be one of"),
+        ("at: [1.2, 2.2, 1.5]", "at: [1.2]", r"stations.0..at: must be \[x, y\] or"),
+        ("at: [1.2, 2.2, 1.5]", "at: [1.8, 2.2]", "station 'dock' at .* is not on free space"),
+        ("begin: a", "begin: b", r"roadmap.lanes.0..begin: unknown node 'b'. Known: a"),
+        ("end: 1", "end: 2", "lane .* there are 2 nodes"),
+        (", speed: 0.4", "", "a speed limit needs a speed"),
+        ("kind: no_go", "kind: no_go, speed: 1", "only a zone of the kind speed_limit has a speed"),
+        ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
+        ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
+        ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
+    ],
+)
+def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "hall.yaml").write_text(OWN.replace(old, new))
+    refused(tmp_path / "hall.yaml", message)
+
+
+def test_unknown_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "hall.txt").write_text("")
+    refused(tmp_path / "hall.txt", "sites are read from files that end in .json, .map, .scen, .yaml, .yml")
+    (tmp_path / "demo.yaml").write_text("simulation: {}\n")
+    refused(tmp_path / "demo.yaml", "it is none of what ends in '.yaml': .*Open-RMF building")
+    (tmp_path / "small.map").write_text(MAP)
+    refused(tmp_path / "small.map", "it has no levels, 'L1' is asked for", level="L1")
+    refused(tmp_path / "small.map", r"cell: cell: expected a whole number of times 1 m, got 1.5", cell=1.5)
