@@ -92,9 +92,8 @@ class Stepper:
     def _keep_apart(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        groups = [group for group in world.population_groups if not _steps_itself(group)]
-        rows = np.concatenate([NO_ROWS, *(group.rows for group in groups)])
-        self._settle(rows)
+        rows = [group.rows for group in world.population_groups if not _steps_itself(group)]
+        self._settle(rows[0] if len(rows) == 1 else np.concatenate([NO_ROWS, *rows]))
 
     def _sense_all(self, dt: float) -> None:
         world = self._world
@@ -136,7 +135,11 @@ class Stepper:
         if not len(group):
             return NO_ROWS
         # Noted before anybody moves: `stop_on_collision` puts agents back there.
-        world.swarm.previous[group.rows] = group.positions
+        if len(group) == 1:
+            row = group.rows.item()
+            world.swarm.previous[row] = world.columns.position[row, :2]
+        else:
+            world.swarm.previous[group.rows] = group.positions
         if group.controller is None:
             return NO_ROWS
         # One written per agent may derive from one on arrays, whose `act` would go past it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -52,6 +53,24 @@ class Sector:
         near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
         return near_mask
 
+    def sees_disc(self, ahead: float, aside: float, radius: float) -> bool:
+        """Return whether one disc touches the sector or its edge: what `sees_discs` says, to the bit."""
+        inner = self.reach + radius
+        if ahead * ahead + aside * aside > inner * inner:
+            return False
+        if self.all_round:
+            return True
+        cosine, sine, off = math.cos(self.half_angle), math.sin(self.half_angle), abs(aside)
+        outside = off * cosine - ahead * sine
+        if outside > radius:
+            return False
+        along = ahead * cosine + off * sine
+        if outside <= 0.0 and (along >= 0.0 or self.half_angle > 0.5 * math.pi):
+            return True
+        foot = min(max(along, 0.0), self.reach)
+        miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
+        return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
+
     def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
         cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
@@ -92,7 +111,10 @@ class Sector:
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
 
 
-def in_frame(x: Floats, y: Floats, cosine: Floats, sine: Floats) -> tuple[Floats, Floats]:
+Number = TypeVar("Number", float, Floats)
+
+
+def in_frame(x: Number, y: Number, cosine: Number, sine: Number) -> tuple[Number, Number]:
     """Return (ahead, aside) of offsets (x, y) in the frame turned by an angle with `cosine` and `sine`."""
     return x * cosine + y * sine, y * cosine - x * sine
 

@@ -17,6 +17,9 @@ from fleet_sim.swarm.vision import Sector, in_frame
 
 _ARC = 12
 
+FEW = 32
+"""Size of the population up to which one agent looks at the others one after the other."""
+
 
 def read_walls(value: object) -> Floats | bool | None:
     """Return what was given, two opposite corners as the sides (4, 4) of their rectangle; raises ValueError."""
@@ -64,6 +67,9 @@ class BinaryFOVSensor(BinarySensor):
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
+        walls = self._detectable_walls(group)
+        if len(group) == 1 and not self.occlusion and not len(walls) and len(group.world.population) <= FEW:
+            return np.array([self._sees_one(group)])
         origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
         candidates = Candidates(group, team)
@@ -72,12 +78,6 @@ class BinaryFOVSensor(BinarySensor):
         origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
         place_x = np.ascontiguousarray(candidates.positions[:, 0])
         place_y = np.ascontiguousarray(candidates.positions[:, 1])
-        walls = self._detectable_walls(group)
-        if len(group) == 1 and not self.occlusion and not len(walls):
-            # Agents in turn look one by one: without a search, and without picking from arrays of one.
-            ahead, aside = in_frame(place_x - origin_x, place_y - origin_y, cosines, sines)
-            mask = sector.sees_discs(ahead, aside, candidates.radii)
-            return (mask & (candidates.rows != group.rows)).any(keepdims=True)
 
         def seen(agent: Rows, candidate: Rows) -> Bools:
             ahead, aside = in_frame(
@@ -100,6 +100,27 @@ class BinaryFOVSensor(BinarySensor):
                 Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
             )
         return detected
+
+    def _sees_one(self, group: Group) -> bool:
+        """Return whether the only agent of `group` has somebody in its sector.
+
+        Agents in turn look one by one. In plain numbers that takes a fraction of the time, while there are few others.
+        """
+        columns, everyone = group.columns, group.world.everyone
+        team, row = group.world.team_code(self.target_team), group.rows.item()
+        x, y, _ = columns.position[row].tolist()
+        look = group.headings.item() + self.bias
+        cosine, sine = float(np.cos(look)), float(np.sin(look))
+        sector = Sector(self.theta, self.distance)
+        teams = everyone.teams.tolist() if team >= 0 else None
+        places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
+        for number, other in enumerate(everyone.rows.tolist()):
+            if other == row or (teams is not None and teams[number] != team):
+                continue
+            place_x, place_y, _ = places[number]
+            if sector.sees_disc(*in_frame(place_x - x, place_y - y, cosine, sine), radii[number]):
+                return True
+        return False
 
     def added_state(self, group: Group) -> Bools | None:
         """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""
