@@ -107,6 +107,8 @@ def _expiries(world: World, rows: Rows, timeout: float | None) -> Ints | int:
     if timeout is not None:
         return clock.tick + clock.ticks(timeout) if timeout > 0.0 else -1
     timeouts = world.motion.command_timeout[rows]
+    if not np.count_nonzero(timeouts):
+        return -1
     # 0.07 / 0.01 is slightly above 7 in floats: without the tolerance that command would last a tick longer.
     ticks = np.ceil(timeouts / clock.dt - 1e-9).astype(np.int64)
     return np.where(timeouts > 0.0, clock.tick + ticks, -1)

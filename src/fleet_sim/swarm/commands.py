@@ -26,8 +26,12 @@ def drive(group: Group, actions: object) -> Rows:
     # Controllers are user code and may have removed agents.
     driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & columns.alive[group.rows]
     driven_mask &= columns.motion.law[group.rows] != 0
-    rows, twists = group.rows[driven_mask], twists[driven_mask]
-    twists[swarm.halted[rows]] = 0.0
+    rows = group.rows
+    if np.count_nonzero(driven_mask) < len(rows):
+        rows, twists = rows[driven_mask], twists[driven_mask]
+    halted_mask = swarm.halted.take(rows)
+    if np.count_nonzero(halted_mask):
+        twists = np.where(halted_mask[:, None], 0.0, twists)
     linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
     linear[:, 0], angular[:, 2] = twists[:, 0], twists[:, 1]
     steering.give_velocities(columns, rows, linear, angular)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -20,6 +21,9 @@ PUSHED = 0.5
 
 FEW = 64
 """Number of bodies up to which all pairs are tested."""
+
+FEW_OTHERS = 32
+"""Number of bodies up to which one mover is compared with one after the other."""
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
@@ -94,8 +98,16 @@ def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
     if len(rows) == 1:
         return True
     away = columns.position.take(rows, axis=0)
-    away_x, away_y = away[:, 0] - x, away[:, 1] - y
-    depths = swarm.agent_radius.take(rows) + radius - np.sqrt(away_x * away_x + away_y * away_y)
+    if len(rows) <= FEW_OTHERS:
+        radii, places = swarm.agent_radius.take(rows).tolist(), away.tolist()
+        for other, (other_x, other_y, _), other_radius in zip(rows.tolist(), places, radii, strict=True):
+            away_x, away_y = other_x - x, other_y - y
+            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT and other != row:
+                return False
+        return True
+    ways = away[:, :2] - (x, y)
+    squares = ways * ways
+    depths = swarm.agent_radius.take(rows) + radius - np.sqrt(squares[:, 0] + squares[:, 1])
     # It is one of the rows, and as deep in itself as it is wide.
     return np.count_nonzero(depths > EXACT) == (2.0 * radius > EXACT)
 
