@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Sector:
         """Whether it has no sides."""
         return self.half_angle >= math.pi
 
+    @cached_property
+    def edge(self) -> tuple[float, float]:
+        """Sine and cosine of the half angle."""
+        return trig.sin_cos_of(self.half_angle)
+
     def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
         """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
 
@@ -40,8 +47,9 @@ class Sector:
             return near_mask
         # How far outside of the straight edge on its side a disc's middle is: farther than its radius is out of sight.
         off = np.abs(aside)
-        outside = off * math.cos(self.half_angle)
-        outside -= ahead * math.sin(self.half_angle)
+        sine, cosine = self.edge
+        outside = off * cosine
+        outside -= ahead * sine
         near_mask &= outside <= radii
         # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
@@ -60,7 +68,7 @@ class Sector:
             return False
         if self.all_round:
             return True
-        cosine, sine, off = math.cos(self.half_angle), math.sin(self.half_angle), abs(aside)
+        (sine, cosine), off = self.edge, abs(aside)
         outside = off * cosine - ahead * sine
         if outside > radius:
             return False
@@ -73,7 +81,7 @@ class Sector:
 
     def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
-        cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+        sine, cosine = self.edge
         along = ahead * cosine + off * sine
         # The nearest point of the straight edge, which ends at the reach.
         foot = np.minimum(np.maximum(along, 0.0), self.reach)
@@ -97,7 +105,7 @@ class Sector:
         near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
         distances = np.sqrt(near_x * near_x + near_y * near_y)
         if not self.all_round:
-            cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+            sine, cosine = self.edge
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
             distances = np.where(inside_mask, distances, np.inf)
