@@ -1,4 +1,4 @@
-"""One agent is computed in plain numbers where many are computed in arrays: the results are the same bits."""
+"""One agent, and few, are computed in plain numbers and many in arrays: the results are the same bits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from fleet_sim.swarm import RectangularWorld
 
 FAR = 40.0
 """Where the company is in m: too far away to be seen or touched."""
+
+MANY = 14
+"""Company with which everything is computed in arrays."""
 
 STEPS = 25
 ANYWHERE = st.tuples(st.floats(0.0, 2.0), st.floats(0.0, 2.0))
@@ -87,8 +90,9 @@ def test_an_agent_alone_drives_as_it_does_in_company(
 ) -> None:
     world, agent, others = scene
     alone = course(world, agent, others, 0)
+    np.testing.assert_equal(alone, course(world, agent, others, 2))
+    np.testing.assert_equal(alone, course(world, agent, others, MANY))
     # In turn, each agent is computed alone, whatever company it has.
     in_turn = {**world, "update": "in_turn"}
-    np.testing.assert_equal(alone, course(world, agent, others, 2))
     np.testing.assert_equal(alone, course(in_turn, agent, others, 0))
     np.testing.assert_equal(alone, course(in_turn, agent, others, 2))

@@ -196,10 +196,12 @@ def sin_cos_of(angle: float) -> tuple[float, float]:
     rest -= count * _HALF_PI[1]
     rest -= count * _HALF_PI[2]
     square = rest * rest
-    sine, cosine = _SINE[0], _COSINE[0]
-    for one, other in zip(_SINE[1:], _COSINE[1:], strict=True):
-        sine, cosine = sine * square + one, cosine * square + other
+    # Written out: a loop takes twice as long.
+    a, b, c, d, e, f = _SINE
+    sine = ((((a * square + b) * square + c) * square + d) * square + e) * square + f
     sine = sine * square * rest + rest
+    a, b, c, d, e, f = _COSINE
+    cosine = ((((a * square + b) * square + c) * square + d) * square + e) * square + f
     half = 0.5 * square
     most = 1.0 - half
     cosine = cosine * (square * square) + ((1.0 - most) - half) + most
@@ -218,11 +220,10 @@ def atan2_of(y: float, x: float) -> float:
     split = small > _ATAN_SPLIT * large
     a = (small - large) / (small + large) if split else small / (large or 1.0)
     square = a * a
-    above, under = _ATAN_ABOVE[0], square + _ATAN_BELOW[0]
-    for factor in _ATAN_ABOVE[1:]:
-        above = above * square + factor
-    for factor in _ATAN_BELOW[1:]:
-        under = under * square + factor
+    b, c, d, e, f = _ATAN_ABOVE
+    above = (((b * square + c) * square + d) * square + e) * square + f
+    b, c, d, e, f = _ATAN_BELOW
+    under = ((((square + b) * square + c) * square + d) * square + e) * square + f
     angle = a + a * (square * above / under)
     if split:
         angle = 0.25 * math.pi + angle

@@ -25,6 +25,9 @@ FEW = 64
 FEW_OTHERS = 32
 """Number of bodies up to which one mover is compared with one after the other."""
 
+FEW_TOGETHER = 8
+"""Number of bodies up to which all are compared one after the other."""
+
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
 
@@ -51,7 +54,9 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     # Before the early returns below: contacts of the last step must not stay.
     swarm.touching[movers] = False
     rows = world.collidable_rows
-    if not len(rows) or not len(movers) or (len(movers) == 1 and _is_clear(world, rows, movers.item())):
+    if not len(rows) or not len(movers):
+        return
+    if _is_clear(world, rows, movers.item()) if len(movers) == 1 else _are_clear(world, rows):
         return
     moving_mask = np.zeros(columns.capacity, np.bool_)
     moving_mask[movers] = True
@@ -110,6 +115,25 @@ def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
     depths = swarm.agent_radius.take(rows) + radius - np.sqrt(squares[:, 0] + squares[:, 1])
     # It is one of the rows, and as deep in itself as it is wide.
     return np.count_nonzero(depths > EXACT) == (2.0 * radius > EXACT)
+
+
+def _are_clear(world: SwarmState, rows: Rows) -> bool:
+    """Return whether nothing is to be done for `rows`: they are few, none overlaps another one, a wall, a polygon."""
+    if len(rows) > FEW_TOGETHER or world.polygons:
+        return False
+    width, height = world.config.size
+    radii, before = world.swarm.agent_radius.take(rows).tolist(), list[tuple[float, float, float]]()
+    for (x, y, _), radius in zip(world.columns.position.take(rows, axis=0).tolist(), radii, strict=True):
+        if world.config.collide_walls:
+            margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
+            if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
+                return False
+        for other_x, other_y, other_radius in before:
+            away_x, away_y = other_x - x, other_y - y
+            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT:
+                return False
+        before.append((x, y, radius))
+    return True
 
 
 def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:

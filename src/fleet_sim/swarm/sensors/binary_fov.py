@@ -19,8 +19,8 @@ from fleet_sim.swarm.vision import Sector, in_frame
 
 _ARC = 12
 
-FEW = 32
-"""Size of the population up to which one agent looks at the others one after the other."""
+FEW_PAIRS = 64
+"""Number of pairs of agents up to which plain numbers, one pair after the other, are faster than arrays."""
 
 
 def read_walls(value: object) -> Floats | bool | None:
@@ -70,8 +70,9 @@ class BinaryFOVSensor(BinarySensor):
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls = self._detectable_walls(group)
-        if len(group) == 1 and not self.occlusion and not len(walls) and len(group.world.population) <= FEW:
-            return np.array([self._sees_one(group)])
+        pairs = len(group) * len(group.world.population)
+        if pairs <= FEW_PAIRS and not self.occlusion and not len(walls):
+            return self._see_few(group)
         origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
         candidates = Candidates(group, team)
@@ -103,25 +104,24 @@ class BinaryFOVSensor(BinarySensor):
             )
         return detected
 
-    def _sees_one(self, group: Group) -> bool:
-        """Return whether the only agent of `group` has somebody in its sector.
-
-        Agents in turn look one by one. In plain numbers that takes a fraction of the time, while there are few others.
-        """
+    def _see_few(self, group: Group) -> Bools:
+        """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
         columns, everyone = group.columns, group.world.everyone
-        team, row = group.world.team_code(self.target_team), group.rows.item()
-        x, y, _ = columns.position[row].tolist()
-        sine, cosine = trig.sin_cos_of(quaternions.yaw_of(columns.orientation, row) + self.bias)
-        sector = Sector(self.theta, self.distance)
-        teams = everyone.teams.tolist() if team >= 0 else None
+        team, sector = group.world.team_code(self.target_team), Sector(self.theta, self.distance)
         places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
-        for number, other in enumerate(everyone.rows.tolist()):
-            if other == row or (teams is not None and teams[number] != team):
-                continue
-            place_x, place_y, _ = places[number]
-            if sector.sees_disc(*in_frame(place_x - x, place_y - y, cosine, sine), radii[number]):
-                return True
-        return False
+        others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
+
+        def sees(row: int) -> bool:
+            x, y, _ = columns.position[row].tolist()
+            sine, cosine = trig.sin_cos_of(quaternions.yaw_of(columns.orientation, row) + self.bias)
+            for other, (place_x, place_y, _), radius, side in others:
+                if other != row and team in (-1, side):
+                    ahead, aside = in_frame(place_x - x, place_y - y, cosine, sine)
+                    if sector.sees_disc(ahead, aside, radius):
+                        return True
+            return False
+
+        return np.array([sees(row) for row in group.rows.tolist()], np.bool_)
 
     def added_state(self, group: Group) -> Bools | None:
         """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""
