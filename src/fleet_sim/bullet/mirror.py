@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.detached import DetachedBodies
 from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
@@ -72,7 +73,8 @@ class BulletMirror:
         self._staged_joints: Floats = np.empty(0)
         self._unwritten_joints: Bools = np.empty(0, bool)
         world.on_spawn.append(self._spawned)
-        world.on_remove.append(self.bodies.remove)
+        self.detached = DetachedBodies(self.bodies)
+        world.on_remove += [self.detached.note, self.bodies.remove]
 
     @property
     def live(self) -> bool:
@@ -227,6 +229,7 @@ class BulletMirror:
         held = np.flatnonzero(table.body != NO_BODY)
         # A reused row stands for another entity now, whose body may have another shape.
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
+        self.detached.note(held[misfit_mask])
         self.bodies.remove(held[misfit_mask])
         self.bodies.refresh_masses(held[~misfit_mask])
         world.bullet_behind[world.rows] = True
@@ -238,6 +241,7 @@ class BulletMirror:
         # It may be closed twice.
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
+            self.world.on_remove.remove(self.detached.note)
             self.world.on_remove.remove(self.bodies.remove)
         self.bodies.forget_all()
         self.client.close()
@@ -297,7 +301,8 @@ class BulletMirror:
 
     def _create(self, rows: Rows) -> None:
         world = self.world
-        self.bodies.create(rows, world.position[rows], world.orientation[rows])
+        new = self.detached.take_back(rows)
+        self.bodies.create(new, world.position[new], world.orientation[new])
         world.bullet_behind[rows] = False
         self.bodies.joints.write(rows, world.joints.position)
         world.robots.joints_behind[rows] = False

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.errors import InvalidValueError, unknown_name
+
+Kind = TypeVar("Kind", bound=Enum)
+
+
+def _parsed(kinds: type[Kind], value: object, what: str) -> Kind:
+    try:
+        return kinds(value)
+    except ValueError as error:
+        raise unknown_name(what, value, [kind.value for kind in kinds]) from error
 
 
 class StationKind(str, Enum):
@@ -23,10 +33,7 @@ class StationKind(str, Enum):
     @classmethod
     def parse(cls, value: object) -> StationKind:
         """Return the kind called `value`; raises UnknownNameError with the closest one."""
-        try:
-            return cls(value)
-        except ValueError as error:
-            raise unknown_name("kind of station", value, [kind.value for kind in cls]) from error
+        return _parsed(cls, value, "kind of station")
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,7 @@ class ZoneKind(str, Enum):
     @classmethod
     def parse(cls, value: object) -> ZoneKind:
         """Return the kind called `value`; raises UnknownNameError with the closest one."""
-        try:
-            return cls(value)
-        except ValueError as error:
-            raise unknown_name("kind of zone", value, [kind.value for kind in cls]) from error
+        return _parsed(cls, value, "kind of zone")
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,8 +49,6 @@ def test_calls_that_are_not_covered_name_themselves(ros: None) -> None:
         )
     with pytest.raises(NotImplementedError, match="add_waitable"):
         node.add_waitable(object())
-    with pytest.raises(NotImplementedError, match="LifecycleNode"):
-        from rclpy.lifecycle import LifecycleNode  # noqa: F401
     with pytest.raises(NotImplementedError, match="Waitable"):
         from rclpy.waitable import Waitable
 

@@ -75,7 +75,7 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param get /nobody rate --timeout 0.1", "Node not found"),
         ("param get /fleet/robot nothing", "Parameter not set"),
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
-        ("lifecycle nodes", "'ros2 lifecycle' is not covered by pocket_ros"),
+        ("component list", "'ros2 component' is not covered by pocket_ros"),
         ("run no_such_package node", "Package 'no_such_package' not found"),
         ("bag info /no/such/bag", "Could not open '/no/such/bag'"),
         ("bag record", "Need to specify at least one option"),
