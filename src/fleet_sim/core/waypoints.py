@@ -62,8 +62,10 @@ class WaypointPool:
 
     def discard(self, motion: MotionColumns, rows: Rows | AnyArray) -> None:
         """Drop the paths of `rows`."""
-        self.live -= int(motion.path_length[rows].sum())
-        motion.path_length[rows] = 0
+        # Where nobody has a path, there is nothing to count.
+        if self.live:
+            self.live -= int(motion.path_length[rows].sum())
+            motion.path_length[rows] = 0
         motion.waypoint[rows] = 0
 
     def of(self, motion: MotionColumns, row: int) -> slice:
