@@ -12,7 +12,13 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario, open_sections, with_implied_settings
+from fleet_sim.config.scenario import (
+    as_scenario,
+    is_scenario,
+    open_sections,
+    prepare_sections,
+    with_implied_settings,
+)
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries, spawn_scenario
 from fleet_sim.entities.spawn_params import ControllerParams
@@ -77,6 +83,7 @@ class NodeParameters:
         sim = MultiRobotSimulationCore(self.simulation)
         try:
             if is_scenario(self._scenario):
+                prepare_sections(sim, self._scenario, source=self._source)
                 spawn_scenario(sim.world, self._scenario, source=self._source)
                 open_sections(sim, self._scenario, source=self._source)
             if self._robots:

@@ -208,7 +208,8 @@ class RectangularWorld(NamedWorld):
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
-        self._stepper.take_turn(self.agent_of(row).alone())
+        group = self.groups[self.swarm.group.item(row)]
+        self._stepper.take_turn(group.only(group.number_of(row)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it as it is between two steps; another process goes on from there with the same run."""

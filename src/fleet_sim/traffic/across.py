@@ -19,6 +19,8 @@ from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.smoothing import Point, pulled
 from fleet_sim.traffic.steps import Steps
 
+THIN = 1e-6
+"""Radius in cells of a robot without a footprint."""
 MOST_MEMORY = 256_000_000
 """Of the kept fields, in bytes: those of about 400 goals on 70,000 cells."""
 
@@ -46,7 +48,8 @@ class Across:
 
     def __init__(self, grid: Grid, sight: Sight, rules: Rules, radius: float) -> None:
         self._sight, self._rules = sight, rules
-        self._reach = radius / grid.cell
+        # A point without extent could pass along the edge between two blocked cells.
+        self._reach = max(radius / grid.cell, THIN)
         self._steps = Steps(grid, rules, radius)
         self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_WayIn]]] = OrderedDict()
 
@@ -56,6 +59,9 @@ class Across:
 
     def is_free(self, place: Point) -> bool:
         """Return whether the disc can be at `place`."""
+        height, width = self._steps.grid.free_mask.shape
+        if not (0.0 <= place[0] <= width and 0.0 <= place[1] <= height):
+            return False
         return self._is_open(self._square(place)) or self.is_clear(place, place)
 
     def line(self, begin: Point, end: Point) -> Way | None:
