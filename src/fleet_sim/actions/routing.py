@@ -18,6 +18,7 @@ from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Path
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 AT_REST = 0.01
 """Below this speed (m/s) a robot stays where it is while it turns; bodies with physics are never quite at rest."""
@@ -39,7 +40,7 @@ class RoutedPath(NamedTuple):
 def brakes(agent: Agent) -> bool:
     """Brake, if the robot is moving; return whether it is."""
     world, rows = agent.world, np.array([agent.row])
-    if float(np.hypot(*world.velocity[agent.row, :2])) < AT_REST:
+    if trig.hypot_of(*world.velocity[agent.row, :2].tolist()) < AT_REST:
         return False
     rest = np.zeros((1, 3))
     drive.start_velocities(world, rows, rest, rest, 0.0)
@@ -72,7 +73,7 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> RoutedPath | Failure:
         at = goal
     positions = np.concatenate(pieces)
     steps = np.diff(positions, axis=0, prepend=world.position[row][None])
-    orientations = quaternions.from_yaws(np.arctan2(steps[:, 1], steps[:, 0]))
+    orientations = quaternions.from_yaws(trig.arctan2(steps[:, 1], steps[:, 0]))
     orientations[-1] = turns[-1]
     lengths = np.sqrt((steps[1:] ** 2).sum(axis=1))
     left = np.append(np.cumsum(lengths[::-1])[::-1], 0.0)
@@ -99,7 +100,7 @@ def distance_left(agent: Agent, way: RoutedPath) -> float:
     # Who has arrived has no waypoints any more, until the action hears of it in the next step.
     last = len(way.left) - 1
     at = last if agent.goal_pose is None or agent.is_goal_reached() else min(agent.current_waypoint_index, last)
-    return float(np.hypot(*(way.positions[at] - agent.world.position[agent.row])[:2]) + way.left[at])
+    return trig.hypot_of(*(way.positions[at] - agent.world.position[agent.row])[:2].tolist()) + float(way.left[at])
 
 
 def _fastest(world: World, row: int) -> float:

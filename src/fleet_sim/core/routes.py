@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Route:
     @property
     def lengths(self) -> Floats:
         """Lengths (K - 1,) of the lines in m."""
-        return np.asarray(np.hypot(*np.diff(self.points, axis=0).T))
+        return trig.hypot(*np.diff(self.points, axis=0).T)
 
     @property
     def length(self) -> float:

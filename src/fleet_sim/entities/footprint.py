@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.core.world import World
 from fleet_sim.entities.attachments import children_of
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -38,6 +39,6 @@ def _reach(world: World, row: int, middle: np.ndarray) -> float:
     turn = quaternions.multiply(turn, world.shape_orientation[row][None])
     upright = abs(quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]]))[0, 2]) > 1.0 - 1e-9
     if kind == ShapeKind.SPHERE or (kind in _ROUND and upright):
-        return float(np.hypot(offset[0], offset[1]) + world.radius[row])
+        return trig.hypot_of(float(offset[0]), float(offset[1])) + float(world.radius[row])
     corners = offset + quaternions.rotate(np.repeat(turn, 8, axis=0), _CORNERS * world.half_extents[row])
-    return float(np.hypot(corners[:, 0], corners[:, 1]).max())
+    return float(trig.hypot(corners[:, 0], corners[:, 1]).max())

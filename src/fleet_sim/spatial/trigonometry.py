@@ -169,6 +169,11 @@ def hypot(x: Numbers, y: Numbers) -> Floats:
     return np.asarray(np.sqrt(x * x + y * y))
 
 
+def hypot_of(x: float, y: float) -> float:
+    """Return the length of (`x`, `y`); squares beyond the range of floats are inf."""
+    return math.sqrt(x * x + y * y)
+
+
 def log(values: Numbers) -> Floats:
     """Return the natural logarithms of `values` (...), normal numbers above 0."""
     parts, powers = np.frexp(values)

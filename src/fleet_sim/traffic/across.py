@@ -14,9 +14,10 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.grid import Grid
 from fleet_sim.traffic.field import CostField
+from fleet_sim.traffic.points import Point, distance
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
-from fleet_sim.traffic.smoothing import Point, pulled
+from fleet_sim.traffic.smoothing import pulled
 from fleet_sim.traffic.steps import Steps
 
 THIN = 1e-6
@@ -71,7 +72,7 @@ class Across:
         labels = self._rules.touched(begin, end)
         if not self._rules.allows(labels, _direction(begin, end)):
             return None
-        return Way([begin, end], [self._rules.limit(labels)], math.dist(begin, end))
+        return Way([begin, end], [self._rules.limit(labels)], distance(begin, end))
 
     def joined(self, begin: Point, end: Point) -> bool:
         """Return whether there is a way from `begin` to `end` if zones are left aside."""
@@ -147,7 +148,7 @@ class Across:
             line = (place, middle) if outward else (middle, place)
             if look and not self.is_clear(*line):
                 continue
-            length = math.dist(*line)
+            length = distance(*line)
             if not self._rules.uniform and not self._rules.allows(self._rules.touched(*line), _direction(*line)):
                 continue
             entries.append(_WayIn(cell, length))
@@ -160,7 +161,7 @@ class Across:
     def _smoothed(self, begin: Point, cells: list[int], end: Point, cost: float) -> Way:
         points = [begin, *(self._steps.middle(cell) for cell in self._corners(cells)), end]
         # A place that is the middle of its cell would be there twice.
-        points = [point for at, point in enumerate(points) if at == 0 or math.dist(points[at - 1], point) > 1e-9]
+        points = [point for at, point in enumerate(points) if at == 0 or distance(points[at - 1], point) > 1e-9]
         if len(points) == 1:
             points = [begin, end]
         if self._rules.uniform:
@@ -204,7 +205,7 @@ class Across:
 
 
 def _direction(begin: Point, end: Point) -> tuple[float, float]:
-    length = math.dist(begin, end) or 1.0
+    length = distance(begin, end) or 1.0
     return (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
 
 

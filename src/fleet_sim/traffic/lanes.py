@@ -11,8 +11,9 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.sites.roadmap import Roadmap
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.across import Across, Way
-from fleet_sim.traffic.smoothing import Point
+from fleet_sim.traffic.points import Point, distance
 
 MOST_KEPT = 4_000_000
 """Of the costs from node to node that are kept for later, in numbers."""
@@ -63,7 +64,7 @@ class Lanes:
     def _nearest(self, place: Point, speed: float, *, inward: bool) -> tuple[int, Way] | None:
         """Return the node with the shortest way from `place` (`inward`), or to it, and that way."""
         best: tuple[int, Way] | None = None
-        distances = np.hypot(*(self._places - place).T)
+        distances = trig.hypot(*(self._places - place).T)
         used_mask = self._begins if inward else self._ends
         nodes = np.flatnonzero(used_mask)
         for node in nodes[np.argsort(distances[nodes], kind="stable")][:MOST_TRIED].tolist():
@@ -116,7 +117,7 @@ def _joined(*ways: Way) -> Way:
     for way in ways:
         for point, limit in zip(way.points[1:], way.limits, strict=True):
             # A place on a node needs no line to it.
-            if math.dist(points[-1], point) > 1e-9:
+            if distance(points[-1], point) > 1e-9:
                 points.append(point)
                 limits.append(limit)
     return Way(points, limits, sum(way.cost for way in ways))

@@ -11,11 +11,12 @@ from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute, Route
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.across import Across, Way, as_array
 from fleet_sim.traffic.lanes import Lanes
+from fleet_sim.traffic.points import Point
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
-from fleet_sim.traffic.smoothing import Point
 
 LARGEST_RADIUS = 100.0
 SLOWEST = 1e-6
@@ -105,7 +106,7 @@ class Router:
         grid = self._grid
         x, y, yaw = grid.origin
         east, north = float(place[0]) - x, float(place[1]) - y
-        cosine, sine = np.cos(yaw), np.sin(yaw)
+        sine, cosine = trig.sin_cos_of(yaw)
         return (
             float(cosine * east + sine * north) / grid.cell,
             grid.height - float(cosine * north - sine * east) / grid.cell,
@@ -117,8 +118,9 @@ class Router:
         cells = as_array(way.points)
         right, up = cells[:, 0] * grid.cell, (grid.height - cells[:, 1]) * grid.cell
         points = np.empty((len(cells), 2))
-        points[:, 0] = x + np.cos(yaw) * right - np.sin(yaw) * up
-        points[:, 1] = y + np.sin(yaw) * right + np.cos(yaw) * up
+        sine, cosine = trig.sin_cos_of(yaw)
+        points[:, 0] = x + cosine * right - sine * up
+        points[:, 1] = y + sine * right + cosine * up
         # As they were given, without the rounding of the frames.
         points[0], points[-1] = start, goal
         return Route(points, np.array(way.limits))

@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import Zone, ZoneKind
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.sight import Sight
 
 ALONG = -1e-9
@@ -80,4 +81,5 @@ class Rules:
 def _ways(zones: list[Zone], yaw: float) -> Floats:
     directions = np.array([zone.direction - yaw for zone in zones if zone.kind is ZoneKind.ONE_WAY])
     # Rows count downwards.
-    return np.stack((np.cos(directions), -np.sin(directions)), axis=1)
+    sines, cosines = trig.sin_cos(directions)
+    return np.stack((cosines, -sines), axis=1)

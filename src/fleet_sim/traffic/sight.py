@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.spatial import trigonometry as trig
 
 TOUCH = 1e-9
 """Discs and cells that share less than this (in cells) only touch, which is allowed."""
@@ -66,7 +67,7 @@ def _is_clear(counts: Ints, begin: tuple[float, float], end: tuple[float, float]
 
 def _tops(strips: Ints, x1: float, y1: float, x2: float, y2: float, radius: float) -> Floats:
     """Return the largest y (K,) that the disc reaches within each strip from x to x + 1."""
-    length = math.hypot(x2 - x1, y2 - y1)
+    length = trig.hypot_of(x2 - x1, y2 - y1)
     sine, cosine = ((y2 - y1) / length, (x2 - x1) / length) if length > 0.0 else (0.0, 1.0)
     # The upper edge rises up to the end that is higher and falls after it.
     x = np.minimum(np.maximum(x2 if y2 > y1 else x1, strips), strips + 1)

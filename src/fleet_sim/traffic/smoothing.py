@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-Point = tuple[float, float]
+from fleet_sim.traffic.points import Point
 
 
 def pulled(points: Sequence[Point], sees: Callable[[Point, Point], bool]) -> list[Point]:
