@@ -142,3 +142,20 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["site", "generate", "warehouse", str(folder / "x.txt")]) == 1
     assert main(["site", "generate", "warehouse", str(out), "--rows", "1", "--workstations", "999"]) == 1
     assert "workstations: 500 do not fit beside each other" in capsys.readouterr().err
+
+
+def test_with_clear_the_building_is_gone(folder: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_yaml(scenario(folder)) as sim:
+        assert len(sim.sim_objects) > 0
+        sim.clear()
+        assert len(sim.sim_objects) == 0
+        with pytest.raises(fs.ConfigError, match="no places of a site here"):
+            sim.spawn_robots_from_config([{**ROBOT, "at": {"site": "free"}}])
+        with pytest.raises(fs.FleetSimError):
+            sim.get_manager("site")
+        robot = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", name="amr"))
+        action = fs.MoveTo(fs.Pose((1, 0, 0)), route=True)
+        robot.execute_action(action)
+        sim.step_once()
+        assert action.status == "failed"
+        assert "there are no routes without a map" in action.error_message

@@ -28,6 +28,10 @@ class Places:
         """Let entries name places of `source`; it replaces an earlier one of that name."""
         self._sources[name] = source
 
+    def withdraw(self, name: str) -> None:
+        """Forget the source of that name, if there is one."""
+        self._sources.pop(name, None)
+
     def source(self, name: str) -> PlaceSource:
         """Return the source of that name; raises InvalidValueError where there is none."""
         if name not in self._sources:

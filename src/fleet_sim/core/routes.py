@@ -62,6 +62,10 @@ class Routes:
         """Let robots be routed by `source`; it replaces an earlier one."""
         self._source = source
 
+    def withdraw(self) -> None:
+        """Let no robot be routed any more."""
+        self._source = None
+
     @property
     def known(self) -> bool:
         """Whether there is a source of routes."""

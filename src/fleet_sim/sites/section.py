@@ -53,6 +53,14 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         sim.world.places.offer("site", SitePlaces(sim.world, site))
         sim.register_manager(site, "site")
 
+        def leave() -> None:
+            # `sim.clear()` removes the walls: nobody may start or be routed in a building that is gone.
+            sim.world.places.withdraw("site")
+            sim.unregister_manager(site)
+            sim.events.off("cleared", leave)
+
+        sim.events.on("cleared", leave)
+
     def read(self, entry: Any, source: str) -> tuple[SiteSettings, Site]:
         """Return the checked settings of an entry, and its site; raises ConfigError."""
         given = entry if isinstance(entry, Mapping) else {"map": entry}

@@ -46,6 +46,14 @@ def offer_routes(sim: MultiRobotSimulationCore, site: Site, clearance: float | N
     router = Router(site, sim.params.collision_margin if clearance is None else clearance)
     sim.register_manager(router, "router")
     sim.world.routes.offer(router)
+
+    def leave() -> None:
+        # With `sim.clear()` the building is gone.
+        sim.world.routes.withdraw()
+        sim.unregister_manager(router)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
     return router
 
 
