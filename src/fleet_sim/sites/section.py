@@ -9,6 +9,7 @@ from typing import Any
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
+from fleet_sim.paths import is_file
 from fleet_sim.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.places import SitePlaces
@@ -54,7 +55,7 @@ def _read(entry: Any, source: str) -> tuple[SiteSettings, Site]:
     settings = read(SiteSettings, entry if isinstance(entry, Mapping) else {"map": entry}, source=source, path="site")
     beside = Path(source).parent / settings.map
     try:
-        site = read_site(beside if beside.is_file() else settings.map, level=settings.level, cell=settings.cell)
+        site = read_site(beside if is_file(beside) else settings.map, level=settings.level, cell=settings.cell)
     except ConfigError as error:
         raise error.within("site", source=source) from error
     return settings, site
