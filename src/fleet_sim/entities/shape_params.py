@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.geometry import Pose
 from fleet_sim.models.height_fields import Heights, height_field_file, image_heights, read_heights
 from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
+from fleet_sim.paths import expanded, is_file, is_folder
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -184,10 +184,10 @@ def existing_file(name: str | None, what: str) -> str:
     """Return the absolute path of the file `name`; raises InvalidValueError with the closest names beside it."""
     if not name:
         raise InvalidValueError(f"{what}: must name a file, got {name!r}")
-    path = Path(name).expanduser()
+    path = expanded(name)
     check_file(path, what)
-    if not path.is_file():
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    if not is_file(path):
+        beside = path.parent.iterdir() if is_folder(path.parent) else ()
         near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     return str(path.resolve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Callable, Mapping
@@ -217,7 +218,7 @@ def _guarded(parse: Callable[[], Parsed], source: str) -> Parsed:
 
 
 def _fail_missing(file: Path) -> NoReturn:
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):
         raise ConfigError(f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file))
     names = [entry.name for entry in file.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
     raise ConfigError(f"there is no such file.{did_you_mean(file.name, names)}", source=str(file))
