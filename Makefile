@@ -17,7 +17,7 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros soak fuzz pictures demo run clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros faults fuzz soak pictures demo run clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ $(PEER_READY): bench/requirements-peer.txt
 	@$(PYTHON) -m venv $(PEER_VENV) || $(PYTHON) -m virtualenv $(PEER_VENV)
 	$(PEER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements-peer.txt
 	@touch $@
+
+faults: $(READY)  ## Kill, fill disks, flood and hang, and see what is promised (the slow ones too)
+	$(RUN)python -m pytest test/faults $(ARGS)
 
 soak: $(READY)  ## Keep a node, its clients and the library busy, and judge what grows (ARGS="--minutes 120")
 	$(RUN)python test/soak/run.py $(ARGS)

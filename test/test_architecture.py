@@ -58,9 +58,9 @@ LAYERS: list[tuple[str, list[str]]] = [
     (GROUP, ["bullet", "entities"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
-    (CHAIN, ["sites"]),
+    (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer"]),
+    (GROUP, ["envs", "ros", "viewer", "verification"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.

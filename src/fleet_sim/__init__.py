@@ -45,8 +45,9 @@ _HOMES = {
         "StateError UnknownNameError"
     ),
     "geometry": "Path Pose",
+    "meshes.limits": "MeshLimits",
     "models": (
-        "KNOWN_MODELS MeshLimits ModelEntry RobotProfile add_search_path auto_detect_profile detect_robot_type "
+        "KNOWN_MODELS ModelEntry RobotProfile add_search_path auto_detect_profile detect_robot_type "
         "discover_models get_search_paths list_all_models load_robot_model register_model remove_search_path "
         "resolve_model resolve_urdf unregister_model"
     ),
@@ -158,8 +159,8 @@ if TYPE_CHECKING:
     from fleet_sim.geometry import Path as Path
     from fleet_sim.geometry import Pose as Pose
     from fleet_sim.kinematics.params import IKParams as IKParams
+    from fleet_sim.meshes.limits import MeshLimits as MeshLimits
     from fleet_sim.models import KNOWN_MODELS as KNOWN_MODELS
-    from fleet_sim.models import MeshLimits as MeshLimits
     from fleet_sim.models import ModelEntry as ModelEntry
     from fleet_sim.models import RobotProfile as RobotProfile
     from fleet_sim.models import add_search_path as add_search_path

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.geometry import Pose
+from fleet_sim.spatial import trigonometry as trig
 
 
 def calculate_offset_pose(target: Pose, current: Pose, offset: float, keep_height: bool = True) -> Pose:
@@ -17,8 +18,9 @@ def calculate_offset_pose(target: Pose, current: Pose, offset: float, keep_heigh
     """
     dx, dy = target.x - current.x, target.y - current.y
     distance = math.hypot(dx, dy)
-    heading = math.atan2(dy, dx) if distance > 1e-9 else current.yaw
-    x, y = target.x - offset * math.cos(heading), target.y - offset * math.sin(heading)
+    heading = trig.atan2_of(dy, dx) if distance > 1e-9 else current.yaw
+    sine, cosine = trig.sin_cos_of(heading)
+    x, y = target.x - offset * cosine, target.y - offset * sine
     return Pose.from_yaw(x, y, current.z if keep_height else target.z, heading)
 
 
@@ -63,7 +65,7 @@ def normalize_vector_param(value: float | Sequence[float], what: str = "value") 
 
 def body_to_world_velocity_2d(vx: float, vy: float, yaw: float) -> tuple[float, float]:
     """Return a body-frame velocity in the world frame, in the plane."""
-    cosine, sine = math.cos(yaw), math.sin(yaw)
+    sine, cosine = trig.sin_cos_of(yaw)
     return vx * cosine - vy * sine, vx * sine + vy * cosine
 
 

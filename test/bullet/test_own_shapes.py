@@ -166,6 +166,29 @@ def test_what_is_known_of_bodies_ends_with_the_engine(sim: Sim, caplog: pytest.L
     check_seen(sim, "ball", OUTSIDE)
 
 
+def test_a_body_collides_as_its_own_shape_whatever_it_looks_like(sim: Sim) -> None:
+    """PyBullet counts both kinds of shapes from 0."""
+    bullet = sim.bullet
+    collision = bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=1.0)
+    visual = bullet.createVisualShape(bullet.GEOM_BOX, halfExtents=[0.1, 0.1, 0.1])
+    assert collision == visual
+    sim.register_static_body(bullet.createMultiBody(0, collision, visual), "ball")
+    assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.0, abs=1e-6)
+    camera = sim.add_sensor("camera", pose=[3.0, 0.0, 0.0, math.pi], width=3, height=3, channels=["depth"])
+    assert camera.read().depth[1, 1] == pytest.approx(2.9, abs=0.01)
+
+
+def test_what_is_known_of_a_removed_body_is_not_taken_for_the_next_one(sim: Sim) -> None:
+    bullet = sim.bullet
+    ball = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=0.1))
+    bullet.removeBody(ball)
+    bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
+    cube = bullet.loadURDF("cube.urdf", useFixedBase=True)
+    assert cube == ball
+    sim.register_static_body(cube, "cube")
+    assert sim.queries.ray_cast((3.0, 0.0, 0.0), (-3.0, 0.0, 0.0)).distances[0] == pytest.approx(2.5, abs=1e-6)
+
+
 def test_a_visual_shape_from_the_search_path_is_seen_as_the_collision_shape(sim: Sim, tmp_path: Path) -> None:
     sim.bullet.setAdditionalSearchPath(pybullet_data.getDataPath())
     look = sim.bullet.createVisualShape(sim.bullet.GEOM_MESH, fileName="cube.obj")

@@ -22,9 +22,21 @@ def test_help_shows_examples_that_parse() -> None:
     done = fleet_sim_command("--help")
     assert done.returncode == 0
     examples = re.findall(r"^  fleet-sim ([a-z]+)", done.stdout, re.MULTILINE)
-    assert set(examples) == {"run", "swarm", "evolve", "models", "check", "schema", "bench"}
+    assert set(examples) == {"run", "swarm", "evolve", "models", "check", "schema", "bench", "verify", "site"}
     for command in set(examples):
         assert fleet_sim_command(command, "--help").returncode == 0
+
+
+def test_help_loads_neither_robots_nor_a_simulation() -> None:
+    code = (
+        "import sys; from fleet_sim.cli.main import build_parser; build_parser(['--help']).format_help();"
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('fleet_sim.')}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"cli", "settings"} <= loaded
+    late = {"core", "kinematics", "bullet", "entities", "sensors", "motion", "simulation", "swarm", "envs", "ros"}
+    assert loaded & late == set()
 
 
 def test_version() -> None:

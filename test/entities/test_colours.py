@@ -153,3 +153,13 @@ def test_a_collision_is_shown_over_a_new_colour() -> None:
         second.set_pose(fs.Pose.from_xyz(9.0, 0.0, 0.5))
         sim.step_once()
         assert [shown(sim, obj) for obj in (first, second)] == [(1.0, 1.0, 0.0, 1.0), RED]
+
+
+def test_the_only_link_of_an_object_is_all_of_it(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    obj = box(sim)
+    obj.set_color(GREEN, link=-1)
+    assert obj.get_color() == GREEN
+    assert sim.get_snapshot().colors.tolist() == [list(GREEN)]
+    obj.set_color(None)
+    assert obj.get_color() == RED

@@ -134,6 +134,31 @@ def test_a_picture_has_its_largest_y_on_top(make_sim: Maker, tmp_path: Path) -> 
         make_sim().spawn(fs.SimObjectSpawnParams(shape, shape, pickable=False))
 
 
+def test_a_picture_that_changed_is_read_again(make_sim: Maker, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    sim, heights = make_sim(enable_floor=False), []
+    for value in (0, 255):
+        image.fromarray(np.full((3, 3), value, np.uint8)).save(tmp_path / "hill.png")
+        shape = fs.ShapeParams("heightfield", height_image=str(tmp_path / "hill.png"), height=2.0)
+        hill = sim.spawn(fs.SimObjectSpawnParams(shape, shape, pickable=False))
+        found = sim.queries.ray_cast((0.0, 0.0, 9.0), (0.0, 0.0, -9.0))
+        heights.append(float(found.points[0, 2]))
+        sim.remove_object(hill)
+    assert heights == [0.0, 2.0]
+
+
+def test_a_shape_is_given_only_what_it_has() -> None:
+    triangle: dict[str, Any] = {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "indices": [[0, 1, 2]]}
+    for kind in ("box", "heightfield", None):
+        for given in (triangle, {"mesh_path": "hall.obj"}):
+            with pytest.raises(fs.InvalidValueError, match="mesh_path, vertices and indices: are of a mesh"):
+                fs.ShapeParams(kind, **given).to_geometry()
+    with pytest.raises(fs.InvalidValueError, match="of a heightfield, not of a shape without a shape_type"):
+        fs.ShapeParams(heights=[[0, 1], [1, 0]]).to_geometry()
+    with pytest.raises(fs.InvalidValueError, match="mesh_scale: is of a mesh; field_size"):
+        fs.ShapeParams("heightfield", heights=[[0, 1], [1, 0]], mesh_scale=(2, 2, 2)).to_geometry()
+
+
 def test_wrong_height_fields_are_refused(sim: Sim) -> None:
     def spawn(**settings: Any) -> None:
         shape = fs.ShapeParams(**{"shape_type": "heightfield", **settings})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -292,3 +293,17 @@ def test_spherical_joints_are_held_with_a_warning(
     assert agent.get_joint_state("ball") == (0.0, 0.0)
     position = sim.bullet.getLinkState(agent.body_id, 0)[4]
     assert agent.get_link_pose("ball_link").position == pytest.approx(position, abs=1e-3)
+
+
+def test_gears_of_mimic_joints_are_not_said_to_be_lost(
+    make_sim: Make, gripper: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim = make_sim(physics=True, gravity=(0.0, 0.0, 0.0))
+    agent = spawn(sim, gripper, mass=None)
+    agent.set_joint_target("lead", 0.3)
+    run(sim, 300)
+    with caplog.at_level(logging.WARNING, "fleet_sim"):
+        sim.rebuild_engine()
+    assert caplog.text == ""
+    run(sim, 5)
+    assert_led(agent, 1e-3)

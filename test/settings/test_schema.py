@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from fleet_sim.cli.schema import scenario_schema
+from fleet_sim.cli.scenario_schema import scenario_schema
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import json_schema, load_mapping

@@ -86,7 +86,7 @@ def test_walls_stop_robots_and_are_seen_by_lidars(folder: Path) -> None:
     [
         ({"at": {"site": "chargr"}}, r"robots\[0\].at: amr: unknown place of the site 'chargr'. Did you mean 'charge"),
         ({"at": {"site": "charge", "count": 3}}, "has 2 of 'charge', 3 are asked for"),
-        ({"at": {"site": "free", "count": 500}}, "free cells where no robot stands, 500 are asked for"),
+        ({"at": {"site": "free", "count": 500}}, "free cells where nothing stands, 500 are asked for"),
         ({"at": {"site": "starts"}, "pose": [1, 0, 0]}, "give one of pose, grid and at"),
         ({"at": {"site": "charge"}, "grid": {"count": 2}}, "give one of pose, grid and at"),
         ({"at": {"site": "charge", "clearance": 1.0}}, "clearance: it is for free cells"),

@@ -120,7 +120,8 @@ class Client:
         client = self._action_clients.get(name)
         if client is None:
             client = self._action_clients[name] = ActionClient(self.node, kind, name)
-            self.until(client.server_is_ready, f"action {name}")
+        # Each time: the node may have been started anew.
+        self.until(client.server_is_ready, f"action {name}")
         sent = Goal(self)
         future = client.send_goal_async(goal, feedback_callback=lambda message: sent.feedback.append(message.feedback))
         self.until(future.done, f"an answer of {name}")

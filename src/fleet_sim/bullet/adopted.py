@@ -40,7 +40,15 @@ def count_own(mirror: BulletMirror) -> tuple[int, int]:
     if not client.connected:
         return 0, 0
     ours = mirror.bodies.count + (client.floor_id != NO_BODY)
-    return int(client.getNumBodies()) - ours, int(client.getNumConstraints())
+    return int(client.getNumBodies()) - ours, int(client.getNumConstraints()) - _count_gears(mirror)
+
+
+def _count_gears(mirror: BulletMirror) -> int:
+    """Return how many constraints hold mimic joints to their leaders: those are made anew with their bodies."""
+    world = mirror.world
+    rows = world.rows[mirror.bodies.table.body[world.rows] != NO_BODY]
+    rows = rows[world.robots.mimics[rows] & world.robots.motors[rows]]
+    return sum(len(world.models[number].mimics) for number in world.robots.model[rows].tolist())
 
 
 def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:

@@ -41,15 +41,19 @@ class OwnShapes:
     def __init__(self, client: BulletClient) -> None:
         self._client = client
         self._epoch = client.epoch
-        self._shapes: dict[int, Mapping[str, Any]] = {}
-        self._bodies: dict[int, Mapping[str, Any]] = {}
+        # By call: PyBullet counts collision shapes, visual shapes and bodies apart.
+        self._made: dict[str, dict[int, Mapping[str, Any]]] = {call: {} for call in PARAMETERS}
 
     def remember(self, call: str, args: Sequence[Any], kwargs: Mapping[str, Any], made: object) -> None:
         """Remember a call in PARAMETERS, which made the shape or body `made`."""
         self._renew()
         if isinstance(made, int) and made >= 0:
-            given = dict(zip(PARAMETERS[call], args, strict=False)) | dict(kwargs)
-            (self._bodies if call == "createMultiBody" else self._shapes)[made] = given
+            self._made[call][made] = dict(zip(PARAMETERS[call], args, strict=False)) | dict(kwargs)
+
+    def forget(self, body: object) -> None:
+        """Forget `body`, which was removed: PyBullet gives its number to another one."""
+        if isinstance(body, int):
+            self._made["createMultiBody"].pop(body, None)
 
     def shape_of(self, body: int) -> BodyShape | None:
         """Return what `body` looks like and collides as, in its base frame; None where that is not known.
@@ -59,28 +63,28 @@ class OwnShapes:
         self._renew()
         if self._client.getNumJoints(body):
             return None
-        made = self._bodies.get(body)
+        made = self._made["createMultiBody"].get(body)
         if made is None or made.get("baseInertialFramePosition") or made.get("baseInertialFrameOrientation"):
             return self._told(body)
-        collision = self._geometry(made.get("baseCollisionShapeIndex", -1))
+        collision = self._geometry("createCollisionShape", made.get("baseCollisionShapeIndex", -1))
         if collision is None:
             return self._told(body)
         # Without a visual shape PyBullet draws the collision shape. Where the visual one is not known, as a file in
         # PyBullet's search path only, that form is still seen rather than nothing.
-        visual = self._geometry(made.get("baseVisualShapeIndex", -1)) or collision
+        visual = self._geometry("createVisualShape", made.get("baseVisualShapeIndex", -1)) or collision
         return BodyShape(seen_as(visual, (collision,)), collision)
 
     def _renew(self) -> None:
         # The numbers of an emptied engine begin anew.
         if self._epoch != self._client.epoch:
             self._epoch = self._client.epoch
-            self._shapes.clear()
-            self._bodies.clear()
+            for made in self._made.values():
+                made.clear()
 
     # ---- what was given ----------------------------------------------------------------------------------------------
 
-    def _geometry(self, number: int) -> Geometry | None:
-        given = self._shapes.get(number)
+    def _geometry(self, call: str, number: int) -> Geometry | None:
+        given = self._made[call].get(number)
         if given is None:
             return None
         client, kind = self._client, given["shapeType"]

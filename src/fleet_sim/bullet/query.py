@@ -128,7 +128,10 @@ class _Writing(_Ensured):
     """A function that changes a body: refused where the next write from the columns would undo it, without a word."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._check(body_of(args, kwargs))
+        body = body_of(args, kwargs)
+        self._check(body)
+        if self.__name__ == "removeBody":
+            self._mirror.own_shapes.forget(body)
         return super().__call__(*args, **kwargs)
 
     def _check(self, body: object) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, run, schema, site, swarm
+from fleet_sim.cli import bench, check, evolve, models, run, schema, site, swarm, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -41,6 +41,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "check": check,
         "schema": schema,
         "bench": bench,
+        "verify": verify,
     },
 )
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
@@ -54,6 +55,7 @@ EXAMPLES = """examples:
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
+  fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
   fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """

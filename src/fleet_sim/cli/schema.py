@@ -6,14 +6,6 @@ import argparse
 import json
 from typing import Any
 
-from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import OWN_SECTIONS
-from fleet_sim.config.sections import SECTIONS
-from fleet_sim.core.features import FEATURES
-from fleet_sim.entities.entries import ENTRIES
-from fleet_sim.sensors.registry import sensors_schema
-from fleet_sim.settings import json_schema, object_schema
-
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
@@ -24,31 +16,10 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the schema; return 0."""
-    # Imported here: the schema of worlds loads all swarm parts.
-    from fleet_sim.swarm.world_schema import world_schema
-
-    print(json.dumps(world_schema() if args.world else scenario_schema(), indent=2))
+    # Imported here: a schema loads every part with settings, and --help needs none of them.
+    if args.world:
+        from fleet_sim.swarm.world_schema import world_schema as schema
+    else:
+        from fleet_sim.cli.scenario_schema import scenario_schema as schema
+    print(json.dumps(schema(), indent=2))
     return 0
-
-
-def scenario_schema() -> dict[str, Any]:
-    """Return the JSON schema of a scenario file."""
-    features = {
-        name: {**object_schema(feature.settings), "description": feature.doc}
-        for name, feature in FEATURES.all().items()
-    }
-    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
-    for section, (_, entry) in ENTRIES.items():
-        items = object_schema(entry)
-        items["properties"].update(features)
-        items["properties"]["features"].update(additionalProperties=False, properties=features)
-        schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
-    schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
-    return {
-        **json_schema(SimulationParams, title="A fleet_sim scenario"),
-        "description": "Settings of a simulation and the entities in it.",
-        "properties": {
-            **{name: {**schemas[name], "description": doc} for name, doc in OWN_SECTIONS.items()},
-            **{name: {**section.schema(), "description": section.doc} for name, section in SECTIONS.all().items()},
-        },
-    }

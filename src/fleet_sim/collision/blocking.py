@@ -17,6 +17,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.broad import cross_pairs
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.distances import distances_between, upright_mask
 from fleet_sim.spatial.quaternions import slerp
@@ -153,7 +154,7 @@ class _Sweep:
         # No point moves farther than the centre does plus the rotation angle times the radius of the bounding ball.
         products = start.orientations * self.end_orientations
         same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
-        return np.asarray(length + 2.0 * np.arccos(np.minimum(same, 1.0)) * radius)
+        return np.asarray(length + 2.0 * trig.arccos(np.minimum(same, 1.0)) * radius)
 
     def convex_mask(self) -> Bools:
         """Return which pairs (K,) have a distance that is convex in time."""

@@ -30,7 +30,7 @@ _BLOCK = 1 << 20
 _SLACK = 1.000001
 
 
-class Grid:
+class BoxGrid:
     """Finds all pairs among boxes of similar size, and between them and any other boxes.
 
     `cell` is the minimum size of a cell; it grows to hold the largest box. `layered` grids also divide along z,

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Rows
 from fleet_sim.collision.boxes import Boxes, RowPairs, one_against_all
-from fleet_sim.collision.grid import Grid, layers_pay
+from fleet_sim.collision.grid import BoxGrid, layers_pay
 
 # Up to this many boxes are compared one by one instead of building another grid.
 _FEW = 4
@@ -28,7 +28,7 @@ class BoxIndex:
 
     def __init__(self, boxes: Boxes, cell: float, multi_cell_threshold: float = 1.5) -> None:
         self._boxes = boxes
-        self._levels: list[tuple[Grid, Rows | None]] = []
+        self._levels: list[tuple[BoxGrid, Rows | None]] = []
         self._uppers: list[Rows] = []  # for each level, the rows of all coarser levels
         self._single_rows: Rows = np.empty(0, np.int64)
         if len(boxes):
@@ -119,12 +119,12 @@ class BoxIndex:
             self._uppers = [rows[~np.isin(rows, self._single_rows)] for rows in self._uppers]
 
 
-def best_grid(boxes: Boxes, cell: float) -> Grid:
+def best_grid(boxes: Boxes, cell: float) -> BoxGrid:
     """Return a flat grid, or a layered one where boxes are stacked and a flat one would test too many pairs."""
-    flat = Grid(boxes, cell)
+    flat = BoxGrid(boxes, cell)
     if flat.candidate_count <= _CROWDED * len(boxes) or not layers_pay(boxes, cell):
         return flat
-    layered = Grid(boxes, cell, layered=True)
+    layered = BoxGrid(boxes, cell, layered=True)
     # A layered grid searches five strips for each box instead of two, so it must save much to be faster.
     return layered if 2 * layered.candidate_count < flat.candidate_count else flat
 

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Rows
 from fleet_sim.core.pipeline import Phase, Pipeline, System
 from fleet_sim.core.world import World
+from fleet_sim.errors import StateError
 
 LinkPair = tuple[int, int]
 _NONE: frozenset[LinkPair] = frozenset()
@@ -41,16 +42,28 @@ class SelfCollisions:
         """Check robots whose joints moved since their last check, where a check is due; emit events."""
         if not self._due():
             return
-        world = self._world
+        world, active_mask = self._world, self._world.collision_rules.active_mask()
         rows = world.rows[world.robots.self_collision[world.rows]]
         for row in rows.tolist():
+            if not active_mask[row]:
+                # Its links do not push each other either.
+                self._checked.pop(row, None)
+                self._update(row, _NONE)
+                continue
             positions = world.joints.position[world.joints.of(world.robots, row)]
             if not np.array_equal(positions, self._checked.get(row, _UNKNOWN)):
                 self._checked[row] = positions.copy()
                 self._update(row, frozenset(self._touching(row)))
 
     def pairs(self, row: int) -> list[tuple[str, str]]:
-        """Return the names of the links of `row` that touched at the last check, sorted by index."""
+        """Return the names of the links of `row` that touched at the last check, sorted by index.
+
+        Raises StateError for what was not spawned with `self_collision`.
+        """
+        if not self._world.robots.self_collision[row]:
+            raise StateError(
+                f"{self._world.label(row)!r} was spawned without self_collision: its links are not checked"
+            )
         return [self._names(row, pair) for pair in sorted(self._pairs.get(row, _NONE))]
 
     def _update(self, row: int, now: frozenset[LinkPair]) -> None:

@@ -64,6 +64,23 @@ class MovementDirection(Mode):
     AUTO = "auto"
 
 
+class RouteMode(Mode):
+    """Where a route leads: along the lanes of a roadmap, across free space, or as it fits; NONE drives straight."""
+
+    NONE = "none"
+    AUTO = "auto"
+    """Along the roadmap if the site has one that leads there, else across free space."""
+    ROADMAP = "roadmap"
+    GRID = "grid"
+
+    @classmethod
+    def parse(cls, value: object) -> RouteMode:
+        """Return the mode with this value or name; True is AUTO, False and None are NONE."""
+        if value is None or isinstance(value, bool):
+            return cls.AUTO if value else cls.NONE
+        return super().parse(value)
+
+
 class ControllerMode(Mode):
     """What a base currently follows: nothing, a velocity command, or a goal pose."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import AnyArray, Ints, Rows
-from fleet_sim.core.columns import ColumnTable, FeatureColumns
+from fleet_sim.core.columns import Column, ColumnTable, FeatureColumns
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 
@@ -37,6 +37,11 @@ def _words(values: AnyArray) -> Words:
     flat = flat + 0.0 if flat.dtype == np.float64 else flat.astype(np.int64)
     words: Words = flat.view(np.uint64)
     return words
+
+
+def _words_of(spec: Column, values: AnyArray, key_of_row: Words) -> Words:
+    """Return the values of a column as words (N, K); rows that they refer to count by their names."""
+    return key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
 
 
 def _path_digests(world: World, rows: Rows) -> Words:
@@ -73,7 +78,7 @@ def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows
         if not spec.hashed:
             continue
         values = array[rows]
-        words = key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
+        words = _words_of(spec, values, key_of_row)
         # Table, column and component are mixed in: the same number elsewhere must give another word.
         places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
         digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
@@ -86,6 +91,15 @@ def _owners(table: ColumnTable, rows: Rows) -> Ints:
     return np.flatnonzero(table.present[rows])
 
 
+def _keys(world: World, rows: Rows) -> tuple[Words, Words]:
+    """Return the keys of `rows` (N,), and those of all rows, to look up what a reference means."""
+    keys = np.array([_key(world.label(row)) for row in rows.tolist()], np.uint64)
+    # One entry more than rows: NO_ROW is index -1, which finds that entry and so counts as 0.
+    key_of_row = np.zeros(world.capacity + 1, np.uint64)
+    key_of_row[rows] = keys
+    return keys, key_of_row
+
+
 def state_hash(world: World) -> str:
     """Return 16 hex digits that depend on the tick and on hashed columns, path and joints of every living entity.
 
@@ -93,10 +107,7 @@ def state_hash(world: World) -> str:
     worlds with the same hash hold the same numbers, bit for bit.
     """
     rows = world.rows
-    keys = np.array([_key(world.label(row)) for row in rows.tolist()], np.uint64)
-    # One entry more than rows: NO_ROW is index -1, which finds that entry and so counts as 0.
-    key_of_row = np.zeros(world.capacity + 1, np.uint64)
-    key_of_row[rows] = keys
+    keys, key_of_row = _keys(world, rows)
     digest = _mixed(keys)
     features: list[str] = []
     for name, table in world.tables.items():
@@ -121,3 +132,29 @@ def state_hash(world: World) -> str:
     final = hashlib.blake2b(digest_size=8)
     final.update(int(total).to_bytes(8, "little") + world.clock.tick.to_bytes(8, "little"))
     return final.hexdigest()
+
+
+def column_hashes(world: World) -> dict[str, str]:
+    """Return 16 hex digits for each hashed column, for the joints and for the paths of all living entities, by name.
+
+    They tell which part of two worlds differs where `state_hash` does, and like it do not depend on the order of rows.
+    """
+    rows = world.rows
+    keys, key_of_row = _keys(world, rows)
+    parts: dict[str, Words] = {}
+    for name, table in world.tables.items():
+        owners = _owners(table, rows) if isinstance(table, FeatureColumns) else np.arange(len(rows))
+        for column, spec, array in table.columns():
+            if spec.hashed and len(owners):
+                values = array[rows[owners]]
+                words = _words_of(spec, values, key_of_row)
+                places = np.array([_key(f"{index}") for index in range(words.shape[1])])
+                sums = np.add.reduce(_mixed(words ^ places), axis=1)
+                parts[f"{name}.{column}"] = _mixed(keys[owners] ^ sums)
+    on_path = np.flatnonzero(world.motion.path_length[rows])
+    if len(on_path):
+        parts["paths"] = _mixed(keys[on_path] ^ _path_digests(world, rows[on_path]))
+    jointed = np.flatnonzero(world.robots.joint_count[rows])
+    if len(jointed):
+        parts["joints"] = _mixed(keys[jointed] ^ _joint_digests(world, rows[jointed]))
+    return {name: f"{int(np.add.reduce(digest, dtype=np.uint64)):016x}" for name, digest in parts.items()}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.spatial import trigonometry as trig
 
 Keys = npt.NDArray[np.uint64]
 
@@ -100,7 +101,7 @@ def normals(keys: Keys | int, ids: Ints | int, counts: Ints | int, lane: int = 0
     even = counts - odd
     radii = _radii(uniforms(keys, ids, even, lane))
     angles = _TURN * uniforms(keys, ids, even + 1, lane)
-    return np.asarray(radii * np.where(odd, np.sin(angles), np.cos(angles)))
+    return np.asarray(radii * np.where(odd, *trig.sin_cos(angles)))
 
 
 def normal_rows(keys: Keys, ids: int, count: int, lane: int = 0) -> Floats:
@@ -112,8 +113,9 @@ def normal_rows(keys: Keys, ids: int, count: int, lane: int = 0) -> Floats:
     evens, odds = uniforms(keys[:, None], ids, _evens_then_odds(half), lane)
     radii, angles = _radii(evens), _TURN * odds
     out = np.empty((len(keys), half, 2))
-    np.multiply(radii, np.cos(angles), out=out[:, :, 0])
-    np.multiply(radii, np.sin(angles), out=out[:, :, 1])
+    sines, cosines = trig.sin_cos(angles)
+    np.multiply(radii, cosines, out=out[:, :, 0])
+    np.multiply(radii, sines, out=out[:, :, 1])
     return out.reshape(len(keys), 2 * half)[:, :count]
 
 
@@ -125,7 +127,7 @@ def _evens_then_odds(half: int) -> Ints:
 
 def _radii(drawn: Floats) -> Floats:
     # Of 1 - u and not of u: u may be 0, which has no logarithm, but is never 1.
-    return np.asarray(np.sqrt(-2.0 * np.log1p(-drawn)))
+    return np.asarray(np.sqrt(-2.0 * trig.log(1.0 - drawn)))
 
 
 def _stem(keys: Keys | int, lane: int) -> Keys:

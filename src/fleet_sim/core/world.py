@@ -32,6 +32,7 @@ from fleet_sim.core.ports import (
 )
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
+from fleet_sim.core.routes import Routes
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
@@ -116,8 +117,9 @@ class World(BodyColumns):
         """Whether bodies with mass are moved by the physics engine."""
         self.block_on_collision_default = False
         self.extent = EXTENT
-        self.places = Places()
         """How far from the origin anything may be put along an axis, in m."""
+        self.places = Places()
+        self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
         self.parts = _NO_PARTS

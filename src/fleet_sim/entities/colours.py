@@ -27,6 +27,10 @@ def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | 
     """Give the entity in `row`, or one of its links, a colour; None takes it back. Raises for what cannot be seen."""
     colour = None if rgba is None else read_colour(rgba)
     place = None if link is None else attachments.link_index(world, row, link)
+    model = world.model_of(row)
+    if place == BASE and (model is None or not model.num_joints):
+        # Its only link is the whole of it, also for markers and snapshots.
+        place = None
     # A body made by the user has no shape here, but PyBullet knows what it looks like.
     if world.shape_id[row] >= 0 and not any(place in (None, of) for of, _ in _visuals(world, row)):
         part = "it" if link is None else f"its link {link!r}"

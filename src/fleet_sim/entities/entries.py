@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fleet_sim.arrays import Floats
+from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
@@ -210,7 +212,18 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
     except FleetSimError as error:
         raise ConfigError.of(error).within("at") from error
     points = np.column_stack((places, np.full(len(places), pose.position[2])))
+    if isinstance(params, AgentSpawnParams):
+        _check_vacant(world, points)
     turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
     alone = at.count is None and len(points) == 1
     names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
     return spawn_many(world, cls, params, points, turns, names)
+
+
+def _check_vacant(world: World, points: Floats) -> None:
+    """Raise ConfigError where a robot would start at the very point where another one stands."""
+    robots = world.rows[world.kind[world.rows] == KIND_AGENT]
+    taken = {tuple(point) for point in world.position[robots].tolist()}
+    for point in points.tolist():
+        if tuple(point) in taken:
+            raise ConfigError(f"a robot stands at ({point[0]:g}, {point[1]:g}) already; give another place", path="at")

@@ -138,13 +138,10 @@ class ShapeParams(Checked):
 
         `frame_pose`, where given, takes precedence over the shape's own.
         """
+        self._check_kind()
         if self.shape_type is None:
             return None
         field = self.shape_type == "heightfield"
-        if self.concave and self.shape_type != "mesh" and not field:
-            raise InvalidValueError(f"concave: only a mesh can be concave, not a {self.shape_type}")
-        if not field and (self.heights is not None or self.height_image):
-            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {self.shape_type}")
         frame = frame_pose or self.frame_pose or Pose((0.0, 0.0, 0.0))
         return Geometry(
             kind=int(ShapeKind.MESH if field else ShapeKind[self.shape_type.upper()]),
@@ -158,6 +155,18 @@ class ShapeParams(Checked):
             orientation=frame.orientation,
             concave=self.concave or field,
         )
+
+    def _check_kind(self) -> None:
+        """Raise InvalidValueError where something is given that a shape of this kind does not have."""
+        kind = self.shape_type or "shape without a shape_type"
+        if self.concave and kind not in ("mesh", "heightfield"):
+            raise InvalidValueError(f"concave: only a mesh can be concave, not a {kind}")
+        if kind != "heightfield" and (self.heights is not None or self.height_image):
+            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {kind}")
+        if kind != "mesh" and (self.vertices is not None or self.indices is not None or self.mesh_path):
+            raise InvalidValueError(f"mesh_path, vertices and indices: are of a mesh, not of a {kind}")
+        if kind == "heightfield" and self.mesh_scale != (1.0, 1.0, 1.0):
+            raise InvalidValueError("mesh_scale: is of a mesh; field_size and heights are the size of a heightfield")
 
     def _field(self) -> str:
         """Return the file of the surface of a heightfield."""

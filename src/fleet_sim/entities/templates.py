@@ -71,9 +71,10 @@ def _says_all(params: SimObjectSpawnParams) -> bool:
     """Return whether the template follows from the params, the model and what a world never changes."""
     if params.user_data or params.features:
         return False
-    # The file of a mesh may have changed; that of a description is looked at each time. Lists are never compared.
+    # The file of a mesh or picture may have changed; that of a description is looked at each time. Lists are never
+    # compared.
     shapes = (params.visual_shape, params.collision_shape)
-    if any(isinstance(shape, ShapeParams) and shape.mesh_path for shape in shapes):
+    if any(isinstance(shape, ShapeParams) and (shape.mesh_path or shape.height_image) for shape in shapes):
         return False
     if not isinstance(params, AgentSpawnParams):
         return True

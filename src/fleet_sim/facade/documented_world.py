@@ -181,7 +181,10 @@ class WorldNames:
         return scene_bounds(self.world)
 
     def get_self_collisions(self, robot: SimObject | str) -> list[tuple[str, str]]:
-        """Return the pairs of links, by name, of a robot with `self_collision` that touched at the last check."""
+        """Return the pairs of links, by name, of a robot with `self_collision` that touched at the last check.
+
+        Raises StateError for a robot without it.
+        """
         return self.collision_queries.touching_links(robot)
 
     def set_collision_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:

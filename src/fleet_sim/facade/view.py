@@ -55,6 +55,11 @@ class View:
         """The PyBullet body of the floor; -1 without a floor, or before the first use of PyBullet."""
         return self._mirror.client.floor_id
 
+    @property
+    def connected(self) -> bool:
+        """Whether PyBullet has been used."""
+        return self._mirror.client.connected
+
     def connect(self) -> int:
         """Connect to PyBullet now, opening the window if enabled; return the client id."""
         return self._mirror.hand_out()

@@ -10,6 +10,7 @@ from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry.drawing import draw_axes, draw_cross, draw_line
 from fleet_sim.geometry.pose import Pose
+from fleet_sim.spatial import trigonometry as trig
 
 RGB = Sequence[float]
 NO_TURN = (0.0, 0.0, 0.0)
@@ -88,7 +89,8 @@ class Path:
         for index in range(num_points + 1):
             # The last point of a full turn is the first one bit for bit, so that the path closes.
             angle = first if whole and index == num_points else first + sweep * index / num_points
-            points.append((rx * math.cos(angle), ry * math.sin(angle)))
+            sine, cosine = trig.sin_cos_of(angle)
+            points.append((rx * cosine, ry * sine))
         return cls._placed(points, center, rpy)
 
     @classmethod

@@ -11,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import poses, quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 Triple = tuple[float, float, float]
 Quadruple = tuple[float, float, float, float]
@@ -74,7 +75,7 @@ class Pose:
     def from_yaw(cls, x: float, y: float, z: float, yaw: float) -> Pose:
         """Return a pose rotated about z by `yaw` (rad)."""
         half = 0.5 * _numbers((yaw, 0.0, 0.0), 3, "yaw")[0]
-        return cls((x, y, z), (0.0, 0.0, math.sin(half), math.cos(half)))
+        return cls((x, y, z), (0.0, 0.0, *trig.sin_cos_of(half)))
 
     @classmethod
     def from_pybullet(cls, position: Iterable[float], orientation: Iterable[float]) -> Pose:
@@ -169,7 +170,9 @@ class Pose:
     def distance_to(self, other: Pose | Sequence[float]) -> float:
         """Return the distance in m to a pose or to a position."""
         target = other._position if isinstance(other, Pose) else _numbers(other, 3, "position")
-        return math.dist(self._position, target)
+        dx, dy, dz = (here - there for here, there in zip(self._position, target, strict=True))
+        # Not math.dist: its last bit depends on the version of Python.
+        return math.sqrt(dx * dx + dy * dy + dz * dz)
 
     def _rows(self) -> tuple[Floats, Floats]:
         return np.array([self._position]), np.array([self._orientation])

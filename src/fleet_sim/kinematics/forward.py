@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kinematics.tree import Tree
+from fleet_sim.spatial import trigonometry as trig
 
 ORIGIN = 3
 """The column of a frame that holds its origin; the columns before it are its axes."""
@@ -100,8 +101,9 @@ class Forward:
     def _step(self) -> None:
         """Compute the frame of each body in its parent body."""
         tree, axes, work = self.tree, self._steps[:, :ORIGIN], self._work[:, :ORIGIN]
-        np.multiply(tree.sine[:, :ORIGIN], np.sin(self._turned, out=self._wave), out=axes)
-        np.multiply(tree.cosine[:, :ORIGIN], np.cos(self._turned, out=self._wave), out=work)
+        sines, cosines = trig.sin_cos(self._turned)
+        np.multiply(tree.sine[:, :ORIGIN], sines, out=axes)
+        np.multiply(tree.cosine[:, :ORIGIN], cosines, out=work)
         np.add(axes, work, out=axes)
         np.add(axes, tree.still[:, :ORIGIN], out=axes)
         # Without prismatic joints the origins are constant, as set in `_view`.
@@ -113,7 +115,7 @@ class Forward:
     def _view(self, robots: int) -> None:
         """Make the views for a chunk of `robots`."""
         self._viewed = robots
-        self._turned, self._wave = self._all_values[:, :, :robots]
+        self._turned = self._all_values[:, :robots]
         self._work, self._steps = self._all_work[..., :robots]
         self._placed = self._part_frames[..., :robots]
         self._steps[:, ORIGIN] = self.tree.still[:, ORIGIN]
@@ -145,7 +147,7 @@ class Forward:
         self._part_frames[[0, 1, 2], [0, 1, 2], bodies] = 1.0
         if robots > CHUNK:
             self._frames = np.zeros((3, 4, bodies + 1, robots))
-        self._all_values = np.empty((2, bodies, chunk))
+        self._all_values = np.empty((bodies, chunk))
         self._all_work = np.empty((2, 3, 4, bodies, chunk))
 
 

@@ -11,6 +11,7 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kinematics.forward import ORIGIN, Forward
 from fleet_sim.kinematics.tree import Tree
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 
 class EndEffector:
@@ -84,7 +85,7 @@ def turn_between(axes: Floats, wanted: Floats) -> Floats:
     sines *= 0.5
     cosine = 0.5 * (turn[0, 0] + turn[1, 1] + turn[2, 2] - 1.0)
     sine = norm(sines)
-    angle = np.arctan2(sine, cosine)
+    angle = trig.arctan2(sine, cosine)
     opposite = np.flatnonzero((sine < 1e-6) & (cosine < 0.0))
     sines *= np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 1.0)
     for index in opposite.tolist():

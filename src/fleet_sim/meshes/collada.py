@@ -20,6 +20,7 @@ from fleet_sim.meshes.materials import texture_file, textured
 from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
 from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.meshes.normals import units
+from fleet_sim.spatial import trigonometry as trig
 
 Element = ElementTree.Element
 
@@ -224,7 +225,8 @@ def _transform(node: Element) -> Floats:
 def _rotation(axis: Floats, angle: float) -> Floats:
     x, y, z = axis / max(float(np.linalg.norm(axis)), 1e-30)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turn: Floats = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    sine, cosine = trig.sin_cos_of(float(angle))
+    turn: Floats = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
     return turn
 
 

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.spatial import trigonometry as trig
 
-CREASE = math.cos(math.radians(40.0))
+CREASE = trig.sin_cos_of(math.radians(40.0))[1]
 """Cosine of the angle between two faces above which the edge between them is sharp."""
 _LARGEST_SMOOTHED = 200_000
 """In triangles. Larger meshes are drawn with flat shading, as smoothing them would block cameras for seconds."""

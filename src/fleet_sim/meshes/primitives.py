@@ -8,12 +8,13 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.meshes.mesh import Mesh, Part
+from fleet_sim.spatial import trigonometry as trig
 
 SEGMENTS = (8, 16, 24, 48, 96)
 """Sides of round solids, coarse to fine."""
 _TOLERANCE = 0.25
 """Largest distance in pixels between a circle and the polygon inside it."""
-LEVEL_RADII: Floats = np.array([_TOLERANCE / (1.0 - math.cos(math.pi / sides)) for sides in SEGMENTS[:-1]])
+LEVEL_RADII: Floats = np.array([_TOLERANCE / (1.0 - trig.sin_cos_of(math.pi / sides)[1]) for sides in SEGMENTS[:-1]])
 """Largest radius in pixels for which the level of detail with the same index is fine enough."""
 
 
@@ -62,14 +63,14 @@ def square() -> Mesh:
 def _arc(level: int, first: int, last: int) -> Floats:
     """Return points (K, 2), distance from z and z, of the unit circle; -1, 0 and 1 are lower pole, equator, upper."""
     angles = np.linspace(0.5 * np.pi * first, 0.5 * np.pi * last, SEGMENTS[level] // 4 * (last - first) + 1)
-    return np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.column_stack(trig.sin_cos(angles)[::-1])
 
 
 def _turned(outline: Floats, normals: Floats, sides: int) -> Part:
     """Return the surface with `sides` that `outline` (K, 2) makes when it turns around z."""
     # The last column of points repeats the first one.
     angles = 2.0 * np.pi * np.arange(sides + 1) / sides
-    cosines, sines = np.cos(angles), np.sin(angles)
+    sines, cosines = trig.sin_cos(angles)
     rings = len(outline)
     points = _around(outline, cosines, sines)
     directions = _around(normals, cosines, sines)

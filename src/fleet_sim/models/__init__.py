@@ -1,34 +1,41 @@
 """Robot description files: reads them, finds them by name, and detects the kind of robot they describe."""
 
-from fleet_sim.meshes.limits import MeshLimits
-from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, list_all_models, register_model, unregister_model
-from fleet_sim.models.export import bullet_file, published_text, urdf_text
-from fleet_sim.models.loading import load_robot_model
-from fleet_sim.models.profile import OBJECT, RobotProfile, auto_detect_profile, detect_robot_type, profile_of
-from fleet_sim.models.resolver import discover_models, model_folders, resolve_model, resolve_urdf
-from fleet_sim.models.search_paths import add_search_path, get_search_paths, remove_search_path
+from __future__ import annotations
 
-__all__ = [
-    "KNOWN_MODELS",
-    "MeshLimits",
-    "ModelEntry",
-    "OBJECT",
-    "RobotProfile",
-    "add_search_path",
-    "auto_detect_profile",
-    "bullet_file",
-    "detect_robot_type",
-    "discover_models",
-    "get_search_paths",
-    "list_all_models",
-    "load_robot_model",
-    "model_folders",
-    "profile_of",
-    "published_text",
-    "register_model",
-    "remove_search_path",
-    "resolve_model",
-    "resolve_urdf",
-    "unregister_model",
-    "urdf_text",
-]
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+_HOMES = {
+    "catalog": "KNOWN_MODELS ModelEntry list_all_models register_model unregister_model",
+    "export": "bullet_file published_text urdf_text",
+    "loading": "load_robot_model",
+    "profile": "OBJECT RobotProfile auto_detect_profile detect_robot_type profile_of",
+    "resolver": "discover_models model_folders resolve_model resolve_urdf",
+    "search_paths": "add_search_path get_search_paths remove_search_path",
+}
+
+if TYPE_CHECKING:
+    from fleet_sim.models.catalog import KNOWN_MODELS as KNOWN_MODELS
+    from fleet_sim.models.catalog import ModelEntry as ModelEntry
+    from fleet_sim.models.catalog import list_all_models as list_all_models
+    from fleet_sim.models.catalog import register_model as register_model
+    from fleet_sim.models.catalog import unregister_model as unregister_model
+    from fleet_sim.models.export import bullet_file as bullet_file
+    from fleet_sim.models.export import published_text as published_text
+    from fleet_sim.models.export import urdf_text as urdf_text
+    from fleet_sim.models.loading import load_robot_model as load_robot_model
+    from fleet_sim.models.profile import OBJECT as OBJECT
+    from fleet_sim.models.profile import RobotProfile as RobotProfile
+    from fleet_sim.models.profile import auto_detect_profile as auto_detect_profile
+    from fleet_sim.models.profile import detect_robot_type as detect_robot_type
+    from fleet_sim.models.profile import profile_of as profile_of
+    from fleet_sim.models.resolver import discover_models as discover_models
+    from fleet_sim.models.resolver import model_folders as model_folders
+    from fleet_sim.models.resolver import resolve_model as resolve_model
+    from fleet_sim.models.resolver import resolve_urdf as resolve_urdf
+    from fleet_sim.models.search_paths import add_search_path as add_search_path
+    from fleet_sim.models.search_paths import get_search_paths as get_search_paths
+    from fleet_sim.models.search_paths import remove_search_path as remove_search_path
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

@@ -14,6 +14,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.motion.half_planes import HalfPlanes, nearest_allowed
+from fleet_sim.spatial import trigonometry as trig
 
 _TILT, _SLACK = 0.1, 0.5
 """Preferred velocities are rotated right by `_TILT` rad where a neighbour is in the way. This breaks the symmetry of
@@ -105,7 +106,7 @@ def _sidestep(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats)
 
 def _turned(velocities: tuple[Floats, Floats], angles: Floats) -> tuple[Floats, Floats]:
     """Return velocities turned to the right by `angles` (N,)."""
-    cosines, sines = np.cos(angles), np.sin(angles)
+    sines, cosines = trig.sin_cos(angles)
     x, y = velocities
     return x * cosines + y * sines, y * cosines - x * sines
 

@@ -14,6 +14,7 @@ from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velociti
 from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
@@ -81,7 +82,7 @@ class AvoidanceSystem:
         wanted = _wanted(world, scene, dt)
         lead = np.where(scene.yields & ~_sideways(world, scene.rows), LEAD * scene.radii, 0.0)
         headings = quaternions.yaws(world.orientation[scene.rows])
-        cosines, sines = np.cos(headings), np.sin(headings)
+        sines, cosines = trig.sin_cos(headings)
         vx, vy = self._velocities(scene, wanted, lead, (cosines, sines), dt)
         places = np.flatnonzero(scene.yields & ((vx != wanted[0]) | (vy != wanted[1])))
         if len(places):
@@ -230,7 +231,7 @@ def _obstacles(
     rows = scene.rows[block]
     x, y = discs.x[owner] - scene.x[block], discs.y[owner] - scene.y[block]
     turns = quaternions.yaws(world.orientation[rows])
-    cosines, sines = np.cos(turns), np.sin(turns)
+    sines, cosines = trig.sin_cos(turns)
     centre = world.shape_position[rows]
     # Offsets from the robot to the nearest point of the rectangle, found in the rectangle's frame.
     own_x, own_y = x * cosines + y * sines - centre[:, 0], y * cosines - x * sines - centre[:, 1]

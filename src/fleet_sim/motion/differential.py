@@ -15,6 +15,7 @@ from fleet_sim.motion.path import prepare_paths
 from fleet_sim.motion.turn import turn_to
 from fleet_sim.motion.velocity import follow_velocities, move_by_twist
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 ROTATE, FORWARD = PosePhase.ROTATE.code, PosePhase.FORWARD.code
 BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
@@ -85,8 +86,8 @@ def _heading_errors(world: World, rows: Rows) -> Floats:
     x, y = delta[:, 0], delta[:, 1]
     sign = np.where(motion.reverse[rows], -1.0, 1.0)
     heading = quaternions.yaws(world.orientation[rows])
-    cosine, sine = np.cos(heading) * sign, np.sin(heading) * sign
-    errors = np.arctan2(cosine * y - sine * x, cosine * x + sine * y)
+    sine, cosine = (part * sign for part in trig.sin_cos(heading))
+    errors = trig.arctan2(cosine * y - sine * x, cosine * x + sine * y)
     flat = x * x + y * y
     near_mask = flat <= AHEAD * AHEAD
     tolerances = motion.tolerance.take(rows)
@@ -125,7 +126,7 @@ def _rotate(world: World, rows: Rows, dt: float) -> None:
     if len(rows):
         half = 0.5 * _heading_errors(world, rows)
         zero = np.zeros(len(rows))
-        turns = quaternions.stack(zero, zero, np.sin(half), np.cos(half))
+        turns = quaternions.stack(zero, zero, *trig.sin_cos(half))
         goals = quaternions.normalized(quaternions.multiply(turns, world.orientation[rows]))
         done_mask = turn_to(world, rows, goals, dt)
         motion.phase[rows[done_mask]] = FORWARD

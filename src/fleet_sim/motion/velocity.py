@@ -9,6 +9,7 @@ from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.motion.limits import clipped
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import (
     cross,
     dot,
@@ -101,7 +102,7 @@ def _helix(turns: Floats, shifts: Floats) -> Floats:
     angles = np.sqrt(squares)
     small_mask = angles < 1e-2
     safe = np.where(small_mask, 1.0, angles)
-    half_sines = np.sin(0.5 * safe)
+    half_sines = trig.sin(0.5 * safe)
     first = np.where(
         small_mask,
         0.5 - squares * (1.0 / 24.0 - squares / 720.0),
@@ -110,7 +111,7 @@ def _helix(turns: Floats, shifts: Floats) -> Floats:
     second = np.where(
         small_mask,
         1.0 / 6.0 - squares * (1.0 / 120.0 - squares / 5040.0),
-        (safe - np.sin(safe)) / (safe * safe * safe),
+        (safe - trig.sin(safe)) / (safe * safe * safe),
     )
     across = cross(turns, shifts)
     moved: Floats = shifts + first * across + second * cross(turns, across)

@@ -15,6 +15,7 @@ from fleet_sim.core.world import World
 from fleet_sim.motion import limits
 from fleet_sim.motion.velocity import expire_commands
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 BACKWARD, AUTO = MovementDirection.BACKWARD.code, MovementDirection.AUTO.code
@@ -96,7 +97,7 @@ def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
     motion = world.motion
     offset, distance = _next_waypoints(world, rows)
     yaw = quaternions.yaws(world.orientation[rows])
-    bearing = quaternions.wrapped(np.arctan2(offset[:, 1], offset[:, 0]) - yaw)
+    bearing = quaternions.wrapped(trig.arctan2(offset[:, 1], offset[:, 0]) - yaw)
     _choose_direction(world, rows, bearing)
     reverse_mask = motion.reverse[rows]
     # Near the waypoint, a robot that overshot drives back instead of turning round.
@@ -106,7 +107,7 @@ def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
     speeds, accels = _limits(world, rows)
     # Not faster than the robot can brake within the distance: v^2 = 2 a s.
     ahead = np.minimum(speeds[:, 0], np.sqrt(2.0 * MARGIN * accels[:, 0] * distance))
-    ahead = np.where(np.abs(error) > AHEAD, 0.0, ahead * np.cos(error))
+    ahead = np.where(np.abs(error) > AHEAD, 0.0, ahead * trig.cos(error))
     twist = np.stack([np.where(reverse_mask, -ahead, ahead), GAIN * error], axis=1)
 
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1

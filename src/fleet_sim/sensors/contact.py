@@ -18,6 +18,7 @@ from fleet_sim.sensors.solids import nearest_points, solids_of
 from fleet_sim.sensors.surfaces import nearer_on_surfaces, surfaces_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class ContactSensor(SensorKind):
         params: ContactParams = batch.params
         sensors, others = self._partners(batch.rows)
         points = self._points(batch, sensors, others)
-        bearings = np.arctan2(points[:, 1], points[:, 0])
+        bearings = trig.arctan2(points[:, 1], points[:, 0])
         offsets = bearings - params.angle_min
         # Counted from where the bumper begins, in [0, 2 pi): so a bumper may extend across the angle pi.
         offsets -= FULL_TURN * np.floor(offsets / FULL_TURN)

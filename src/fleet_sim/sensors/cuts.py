@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.sensors.solids import Solids
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 SIDES = 144
 """Corners that stand for a round outline."""
@@ -19,7 +20,7 @@ _BOX_CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for
 _BOX_EDGES = np.array([(a, b) for a in range(8) for b in range(a) if bin(a ^ b).count("1") == 1])
 _ANGLES = np.arange(SIDES) * (2.0 * np.pi / SIDES)
 _RIM = np.concatenate(
-    [np.stack((np.cos(_ANGLES), np.sin(_ANGLES), np.full(SIDES, side))) for side in (-1.0, 1.0)], axis=1
+    [np.stack((trig.cos(_ANGLES), trig.sin(_ANGLES), np.full(SIDES, side))) for side in (-1.0, 1.0)], axis=1
 ).T
 _RIM_EDGES = np.concatenate(
     [
@@ -62,7 +63,7 @@ def cut_hulls(vertices: Floats, edges: Ints, height: float) -> Cut:
     most = max(3, int(counts.max(initial=0)))
     # The cut of a convex body is convex, so sorting its corners by angle around their mean gives the outline.
     centres = np.where(crossing_mask[..., None], points, 0.0).sum(axis=1) / np.maximum(counts, 1)[:, None]
-    angles = np.arctan2(points[..., 1] - centres[:, None, 1], points[..., 0] - centres[:, None, 0])
+    angles = trig.arctan2(points[..., 1] - centres[:, None, 1], points[..., 0] - centres[:, None, 0])
     # Edges that are not crossed sort last; those beyond the largest count are dropped.
     order = np.argsort(np.where(crossing_mask, angles, np.inf), axis=1, kind="stable")[:, :most]
     corners = np.take_along_axis(points, order[..., None], axis=1)
@@ -86,12 +87,12 @@ def cut_capsules(solids: Solids, height: float) -> Cut:
     bounds = np.stack(((off - radii) / steep, (off + radii) / steep))
     low, high = np.maximum(bounds.min(axis=0), -reach), np.minimum(bounds.max(axis=0), reach)
     counts = np.where(low <= high, SIDES, 0)
-    gain = axes[:, 0, None] * np.cos(_ANGLES) + axes[:, 1, None] * np.sin(_ANGLES)
+    gain = axes[:, 0, None] * trig.cos(_ANGLES) + axes[:, 1, None] * trig.sin(_ANGLES)
     balance = -gain * radii[:, None] / np.sqrt(gain * gain + (steep * steep)[:, None]) * np.sign(steep)[:, None]
     along = np.clip((off[:, None] - balance) / steep[:, None], low[:, None], high[:, None])
     drop = off[:, None] - steep[:, None] * along
     widths = np.sqrt(np.maximum(radii[:, None] ** 2 - drop * drop, 0.0))
     corners = np.empty((2, len(radii), SIDES))
-    corners[0] = solids.positions[:, 0, None] + along * axes[:, 0, None] + widths * np.cos(_ANGLES)
-    corners[1] = solids.positions[:, 1, None] + along * axes[:, 1, None] + widths * np.sin(_ANGLES)
+    corners[0] = solids.positions[:, 0, None] + along * axes[:, 0, None] + widths * trig.cos(_ANGLES)
+    corners[1] = solids.positions[:, 1, None] + along * axes[:, 1, None] + widths * trig.sin(_ANGLES)
     return corners, counts

@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.sensors.fans import Drawing, lanes_of
 from fleet_sim.sensors.outlines import Segments
+from fleet_sim.spatial import trigonometry as trig
 
 EDGE_ON = 1e-9
 """Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
@@ -32,7 +33,7 @@ def draw_edges(
     (ax, ay), (bx, by) = a, b
     ex, ey = bx - ax, by - ay
     crossed = ax * ey - ay * ex
-    from_a, from_b = np.arctan2(ay, ax), np.arctan2(by, bx)
+    from_a, from_b = trig.arctan2(ay, ax), trig.arctan2(by, bx)
     sweeps = from_b - from_a
     # An edge covers less than half a turn, so the shorter way round is the right one.
     sweeps -= _TURN * np.round(sweeps / _TURN)

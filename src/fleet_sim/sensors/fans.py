@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.sensors.nearby import ragged_range
+from fleet_sim.spatial import trigonometry as trig
 
 NOTHING = -1
 _LANES = 1 << 14
@@ -74,7 +75,7 @@ class Drawing:
         self.stations = stations
         self.fan = fan
         self.ranges = np.full(len(stations.x) * fan.rays, np.inf)
-        self.directions = np.cos(fan.angles), np.sin(fan.angles)
+        self.directions = trig.sin_cos(fan.angles)[::-1]
         self.details = details
         self._kept: list[tuple[Ints, Floats, Rows, Floats]] = []
 

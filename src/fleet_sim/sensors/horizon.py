@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.spatial import trigonometry as trig
 
 SECTORS = 64
 _WIDTH = 2.0 * np.pi / SECTORS
@@ -31,8 +32,8 @@ class Horizon:
     def hidden_mask(self, sensors: Ints, x: Floats, y: Floats, distances: Floats, radii: Floats) -> Bools:
         """Return which circles (K,), given in the frames of `sensors` (K,), are hidden behind the horizon."""
         furthest = self._furthest.reshape(-1)
-        angles = np.arctan2(y, x)
-        halves = np.arcsin(np.minimum(radii / np.maximum(distances, 1e-12), 1.0))
+        angles = trig.arctan2(y, x)
+        halves = trig.arcsin(np.minimum(radii / np.maximum(distances, 1e-12), 1.0))
         first = np.floor((angles - halves) / _WIDTH).astype(np.int64)
         span = np.floor((angles + halves) / _WIDTH).astype(np.int64) - first
         base = sensors * SECTORS

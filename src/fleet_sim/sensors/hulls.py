@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.loading import load_mesh
+from fleet_sim.spatial import trigonometry as trig
 
 DIRECTIONS = 500
 """Number of directions, evenly spread. In each, the outermost vertex of the mesh becomes a corner of the hull."""
@@ -65,7 +66,7 @@ def _outermost(points: Floats) -> Floats:
     # A Fibonacci lattice on the sphere: equal steps in height, turned by the golden angle.
     heights = 1.0 - 2.0 * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
     around, angles = np.sqrt(1.0 - heights * heights), _GOLDEN_ANGLE * np.arange(DIRECTIONS)
-    spread = np.stack((around * np.cos(angles), around * np.sin(angles), heights))
+    spread = np.stack((around * trig.cos(angles), around * trig.sin(angles), heights))
     # The axes are among the directions, so that the box around the hull is exactly that of the mesh.
     directions = np.concatenate((spread, np.eye(3), -np.eye(3)), axis=1)
     # Directions are those of a body as wide as it is high: otherwise most of them would see the ends of a rod.

@@ -30,6 +30,7 @@ from fleet_sim.sensors.solids import solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 LEVEL = 1e-3
 """Tilt in rad up to which the plane of a lidar counts as level: an error of 1 cm at a distance of 10 m."""
@@ -158,7 +159,7 @@ def _see_level(
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
     """Cast the rays of sensors whose plane is not level."""
     angles = fan.angles
-    rays = np.stack((np.cos(angles), np.sin(angles), np.zeros(fan.rays)), axis=1)
+    rays = np.stack((trig.cos(angles), trig.sin(angles), np.zeros(fan.rays)), axis=1)
     turns = np.repeat(batch.orientations[members], fan.rays, axis=0)
     directions = quaternions.rotate(turns, np.tile(rays, (len(members), 1)))
     origins = np.repeat(batch.positions[members], fan.rays, axis=0)

@@ -17,6 +17,7 @@ from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 _QUARTER = 0.5 * math.pi
 
@@ -70,9 +71,10 @@ class Lidar3dParams(SensorParams):
         elevations = np.linspace(self.elevation_min, self.elevation_max, self.layers)
         out = np.empty((self.layers, self.rays, 3))
         # Spherical coordinates, with the elevation counted from the xy plane.
-        out[..., 0] = np.cos(elevations)[:, None] * np.cos(angles)
-        out[..., 1] = np.cos(elevations)[:, None] * np.sin(angles)
-        out[..., 2] = np.sin(elevations)[:, None]
+        (rise, reach), (sines, cosines) = trig.sin_cos(elevations), trig.sin_cos(angles)
+        out[..., 0] = reach[:, None] * cosines
+        out[..., 1] = reach[:, None] * sines
+        out[..., 2] = rise[:, None]
         return out.reshape(-1, 3)
 
 

@@ -16,6 +16,7 @@ from fleet_sim.sensors.cuts import cut_boxes, cut_capsules, cut_cylinders, cut_h
 from fleet_sim.sensors.solids import Solids
 from fleet_sim.sensors.surfaces import PlacedSurface
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 _BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE, _MESH = (
@@ -169,7 +170,7 @@ def _segments(surfaces: Sequence[PlacedSurface], heights: Floats) -> Segments:
             ends.append(end)
     start, end = np.concatenate(starts, axis=1), np.concatenate(ends, axis=1)
     level, (x, y) = np.concatenate(levels), 0.5 * (start + end)
-    radii = 0.5 * np.hypot(*(end - start))
+    radii = 0.5 * trig.hypot(*(end - start))
     return Segments(np.concatenate(rows), x, y, radii, level, level, start, end)
 
 
@@ -220,7 +221,7 @@ def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polyg
     corners, counts = corners[:, kept], counts[kept]
     used_mask = np.arange(corners.shape[2]) < counts[:, None]
     x, y = (np.where(used_mask, part, 0.0).sum(axis=1) / np.maximum(counts, 1) for part in corners)
-    away = np.where(used_mask, np.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
+    away = np.where(used_mask, trig.hypot(corners[0] - x[:, None], corners[1] - y[:, None]), 0.0)
     # Valid at this height only. Sensors compare their own height with it for equality, and it is one of theirs.
     level = np.full(len(kept), height)
     first = np.cumsum(counts) - counts

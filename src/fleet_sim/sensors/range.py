@@ -25,6 +25,7 @@ from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 
@@ -62,12 +63,12 @@ class RangeParams(SensorParams):
     def directions(self) -> Floats:
         """Unit vectors (rays, 3) of a cone in the sensor's frame: evenly spread, the first along its axis."""
         indices = np.arange(self.rays)
-        rise = 1.0 - math.cos(0.5 * min(self.field_of_view, 2.0 * math.pi))
+        rise = 1.0 - trig.sin_cos_of(0.5 * min(self.field_of_view, 2.0 * math.pi))[1]
         # Equal steps along the axis cut the cone into bands of equal area (Archimedes), so rays are evenly dense.
         along = 1.0 - rise * indices / max(1, self.rays - 1)
         across = np.sqrt(np.maximum(1.0 - along * along, 0.0))
         return np.stack(
-            (along, across * np.cos(_GOLDEN_ANGLE * indices), across * np.sin(_GOLDEN_ANGLE * indices)), axis=1
+            (along, across * trig.cos(_GOLDEN_ANGLE * indices), across * trig.sin(_GOLDEN_ANGLE * indices)), axis=1
         )
 
 

@@ -12,6 +12,7 @@ from fleet_sim.core.random import normal_rows
 from fleet_sim.errors import ConfigError
 from fleet_sim.sensors.kind import Batch
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 
 FULL_TURN = 2.0 * math.pi
 
@@ -86,7 +87,7 @@ def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
         drawn = normal_rows(batch.keys, batch.tick, distances.shape[1])
         hit_mask = np.isfinite(distances)
         true = np.where(hit_mask, distances, 0.0)
-        spread = np.hypot(params.noise, params.relative_noise * true)
+        spread = trig.hypot(params.noise, params.relative_noise * true)
         ranges = np.where(hit_mask, true + spread * drawn, np.inf)
     # The limits apply to the noisy range, since that is what a device compares.
     near_mask = ranges < params.range_min

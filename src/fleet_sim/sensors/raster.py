@@ -17,6 +17,7 @@ from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of
 from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
+from fleet_sim.spatial import trigonometry as trig
 
 Shapes: TypeAlias = Discs | Polygons | Segments
 
@@ -122,9 +123,9 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     outside = np.flatnonzero((distances > squares) & (squares > 0.0))
     sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
-    halves = np.arcsin(np.sqrt(squares / distances.take(outside)))
+    halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
     owners = discs.rows.take(shapes)
-    for lanes in lanes_of(drawing, sensors, np.arctan2(y, x) - halves, 2.0 * halves):
+    for lanes in lanes_of(drawing, sensors, trig.arctan2(y, x) - halves, 2.0 * halves):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
         # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
         # so working in place is safe and saves temporary arrays.

@@ -1,34 +1,43 @@
 """Sites: buildings for fleets, read from and written to the field's formats."""
 
-from fleet_sim.sites.formats.base import FORMATS, SiteFormat
-from fleet_sim.sites.formats.map_server import write_map
-from fleet_sim.sites.formats.own import write_site
-from fleet_sim.sites.generate import SortationFloor, Warehouse
-from fleet_sim.sites.grid import NO_CELL, Grid
-from fleet_sim.sites.picture import draw_site
-from fleet_sim.sites.reading import read_site
-from fleet_sim.sites.roadmap import Roadmap
-from fleet_sim.sites.site import Door, Site
-from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
-from fleet_sim.sites.walls import build_walls
+from __future__ import annotations
 
-__all__ = [
-    "FORMATS",
-    "NO_CELL",
-    "Door",
-    "Grid",
-    "Roadmap",
-    "Site",
-    "SiteFormat",
-    "SortationFloor",
-    "Station",
-    "StationKind",
-    "Warehouse",
-    "Zone",
-    "ZoneKind",
-    "build_walls",
-    "draw_site",
-    "read_site",
-    "write_map",
-    "write_site",
-]
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+_HOMES = {
+    "formats.base": "FORMATS SiteFormat",
+    "formats.map_server": "write_map",
+    "formats.own": "write_site",
+    "generate": "SortationFloor Warehouse",
+    "grid": "NO_CELL Grid",
+    "picture": "draw_site",
+    "reading": "read_site",
+    "roadmap": "Roadmap",
+    "site": "Door Site",
+    "stations": "Station StationKind Zone ZoneKind",
+    "walls": "build_walls",
+}
+
+if TYPE_CHECKING:
+    from fleet_sim.sites.formats.base import FORMATS as FORMATS
+    from fleet_sim.sites.formats.base import SiteFormat as SiteFormat
+    from fleet_sim.sites.formats.map_server import write_map as write_map
+    from fleet_sim.sites.formats.own import write_site as write_site
+    from fleet_sim.sites.generate import SortationFloor as SortationFloor
+    from fleet_sim.sites.generate import Warehouse as Warehouse
+    from fleet_sim.sites.grid import NO_CELL as NO_CELL
+    from fleet_sim.sites.grid import Grid as Grid
+    from fleet_sim.sites.picture import draw_site as draw_site
+    from fleet_sim.sites.reading import read_site as read_site
+    from fleet_sim.sites.roadmap import Roadmap as Roadmap
+    from fleet_sim.sites.site import Door as Door
+    from fleet_sim.sites.site import Site as Site
+    from fleet_sim.sites.stations import Station as Station
+    from fleet_sim.sites.stations import StationKind as StationKind
+    from fleet_sim.sites.stations import Zone as Zone
+    from fleet_sim.sites.stations import ZoneKind as ZoneKind
+    from fleet_sim.sites.walls import build_walls as build_walls
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)

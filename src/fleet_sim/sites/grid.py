@@ -11,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT
+from fleet_sim.spatial import trigonometry as trig
 
 NO_CELL = -1
 MOST_CELLS = 25_000_000
@@ -41,7 +42,7 @@ class Grid:
         if max(map(abs, origin)) > LARGEST_EXTENT:
             raise InvalidValueError(f"origin: expected at most {LARGEST_EXTENT:g}, got {origin}")
         object.__setattr__(self, "origin", tuple(origin))
-        cosine, sine = math.cos(origin[2]), math.sin(origin[2])
+        sine, cosine = trig.sin_cos_of(float(origin[2]))
         object.__setattr__(self, "_axes", np.array([[cosine, sine], [-sine, cosine]]))
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class Grid:
         for down in range(-steps, steps + 1):
             for right in range(-steps, steps + 1):
                 # From the middle to the nearest point of the other cell.
-                gap = math.hypot(max(abs(down) - 0.5, 0.0), max(abs(right) - 0.5, 0.0))
+                gap = float(trig.hypot(max(abs(down) - 0.5, 0.0), max(abs(right) - 0.5, 0.0)))
                 if gap < reach - 1e-9:
                     top, left = steps + down, steps + right
                     near_mask |= blocked[top : top + self.height, left : left + self.width]

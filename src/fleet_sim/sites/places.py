@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.sites.site import Site
@@ -22,18 +21,25 @@ class SitePlaces:
         self._site = site
 
     def places(self, what: str, count: int | None, *, seed: int, clearance: float) -> tuple[Floats, Floats]:
-        """Return positions (N, 2) and headings (N,) of places where no robot stands.
+        """Return positions (N, 2) in m and headings (N,) in rad, in the frame of the world.
 
-        `what` is `free`, for `count` cells drawn from the largest connected part of the free space (one by default);
-        `starts`; a kind of station; or a station's name. Raises InvalidValueError where there are fewer than `count`.
+        `what` is `free`, for `count` cells (one by default) where nothing stands, drawn from the largest connected part
+        of the free space; `starts`; a kind of station; or a station's name. Raises InvalidValueError where there are
+        fewer than `count`, or none.
         """
         if what == FREE:
             return self._at(self._free(1 if count is None else count, seed, clearance))
-        if clearance:
-            raise InvalidValueError("clearance: it is for free cells; starts and stations are where they are")
+        for name, value in (("clearance", clearance), ("seed", seed)):
+            if value:
+                raise InvalidValueError(f"{name}: it is for free cells; starts and stations are where they are")
         if what == STARTS:
-            return self._at(self._site.first_starts(count))
+            starts = self._site.first_starts(count)
+            if not len(starts):
+                raise InvalidValueError(f"site {self._site.name!r} has no starts")
+            return self._at(starts)
         stations = self._stations(what)
+        if not stations:
+            raise InvalidValueError(f"site {self._site.name!r} has no station of the kind {what!r}")
         if count is not None and count > len(stations):
             raise InvalidValueError(f"site {self._site.name!r} has {len(stations)} of {what!r}, {count} are asked for")
         chosen = stations[:count]
@@ -52,11 +58,10 @@ class SitePlaces:
         grid = self._site.open_grid
         cells = (grid.clear_of(clearance) if clearance else grid).largest_region()
         world = self._world
-        robots = world.rows[world.kind[world.rows] == KIND_AGENT]
-        empty = np.setdiff1d(cells, grid.cells_at(world.position[robots, :2]))
+        empty = np.setdiff1d(cells, grid.cells_at(world.position[world.rows, :2]))
         if count > len(empty):
             raise InvalidValueError(
-                f"site {self._site.name!r} has {len(empty)} free cells where no robot stands, {count} are asked for"
+                f"site {self._site.name!r} has {len(empty)} free cells where nothing stands, {count} are asked for"
             )
         return np.random.default_rng(seed).choice(empty, count, replace=False)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.spatial import trigonometry as trig
 
 NO_LIMIT = float("inf")
 
@@ -60,4 +61,4 @@ class Roadmap:
     def lengths(self) -> Floats:
         """Lengths (M,) of the lanes in m."""
         begin, end = self.positions[self.lanes[:, 0]], self.positions[self.lanes[:, 1]]
-        return np.asarray(np.hypot(*(end - begin).T))
+        return np.asarray(trig.hypot(*(end - begin).T))

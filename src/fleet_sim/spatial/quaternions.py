@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import trigonometry as trig
 
 IDENTITY: Floats = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.flags.writeable = False
@@ -124,22 +125,22 @@ def from_yaws(yaws: Floats) -> Floats:
     """Return rotations about z (N, 4) by `yaws` (N,) in radians."""
     out = np.zeros((len(yaws), 4))
     half = 0.5 * np.ascontiguousarray(yaws)
-    out[:, 2] = np.sin(half)
-    out[:, 3] = np.cos(half)
+    out[:, 2], out[:, 3] = trig.sin_cos(half)
     return out
 
 
 def yaws(quaternions: Floats) -> Floats:
     """Return the heading (N,) of each body x axis in the xy plane, in (-pi, pi]."""
     x, y, z, w = _parts(quaternions)
-    return np.asarray(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+    return np.asarray(trig.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
 
 
 def from_eulers(eulers: Floats) -> Floats:
     """Return rotations (N, 4) from roll, pitch, yaw (N, 3): fixed axes x, then y, then z."""
     half = 0.5 * eulers
-    sr, sp, sy = _parts(np.sin(half))
-    cr, cp, cy = _parts(np.cos(half))
+    sines, cosines = trig.sin_cos(half)
+    sr, sp, sy = _parts(sines)
+    cr, cp, cy = _parts(cosines)
     return stack(
         sr * cp * cy - cr * sp * sy,
         cr * sp * cy + sr * cp * sy,
@@ -154,11 +155,11 @@ def to_eulers(quaternions: Floats) -> Floats:
     sine = np.clip(2.0 * (w * y - z * x), -1.0, 1.0)
     # At pitch +-pi/2 roll and yaw turn about the same axis, and both arctangents below would be of 0 and 0.
     locked_mask = np.abs(sine) > 1.0 - 1e-9
-    roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
-    yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    roll = trig.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+    yaw = trig.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
     roll = np.where(locked_mask, 0.0, roll)
-    yaw = np.where(locked_mask, -2.0 * np.sign(sine) * np.arctan2(x, w), yaw)
-    return stack(roll, np.arcsin(sine), yaw)
+    yaw = np.where(locked_mask, -2.0 * np.sign(sine) * trig.arctan2(x, w), yaw)
+    return stack(roll, trig.arcsin(sine), yaw)
 
 
 def to_rotation_vectors(quaternions: Floats) -> Floats:
@@ -167,7 +168,7 @@ def to_rotation_vectors(quaternions: Floats) -> Floats:
     # q and -q are the same rotation; the one with w >= 0 turns by at most pi.
     sign = np.where(w < 0.0, -1.0, 1.0)
     sines = np.sqrt(x * x + y * y + z * z)
-    angles = 2.0 * np.arctan2(sines, np.abs(w))
+    angles = 2.0 * trig.arctan2(sines, np.abs(w))
     # For tiny angles angle / sin(angle / 2) tends to 2.
     scale = sign * np.where(sines > _TINY, angles / np.maximum(sines, _TINY), 2.0)
     return stack(x * scale, y * scale, z * scale)
@@ -178,8 +179,9 @@ def from_rotation_vectors(vectors: Floats) -> Floats:
     x, y, z = _parts(vectors)
     angles = np.sqrt(x * x + y * y + z * z)
     half = 0.5 * angles
-    scale = np.where(angles > _TINY, np.sin(half) / np.maximum(angles, _TINY), 0.5)
-    return stack(x * scale, y * scale, z * scale, np.cos(half))
+    sines, cosines = trig.sin_cos(half)
+    scale = np.where(angles > _TINY, sines / np.maximum(angles, _TINY), 0.5)
+    return stack(x * scale, y * scale, z * scale, cosines)
 
 
 def slerp(a: Floats, b: Floats, fractions: Floats) -> Floats:

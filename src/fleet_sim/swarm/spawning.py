@@ -21,6 +21,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.settings import read
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.advice import refuse_agent_keys
 from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
@@ -277,7 +278,7 @@ def spawn_border(world: SwarmState) -> None:
 def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
     """Put thin static boxes along `segments` (K, 4) into the core."""
     for index, (x1, y1, x2, y2) in enumerate(segments.tolist()):
-        length = float(np.hypot(x2 - x1, y2 - y1))
+        length = float(trig.hypot(x2 - x1, y2 - y1))
         if length == 0.0:
             continue
         half = (0.5 * length, 0.5 * WALL_THICKNESS, 2.5 * LEAST_HEIGHT)
@@ -288,5 +289,5 @@ def spawn_walls(world: SwarmState, segments: Floats, prefix: str) -> None:
         # Outside of the line, so that its face is where agents stop: to the right of its direction.
         aside = 0.5 * WALL_THICKNESS / length
         centre = (0.5 * (x1 + x2) + aside * (y2 - y1), 0.5 * (y1 + y2) - aside * (x2 - x1), half[2])
-        orientation = quaternions.from_yaws(np.array([np.arctan2(y2 - y1, x2 - x1)]))
+        orientation = quaternions.from_yaws(np.array([trig.arctan2(y2 - y1, x2 - x1)]))
         spawn_many(world.columns, SimObject, params, np.array([centre]), orientation, [f"{prefix}_{index}"])

@@ -13,6 +13,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.models.markup import Element, read_text
+from fleet_sim.spatial import trigonometry as trig
 
 KEY = "svg_to_static_objects"
 """The key of an entry of `objects` that holds a drawing."""
@@ -206,7 +207,7 @@ def _matrix(element: Element, name: str, numbers: list[float]) -> Floats:
     elif name == "scale" and count in (1, 2):
         matrix[0, 0], matrix[1, 1] = numbers[0], numbers[-1]
     elif name == "rotate" and count in (1, 3):
-        cosine, sine = math.cos(math.radians(numbers[0])), math.sin(math.radians(numbers[0]))
+        sine, cosine = trig.sin_cos_of(math.radians(numbers[0]))
         matrix[:2, :2] = [(cosine, -sine), (sine, cosine)]
         if count == 3:
             centre = np.array(numbers[1:])

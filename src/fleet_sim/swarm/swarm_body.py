@@ -13,6 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError, StateError
 from fleet_sim.settings import read
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas, Color, contrast
@@ -154,7 +155,7 @@ class SwarmBody(metaclass=BodyType):
 
     def _heading(self) -> float:
         x, y, z, w = self.columns.orientation[self.row].tolist()
-        return float(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+        return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     def place(self, position: object, angle: float) -> None:
         """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""
@@ -224,7 +225,7 @@ class SwarmBody(metaclass=BodyType):
         corners = self.config.outline
         if corners is None:
             return None
-        cosine, sine = np.cos(self.angle), np.sin(self.angle)
+        sine, cosine = trig.sin_cos_of(self.angle)
         x, y = corners[:, 0], corners[:, 1]
         return self.position + np.stack((cosine * x - sine * y, sine * x + cosine * y), axis=1)
 
@@ -254,5 +255,5 @@ def draw_body(body: SwarmBody, canvas: Canvas) -> None:
         return
     canvas.circle(body.position, body.radius, fill=fill, outline=color)
     if body.law is not None and body.radius > 0.0:
-        ahead = np.array([np.cos(body.angle), np.sin(body.angle)]) * body.radius
+        ahead = np.array([trig.cos(body.angle), trig.sin(body.angle)]) * body.radius
         canvas.line(np.stack((body.position, body.position + ahead)), contrast(color) if fill else color)

@@ -13,6 +13,7 @@ from fleet_sim.motion.laws import register_motion_law
 from fleet_sim.motion.limits import clipped
 from fleet_sim.motion.velocity import expire_commands, towards
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import scatter, vector_index
 
 IDLE = ControllerMode.IDLE.code
@@ -50,7 +51,7 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     headings = quaternions.yaws(world.orientation[rows])
     # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
     middles = headings + turns * (0.5 * dt)
-    cosines, sines = np.cos(middles), np.sin(middles)
+    sines, cosines = trig.sin_cos(middles)
     after = headings + turns * dt
     world.position[rows, 0] += speeds * dt * cosines
     world.position[rows, 1] += speeds * dt * sines
@@ -92,8 +93,9 @@ def _write_twists(world: World, rows: Rows, speeds: Floats, turns: Floats, headi
     linear, angular, velocity = twists
     linear[0] = speeds
     angular[2] = turns
-    np.multiply(speeds, np.cos(headings), out=velocity[0])
-    np.multiply(speeds, np.sin(headings), out=velocity[1])
+    sines, cosines = trig.sin_cos(headings)
+    np.multiply(speeds, cosines, out=velocity[0])
+    np.multiply(speeds, sines, out=velocity[1])
     scatter(motion.body_linear, index, linear)
     scatter(motion.body_angular, index, angular)
     scatter(world.velocity, index, velocity)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class Sector:
             return near_mask
         # How far outside of the straight edge on its side a disc's middle is: farther than its radius is out of sight.
         off = np.abs(aside)
-        outside = off * math.cos(self.half_angle)
-        outside -= ahead * math.sin(self.half_angle)
+        sine, cosine = trig.sin_cos_of(self.half_angle)
+        outside = off * cosine
+        outside -= ahead * sine
         near_mask &= outside <= radii
         # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
@@ -50,7 +52,7 @@ class Sector:
 
     def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
-        cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+        sine, cosine = trig.sin_cos_of(self.half_angle)
         along = ahead * cosine + off * sine
         # The nearest point of the straight edge, which ends at the reach.
         foot = np.minimum(np.maximum(along, 0.0), self.reach)
@@ -74,7 +76,7 @@ class Sector:
         near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
         distances = np.sqrt(near_x * near_x + near_y * near_y)
         if not self.all_round:
-            cosine, sine = math.cos(self.half_angle), math.sin(self.half_angle)
+            sine, cosine = trig.sin_cos_of(self.half_angle)
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
             distances = np.where(inside_mask, distances, np.inf)

@@ -12,6 +12,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.motion.controllers.goals import GoalController
+from fleet_sim.spatial import trigonometry as trig
 
 
 class RandomWalk(GoalController):
@@ -39,9 +40,9 @@ class RandomWalk(GoalController):
         reach, angle = _stream(agent).random(2).tolist()
         # The area within a radius grows with its square, so the root spreads places evenly.
         distance = self.radius * math.sqrt(reach)
-        x = home.x + distance * math.cos(2.0 * math.pi * angle)
-        y = home.y + distance * math.sin(2.0 * math.pi * angle)
-        return Pose.from_yaw(x, y, here.z, math.atan2(y - here.y, x - here.x))
+        sine, cosine = trig.sin_cos_of(2.0 * math.pi * angle)
+        x, y = home.x + distance * cosine, home.y + distance * sine
+        return Pose.from_yaw(x, y, here.z, trig.atan2_of(y - here.y, x - here.x))
 
     def wait_after(self, agent: Agent) -> float:
         """Return a random time."""

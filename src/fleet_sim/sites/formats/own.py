@@ -130,7 +130,7 @@ class OwnFormat(SiteFormat):
         try:
             return Site(
                 config.site,
-                Grid(mask, config.cell, tuple([*config.origin, 0.0][:3])),  # type: ignore[arg-type]
+                Grid(mask, config.cell, _origin(config.origin, path)),
                 roadmap=None if config.roadmap is None else _roadmap(config.roadmap, path),
                 stations=tuple(_station(entry, path, index) for index, entry in enumerate(config.stations)),
                 zones=tuple(_zone(entry) for entry in config.zones),
@@ -141,6 +141,12 @@ class OwnFormat(SiteFormat):
             raise ConfigError.of(error).within(source=str(path)) from error
 
 
+def _origin(given: list[float], path: Path) -> tuple[float, float, float]:
+    if len(given) not in (2, 3):
+        fail(path, f"must be [x, y] or [x, y, yaw], got {given!r}", "origin")
+    return given[0], given[1], given[2] if len(given) == 3 else 0.0
+
+
 def _station(entry: StationEntry, path: Path, index: int) -> Station:
     if len(entry.at) not in (2, 3):
         fail(path, f"must be [x, y] or [x, y, yaw], got {entry.at!r}", f"stations[{index}].at")
@@ -149,7 +155,9 @@ def _station(entry: StationEntry, path: Path, index: int) -> Station:
 
 def _zone(entry: ZoneEntry) -> Zone:
     if entry.speed is not None and entry.kind is not ZoneKind.SPEED_LIMIT:
-        raise ConfigError(f"zone {entry.name!r}: only a zone of the kind speed_limit has a speed")
+        raise InvalidValueError(f"zone {entry.name!r}: only a zone of the kind speed_limit has a speed")
+    if entry.direction and entry.kind is not ZoneKind.ONE_WAY:
+        raise InvalidValueError(f"zone {entry.name!r}: only a zone of the kind one_way has a direction")
     speed = float("inf") if entry.speed is None else entry.speed
     return Zone(entry.name, entry.kind, as_floats(entry.corners, (None, 2), entry.name), speed, entry.direction)
 

@@ -20,6 +20,7 @@ from fleet_sim.sites.raster import free_space
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 from fleet_sim.sites.site import Door, Site
 from fleet_sim.sites.stations import Station, StationKind
+from fleet_sim.spatial import trigonometry as trig
 
 log = logging.getLogger(__name__)
 
@@ -245,9 +246,9 @@ def _on_free(grid: Grid, stations: tuple[Station, ...]) -> tuple[Station, ...]:
 def _boxes(walls: Floats) -> Floats:
     """Return walls (K, 4) as boxes (K, 5): x, y, yaw, and half of their length and thickness."""
     way = walls[:, 2:] - walls[:, :2]
-    half = 0.5 * np.hypot(way[:, 0], way[:, 1]) + 0.5 * WALL
+    half = 0.5 * trig.hypot(way[:, 0], way[:, 1]) + 0.5 * WALL
     middles = 0.5 * (walls[:, :2] + walls[:, 2:])
-    return np.column_stack((middles, np.arctan2(way[:, 1], way[:, 0]), half, np.full(len(walls), 0.5 * WALL)))
+    return np.column_stack((middles, trig.arctan2(way[:, 1], way[:, 0]), half, np.full(len(walls), 0.5 * WALL)))
 
 
 BUILDING, GRAPH = BuildingFormat(), GraphFormat()

@@ -12,10 +12,11 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.gate.data import brief
 from fleet_sim.sites.formats.base import fail, list_of
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class DrawingFrame:
     """A similarity: point p of a drawing is `matrix @ p + offset` in m in the frame of the building."""
 
     matrix: Floats
@@ -26,7 +27,7 @@ class Frame:
         return np.asarray(points @ self.matrix.T + self.offset)
 
 
-def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
+def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     """Return the frame of the level `name`; raises ConfigError.
 
     Pictures have y down, the world has y up. The scale is the mean over the level's measurements. A level other than
@@ -34,7 +35,7 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
     """
     system = building.get("coordinate_system", "reference_image")
     if system == "cartesian_meters":
-        return Frame(np.eye(2), np.zeros(2))
+        return DrawingFrame(np.eye(2), np.zeros(2))
     if system != "reference_image":
         fail(path, f"must be reference_image or cartesian_meters, got {system!r}", "coordinate_system")
     levels = building["levels"]
@@ -53,7 +54,7 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> Frame:
     return _scaled(levels[name], name, path)
 
 
-def _scaled(level: Mapping[str, Any], name: str, path: Path) -> Frame:
+def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     """Return the frame whose scale the level's measurements say."""
     place = f"levels.{name}"
     vertices, scales = list_of(level, "vertices", path, place), []
@@ -65,14 +66,14 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> Frame:
             metres = float(distance[1] if isinstance(distance, Sequence) else distance)
         except (TypeError, ValueError, LookupError) as error:
             fail(path, f"must be [vertex, vertex, {{distance: [3, metres]}}]: {error}", where)
-        pixels = float(np.hypot(*(end - begin)))
+        pixels = float(trig.hypot(*(end - begin)))
         if not (pixels > 0.0 and 0.0 < metres < np.inf):
             fail(path, f"must be between two places and above 0 m, got {metres!r}", where)
         scales.append(metres / pixels)
     if not scales:
         fail(path, "it has no measurements, so a pixel of its drawing has no size", f"levels.{name}")
     scale = float(np.mean(scales))
-    return Frame(np.diag((scale, -scale)), np.zeros(2))
+    return DrawingFrame(np.diag((scale, -scale)), np.zeros(2))
 
 
 def _fiducials(level: Mapping[str, Any], path: Path, where: str) -> dict[str, tuple[float, float]]:
@@ -86,7 +87,7 @@ def _fiducials(level: Mapping[str, Any], path: Path, where: str) -> dict[str, tu
     return found
 
 
-def _laid_over(points: Floats, targets: Floats) -> Frame:
+def _laid_over(points: Floats, targets: Floats) -> DrawingFrame:
     """Return the similarity with the least squared distances from `points` (K, 2), y up, to `targets` (K, 2)."""
     here, there = points.mean(axis=0), targets.mean(axis=0)
     # As complex numbers a turn with a scale is one factor.
@@ -94,4 +95,4 @@ def _laid_over(points: Floats, targets: Floats) -> Frame:
     factor = complex(np.vdot(a, b) / np.vdot(a, a))
     turn = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
     matrix = turn @ np.diag((1.0, -1.0))
-    return Frame(matrix, there - turn @ here)
+    return DrawingFrame(matrix, there - turn @ here)

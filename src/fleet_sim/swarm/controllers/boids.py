@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.heading import steered
 from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
@@ -43,7 +44,7 @@ class BoidsController(Configured, Controller):
         """Return the actions (N, 2)."""
         positions, headings = group.positions, group.headings
         crowd = group.world.everyone
-        own_x, own_y = np.cos(headings), np.sin(headings)
+        own_y, own_x = trig.sin_cos(headings)
         wish_x, wish_y = own_x.copy(), own_y.copy()
         # Pairs in order of owner and neighbour, so that sums are the same bit for bit in each run.
         owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.quaternions import wrapped
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented, unbounded_setting
@@ -38,7 +39,7 @@ class CyclicPursuitController(Configured, Controller):
         """Return the actions (N, 2)."""
         target = self._targets(group)
         way = group.columns.position[target, :2] - group.positions
-        bearings = wrapped(np.arctan2(way[:, 1], way[:, 0]) - group.headings)
+        bearings = wrapped(trig.arctan2(way[:, 1], way[:, 0]) - group.headings)
         turns = np.minimum(np.maximum(self.gain * bearings, -self.max_turn), self.max_turn)
         return np.stack((np.full(len(group), self.speed), turns), axis=1)
 
@@ -53,7 +54,7 @@ class CyclicPursuitController(Configured, Controller):
             ring = np.arange(len(rows))
             if self.order == "around":
                 offsets = whole.positions - whole.positions.mean(axis=0)
-                ring = np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
+                ring = np.argsort(trig.arctan2(offsets[:, 1], offsets[:, 0]), kind="stable")
             chased[ring] = ids[np.roll(ring, -1)]
         order = np.argsort(ids)
         targets: Rows = rows[order[np.searchsorted(ids[order], chased[group.numbers])]]

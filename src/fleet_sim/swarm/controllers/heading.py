@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.quaternions import wrapped
 
 
@@ -15,7 +16,7 @@ def steered(headings: Floats, x: Floats, y: Floats, *, top_speed: float, turn_ga
     share along the heading, from 0 to `top_speed`.
     """
     sizes = np.sqrt(x * x + y * y)
-    bearings = np.where(sizes > 0.0, wrapped(np.arctan2(y, x) - headings), 0.0)
+    bearings = np.where(sizes > 0.0, wrapped(trig.arctan2(y, x) - headings), 0.0)
     turns = np.minimum(np.maximum(turn_gain * bearings, -top_turn), top_turn)
-    speeds = np.minimum(np.maximum(sizes * np.cos(bearings), 0.0), top_speed)
+    speeds = np.minimum(np.maximum(sizes * trig.cos(bearings), 0.0), top_speed)
     return np.stack((speeds, turns), axis=1)

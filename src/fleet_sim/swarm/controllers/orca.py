@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.readings import positions
 from fleet_sim.swarm.crowd import Crowd
@@ -57,7 +58,7 @@ class OrcaController(Configured, Controller):
         everyone = group.world.everyone
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
-        own_x, own_y = np.cos(headings), np.sin(headings)
+        own_y, own_x = trig.sin_cos(headings)
         discs = _steered(everyone, own_x, own_y, lead, yields)
         x, y = discs.x, discs.y
         mine = np.flatnonzero(np.isin(everyone.rows, group.rows))

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.quaternions import wrapped
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.controllers.pid import PID
@@ -51,7 +52,7 @@ class WaypointPIDController(Configured, Controller):
         lost_mask = np.isnan(x) | np.isnan(y)
         x, y = np.where(lost_mask, 0.0, x), np.where(lost_mask, 0.0, y)
         distances = np.sqrt(x * x + y * y)
-        bearings = np.where(distances > 0.0, wrapped(np.arctan2(y, x) - group.headings), 0.0)
+        bearings = np.where(distances > 0.0, wrapped(trig.arctan2(y, x) - group.headings), 0.0)
         speeds, turns = (self.column(group, name, (2,), default=_EMPTY) for name in ("speed", "steer"))
         dt = group.world.dt
         actions = np.stack((self._speed.output(distances, speeds, dt), self._steer.output(bearings, turns, dt)), axis=1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 
@@ -12,7 +11,7 @@ from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 def aggregation_from_first(positions: Floats) -> float:
     """Return -max|x_i - x_1|, the distance of the farthest of `positions` (N, 2) from the first one, in m."""
     offsets = positions - positions[0]
-    return -float(np.hypot(offsets[:, 0], offsets[:, 1]).max())
+    return -float(trig.hypot(offsets[:, 0], offsets[:, 1]).max())
 
 
 class AggregationFromFirst(CrowdMetric):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.speed_metric import SpeedMetric
 
@@ -14,7 +13,7 @@ def average_speed(velocities: Floats) -> float:
 
     Brown et al., "Discovery and Exploration of Novel Swarm Behaviors Given Limited Robot Capabilities" (2018).
     """
-    return float(np.hypot(velocities[:, 0], velocities[:, 1]).mean())
+    return float(trig.hypot(velocities[:, 0], velocities[:, 1]).mean())
 
 
 class AverageSpeed(SpeedMetric):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 
@@ -15,7 +16,7 @@ def chain_gap(positions: Floats) -> float:
     The largest gap in a chain in which each agent follows the one before it.
     """
     ways = np.diff(positions, axis=0)
-    return float(np.hypot(ways[:, 0], ways[:, 1]).max()) if len(ways) else 0.0
+    return float(trig.hypot(ways[:, 0], ways[:, 1]).max()) if len(ways) else 0.0
 
 
 class ChainGap(CrowdMetric):

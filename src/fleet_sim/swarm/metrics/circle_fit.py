@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 
 MOST_ROUNDS = 100
 """Largest number of iterations; each fit needs a handful."""
@@ -29,7 +30,7 @@ class Circle(NamedTuple):
 
     def distances(self, positions: Floats) -> Floats:
         """Return how far `positions` (N, 2) are from its middle (N,)."""
-        distances: Floats = np.hypot(positions[:, 0] - self.x, positions[:, 1] - self.y)
+        distances: Floats = trig.hypot(positions[:, 0] - self.x, positions[:, 1] - self.y)
         return distances
 
     def residual(self, positions: Floats) -> float:
@@ -124,7 +125,7 @@ def least_squares(positions: Floats) -> Circle | None:
             damping *= 0.1
         else:
             damping *= 10.0
-        if float(np.hypot(*step)) < 1e-12 * circle.radius:
+        if float(trig.hypot(*step)) < 1e-12 * circle.radius:
             break
     return circle
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
 from fleet_sim.swarm.parameters import documented
@@ -32,7 +33,7 @@ def tangentness(positions: Floats, headings: Floats) -> float:
     `fatness`.
     """
     offsets, _ = centred(positions)
-    return float(np.abs(np.cos(headings - np.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
+    return float(np.abs(trig.cos(headings - trig.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
 
 
 class Fatness(CrowdMetric):

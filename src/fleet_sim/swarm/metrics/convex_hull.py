@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 
@@ -38,7 +39,7 @@ def convex_hull_area(positions: Floats) -> float:
 def _outer(positions: Floats) -> Floats:
     """Leave out points that lie well inside the polygon of the extreme points in some directions."""
     angles = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
-    heights = positions[:, 0, None] * np.cos(angles) + positions[:, 1, None] * np.sin(angles)
+    heights = positions[:, 0, None] * trig.cos(angles) + positions[:, 1, None] * trig.sin(angles)
     corners = positions[heights.argmax(axis=0)]
     inside_mask = np.ones(len(positions), bool)
     for begin, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.declared_metric import DeclaredMetric
 from fleet_sim.swarm.metrics.selection import Selection
@@ -47,7 +48,7 @@ class CrowdMetric(DeclaredMetric):
     def world_radius(self) -> float:
         """Half of the world's diagonal, in m: what the formulas of Brown et al. are scaled with."""
         width, height = self.watched.size.tolist()
-        return 0.5 * float(np.hypot(width, height))
+        return 0.5 * float(trig.hypot(width, height))
 
     @abstractmethod
     def measure(self, crowd: Crowd) -> float:
@@ -87,4 +88,4 @@ class Ledger:
 def centred(positions: Floats) -> tuple[Floats, Floats]:
     """Return the offsets (N, 2) of points from their centroid, and their lengths (N,)."""
     offsets = positions - positions.mean(axis=0)
-    return offsets, np.hypot(offsets[:, 0], offsets[:, 1])
+    return offsets, trig.hypot(offsets[:, 0], offsets[:, 1])

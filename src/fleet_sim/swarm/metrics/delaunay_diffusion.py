@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.metrics.delaunay import delaunay_edges
@@ -23,7 +22,7 @@ def delaunay_diffusion(positions: Floats) -> float:
     if not len(edges):
         return float("nan")
     sides = positions[edges[:, 0]] - positions[edges[:, 1]]
-    variance = float(np.hypot(sides[:, 0], sides[:, 1]).var())
+    variance = float(trig.hypot(sides[:, 0], sides[:, 1]).var())
     width, height = (positions.max(axis=0) - positions.min(axis=0)).tolist()
     return float(min(width, height) ** 2 / (1.0 + UNEVENNESS * variance))
 

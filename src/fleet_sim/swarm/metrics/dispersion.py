@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 from fleet_sim.swarm.metrics.scatter import mean_distance
@@ -25,7 +26,7 @@ def dispersion(positions: Floats) -> float:
     total, rows = 0.0, max(1, _BLOCK // count)
     for begin in range(0, count, rows):
         offsets = positions[begin : begin + rows, None, :] - positions[None, :, :]
-        total += float(np.hypot(offsets[:, :, 0], offsets[:, :, 1]).sum())
+        total += float(trig.hypot(offsets[:, :, 0], offsets[:, :, 1]).sum())
     return total / (count * (count - 1))
 
 
@@ -49,7 +50,7 @@ def nearest_neighbour_distances(positions: Floats) -> Floats:
         kept = np.flatnonzero(left[local] != other)
         one, other = left[local[kept]], other[kept]
         offsets = positions[one] - positions[other]
-        np.minimum.at(nearest, one, np.hypot(offsets[:, 0], offsets[:, 1]))
+        np.minimum.at(nearest, one, trig.hypot(offsets[:, 0], offsets[:, 1]))
         # All within reach were compared, so who found one found the nearest; the others look twice as far.
         left = left[np.isinf(nearest[left])]
         reach *= 2.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
 from fleet_sim.swarm.parameters import documented
@@ -16,7 +17,7 @@ from fleet_sim.swarm.parameters import documented
 def distances_moved(before: Floats, after: Floats) -> Floats:
     """Return |x_i(t) - x_i(t - 1)| (N,) of positions (N, 2) one step apart, in m."""
     ways = after - before
-    return np.hypot(ways[:, 0], ways[:, 1])
+    return trig.hypot(ways[:, 0], ways[:, 1])
 
 
 @documented

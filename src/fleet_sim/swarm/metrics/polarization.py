@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fleet_sim.arrays import Floats
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
 
@@ -15,7 +14,7 @@ def polarization(headings: Floats) -> float:
     The order parameter of Vicsek, Czirok, Ben-Jacob, Cohen and Shochet, "Novel type of phase transition in a system of
     self-driven particles" (1995).
     """
-    return float(np.hypot(np.cos(headings).mean(), np.sin(headings).mean()))
+    return float(trig.hypot(trig.cos(headings).mean(), trig.sin(headings).mean()))
 
 
 class Polarization(CrowdMetric):

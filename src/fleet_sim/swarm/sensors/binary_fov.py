@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_floats
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
@@ -117,8 +118,8 @@ class BinaryFOVSensor(BinarySensor):
             return None
         half = min(self.theta, math.pi)
         angles = group.headings[:, None] + self.bias + np.linspace(-half, half, _ARC)
-        depth = min(self.distance, float(np.hypot(*group.world.size)))
-        arcs = group.positions[:, None, :] + depth * np.stack((np.cos(angles), np.sin(angles)), axis=2)
+        depth = min(self.distance, float(trig.hypot(*group.world.size)))
+        arcs = group.positions[:, None, :] + depth * np.stack(trig.sin_cos(angles)[::-1], axis=2)
         if half >= math.pi:
             return np.asarray(arcs)
         return np.concatenate((group.positions[:, None, :], arcs), axis=1)
@@ -126,7 +127,8 @@ class BinaryFOVSensor(BinarySensor):
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""
         looks = group.headings + self.bias
-        return group.positions, np.cos(looks), np.sin(looks)
+        sines, cosines = trig.sin_cos(looks)
+        return group.positions, cosines, sines
 
     def _detectable_walls(self, group: Group) -> Floats:
         if self.walls is None:

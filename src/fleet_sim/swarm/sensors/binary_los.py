@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
@@ -42,7 +43,7 @@ class BinaryLOSSensor(BinarySensor):
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody on their line."""
         looks = group.headings + (self.angle or 0.0)
-        cosines, sines = np.cos(looks), np.sin(looks)
+        sines, cosines = trig.sin_cos(looks)
         origins = group.positions
         candidates = Candidates(group, group.world.team_code(self.target_team))
         limits = self._wall_distances(group, origins, cosines, sines)
@@ -66,8 +67,8 @@ class BinaryLOSSensor(BinarySensor):
         if not self.show:
             return None
         looks = group.headings + (self.angle or 0.0)
-        length = min(self.distance, float(np.hypot(*group.world.size)))
-        ends = group.positions + length * np.stack((np.cos(looks), np.sin(looks)), axis=1)
+        length = min(self.distance, float(trig.hypot(*group.world.size)))
+        ends = group.positions + length * np.stack(trig.sin_cos(looks)[::-1], axis=1)
         return np.stack((group.positions, ends), axis=1)
 
     def _wall_distances(self, group: Group, origins: Floats, cosines: Floats, sines: Floats) -> Floats | None:

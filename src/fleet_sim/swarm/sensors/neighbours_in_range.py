@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.neighbours import counts, near_in_crowd
 from fleet_sim.swarm.parameters import Configured, documented, team_setting, unbounded_setting
@@ -34,5 +35,5 @@ class NeighboursInRangeSensor(Configured, Sensor):
         if not self.show or not np.isfinite(self.distance):
             return None
         angles = np.linspace(0.0, 2.0 * np.pi, _ARC, endpoint=False)
-        ring = self.distance * np.stack((np.cos(angles), np.sin(angles)), axis=1)
+        ring = self.distance * np.stack(trig.sin_cos(angles)[::-1], axis=1)
         return np.asarray(group.positions[:, None, :] + ring)

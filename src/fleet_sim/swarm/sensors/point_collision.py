@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
@@ -33,7 +34,7 @@ class PointCollisionSensor(BinarySensor):
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""
         looks = group.headings + self.bias
-        return np.asarray(group.positions + self.distance * np.stack((np.cos(looks), np.sin(looks)), axis=1))
+        return np.asarray(group.positions + self.distance * np.stack(trig.sin_cos(looks)[::-1], axis=1))
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) hold their point into somebody."""

@@ -11,6 +11,7 @@ from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.parameters import Configured, choice_setting, documented
 from fleet_sim.swarm.spawners.room import Room
@@ -138,8 +139,8 @@ class AgentSpawner(Configured, Spawner):
             return np.full(len(positions), self.recipe.config.angle if facing is None else facing)
         target = self.middle if isinstance(facing, str) else np.array(facing)
         x, y = (target - positions).T
-        headings: Floats = np.arctan2(-y, -x) if facing == "away" else np.arctan2(y, x)
-        there = np.flatnonzero(np.hypot(x, y) < AT_TARGET)
+        headings: Floats = trig.arctan2(-y, -x) if facing == "away" else trig.arctan2(y, x)
+        there = np.flatnonzero(trig.hypot(x, y) < AT_TARGET)
         if len(there):
             headings[there] = self.rng.uniform(-np.pi, np.pi, len(there))
         return headings

@@ -15,6 +15,7 @@ from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import MOST_ALIKE
 from fleet_sim.settings import Setting, parse_value, setting
 from fleet_sim.settings.types import as_number
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.parameters import Configured, Vector, documented, file_setting
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
 from fleet_sim.swarm.spawning import Recipe
@@ -73,7 +74,7 @@ class PointAgentSpawner(AgentSpawner):
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
         # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
-        return self.middle + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)
+        return self.middle + np.stack((radii * trig.cos(angles), radii * trig.sin(angles)), axis=1)
 
     def spawn(self) -> None:
         """Spawn `n` agents now."""

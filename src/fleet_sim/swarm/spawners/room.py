@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.collision.broad import candidate_pairs
+from fleet_sim.spatial import trigonometry as trig
 
 MOST_PUSHES = 1000
 """Largest number of rounds of pushing; what overlaps then is left to the world's own separation."""
@@ -79,13 +80,13 @@ class Room:
         first, second = pairs[:, 0], pairs[:, 1]
         # Two that were there already are nobody's business here.
         offsets = centres[second] - centres[first]
-        depths = sizes[first] + sizes[second] - np.hypot(offsets[:, 0], offsets[:, 1])
+        depths = sizes[first] + sizes[second] - trig.hypot(offsets[:, 0], offsets[:, 1])
         hit = np.flatnonzero((depths > 0.0) & (second >= count))
         return first[hit], second[hit], offsets[hit], depths[hit]
 
 
 def _directions(offsets: Floats, numbers: Rows) -> Floats:
     """Return the unit vectors of `offsets` (P, 2); in one place, disc after disc takes a direction of its own."""
-    lengths = np.hypot(offsets[:, 0], offsets[:, 1])
-    angles = np.where(lengths > 0.0, np.arctan2(offsets[:, 1], offsets[:, 0]), numbers * GOLDEN_ANGLE)
-    return np.stack((np.cos(angles), np.sin(angles)), axis=1)
+    lengths = trig.hypot(offsets[:, 0], offsets[:, 1])
+    angles = np.where(lengths > 0.0, trig.arctan2(offsets[:, 1], offsets[:, 0]), numbers * GOLDEN_ANGLE)
+    return np.stack(trig.sin_cos(angles)[::-1], axis=1)

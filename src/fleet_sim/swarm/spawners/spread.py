@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import setting
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.parameters import Vector, documented
 from fleet_sim.swarm.regions import Region, as_polygon, rectangle
 from fleet_sim.swarm.spawners.agent_spawner import AgentSpawner
@@ -148,4 +149,4 @@ def in_ring(rng: np.random.Generator, count: int, center: Floats, inner: float, 
     # The area within a radius grows with its square: even draws of the square are even over the ring.
     radii = np.sqrt(inner * inner + draws[:, 0] * (outer * outer - inner * inner))
     angles = 2.0 * np.pi * draws[:, 1]
-    return np.asarray(center + np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1))
+    return np.asarray(center + np.stack((radii * trig.cos(angles), radii * trig.sin(angles)), axis=1))

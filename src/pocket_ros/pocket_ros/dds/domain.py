@@ -26,6 +26,8 @@ _INTERFACES = (
     '<Interfaces><NetworkInterface autodetermine="true"/>'
     '<NetworkInterface address="127.0.0.1" allow_multicast="false"/></Interfaces>'
 )
+# Sockets, pipes and wait sets of a domain, and files that are open for a moment.
+_FILES = 12
 _RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 
 _lock = Lock()
@@ -102,10 +104,25 @@ def acquire(domain_id: int) -> None:
         if domain_id in _open:
             _open[domain_id][1] += 1
             return
+        _check_files()
         result = lib.dds_create_domain(domain_id, configuration().encode())
         if result != RETCODE_PRECONDITION_NOT_MET:  # which is: someone else in this process has made it
             check(result, f"to open domain {domain_id} (CYCLONEDDS_URI and ROS_STATIC_PEERS are part of it)")
         _open[domain_id] = [result, 1]
+
+
+def _check_files() -> None:
+    """Raise OSError where too few files may be opened: Cyclone DDS ends the process then, without a word."""
+    opened: list[int] = []
+    try:
+        for _ in range(_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        text = f"Cyclone DDS needs {_FILES} open files, and {len(opened)} more may be opened: see ulimit -n"
+        raise OSError(error.errno, text) from error
+    finally:
+        for file in opened:
+            os.close(file)
 
 
 def release(domain_id: int) -> None:

@@ -1,0 +1,207 @@
+"""Routes across the free space of a site, for robots of one size."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.sites.grid import Grid
+from fleet_sim.traffic.field import Field
+from fleet_sim.traffic.rules import Rules
+from fleet_sim.traffic.sight import Sight
+from fleet_sim.traffic.smoothing import Point, pulled
+from fleet_sim.traffic.steps import Steps
+
+MOST_MEMORY = 256_000_000
+"""Of the kept fields, in bytes: those of about 400 goals on 70,000 cells."""
+
+
+class Way(NamedTuple):
+    """Points (column, row) in cells, the speed limits in m/s of the lines between them, and their cost in cells."""
+
+    points: list[Point]
+    limits: list[float]
+    cost: float
+
+
+class _Entry(NamedTuple):
+    """A cell that a place is joined to by a straight line, and the cost of that line."""
+
+    cell: int
+    cost: float
+
+
+class Across:
+    """Finds ways for a disc of `radius` m that touches no blocked cell of `grid` and keeps the rules.
+
+    Points are (column, row) in cells. One field per goal serves all that go there; the last ones are kept.
+    """
+
+    def __init__(self, grid: Grid, sight: Sight, rules: Rules, radius: float) -> None:
+        self._sight, self._rules = sight, rules
+        self._reach = radius / grid.cell
+        self._steps = Steps(grid, rules, radius)
+        self._fields: OrderedDict[tuple[Point, float], tuple[Field, list[_Entry]]] = OrderedDict()
+
+    def is_clear(self, begin: Point, end: Point) -> bool:
+        """Return whether the disc can move from `begin` to `end` along a straight line, rules aside."""
+        return self._sight.is_clear(begin, end, self._reach)
+
+    def is_free(self, place: Point) -> bool:
+        """Return whether the disc can be at `place`."""
+        return self._is_open(self._square(place)) or self.is_clear(place, place)
+
+    def line(self, begin: Point, end: Point) -> Way | None:
+        """Return the straight line from `begin` to `end` as a way, None where something is in it."""
+        if not self.is_clear(begin, end):
+            return None
+        labels = self._rules.touched(begin, end)
+        if not self._rules.allows(labels, _direction(begin, end)):
+            return None
+        return Way([begin, end], [self._rules.limit(labels)], math.dist(begin, end))
+
+    def joined(self, begin: Point, end: Point) -> bool:
+        """Return whether there is a way from `begin` to `end` if zones are left aside."""
+        regions = self._steps.regions
+        ends = {regions[entry.cell] for entry in self._entries(end, outward=False)}
+        return any(regions[entry.cell] in ends for entry in self._entries(begin, outward=True))
+
+    def find(self, begin: Point, end: Point, speed: float) -> Way | None:
+        """Return the fastest way along cells for a robot with `speed` m/s, smoothed; None where there is none."""
+        straight = self.line(begin, end)
+        if straight is not None and self._rules.uniform:
+            return straight
+        field, ends = self._field(end, speed)
+        regions = self._steps.regions
+        reachable = {regions[entry.cell] for entry in ends}
+        entries = [entry for entry in self._entries(begin, outward=True) if regions[entry.cell] in reachable]
+        if not entries:
+            return None
+        field.grow([entry.cell for entry in entries])
+        best = min(entries, key=lambda entry: entry.cost + float(field.cost[entry.cell]))
+        cost = best.cost + float(field.cost[best.cell])
+        if not math.isfinite(cost):
+            return None
+        cells = field.follow(best.cell)
+        return self._smoothed(begin, cells, end, cost)
+
+    # ---- places and cells --------------------------------------------------------------------------------------------
+
+    def _field(self, goal: Point, speed: float) -> tuple[Field, list[_Entry]]:
+        delays = self._steps.costs(speed)
+        # Without limits the fields of fast and of slow robots are the same.
+        key = (goal, speed if delays is not None else 0.0)
+        kept = self._fields.get(key)
+        if kept is None:
+            ends = self._entries(goal, outward=False)
+            cells, costs = [entry.cell for entry in ends], [entry.cost for entry in ends]
+            kept = self._fields[key] = Field(self._steps, cells, costs, delays), ends
+            while len(self._fields) > 1 and len(self._fields) * kept[0].size > MOST_MEMORY:
+                self._fields.popitem(last=False)
+        self._fields.move_to_end(key)
+        return kept
+
+    def _entries(self, place: Point, *, outward: bool) -> list[_Entry]:
+        """Return cells that can be driven to straight from `place`, or from which it can; the next ones that exist."""
+        square = self._square(place)
+        entries = self._joined(place, square, outward=outward, look=not self._is_open(square))
+        return entries or self._joined(place, self._around(place), outward=outward, look=True)
+
+    def _square(self, place: Point) -> list[int]:
+        """Return the four cells whose middles are the corners of a square around `place`, a place on the map."""
+        left, top = math.floor(place[0] - 0.5), math.floor(place[1] - 0.5)
+        return [self._steps.number(left + right, top + down) for down in (0, 1) for right in (0, 1)]
+
+    def _is_open(self, square: list[int]) -> bool:
+        """Return whether the disc can be anywhere in a square; between four clear middles it can."""
+        clear = self._steps.clear_mask
+        return all(clear[cell] for cell in square)
+
+    def _around(self, place: Point) -> list[int]:
+        steps, reach = self._steps, 1 + math.ceil(self._reach)
+        left, top = math.floor(place[0] - 0.5), math.floor(place[1] - 0.5)
+        height, width = steps.grid.free_mask.shape
+        rows = range(max(top - reach, 0), min(top + reach + 2, height))
+        columns = range(max(left - reach, 0), min(left + reach + 2, width))
+        return [steps.number(column, row) for row in rows for column in columns]
+
+    def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_Entry]:
+        entries = []
+        for cell in cells:
+            if not self._steps.clear_mask[cell]:
+                continue
+            middle = self._steps.middle(cell)
+            line = (place, middle) if outward else (middle, place)
+            if look and not self.is_clear(*line):
+                continue
+            length = math.dist(*line)
+            if not self._rules.uniform and not self._rules.allows(self._rules.touched(*line), _direction(*line)):
+                continue
+            entries.append(_Entry(cell, length))
+            if length < 1e-9:
+                return entries[-1:]
+        return entries
+
+    # ---- smoothing ---------------------------------------------------------------------------------------------------
+
+    def _smoothed(self, begin: Point, cells: list[int], end: Point, cost: float) -> Way:
+        points = [begin, *(self._steps.middle(cell) for cell in self._corners(cells)), end]
+        # A place that is the middle of its cell would be there twice.
+        points = [point for at, point in enumerate(points) if at == 0 or math.dist(points[at - 1], point) > 1e-9]
+        if len(points) == 1:
+            points = [begin, end]
+        if self._rules.uniform:
+            points = pulled(points, self.is_clear)
+            return Way(points, [self._rules.limit([0])] * (len(points) - 1), cost)
+        return self._by_rules(points, cost)
+
+    def _corners(self, cells: list[int]) -> list[int]:
+        """Return the first and the last of `cells`, and those where the direction or the rules change."""
+        numbers = np.array(cells)
+        if len(numbers) < 3:
+            return cells
+        steps = np.diff(numbers)
+        kept_mask = np.ones(len(numbers), bool)
+        kept_mask[1:-1] = steps[1:] != steps[:-1]
+        if not self._rules.uniform:
+            rows, columns = np.divmod(numbers, self._steps.width)
+            labels = self._rules.label[(rows - 1) * (self._steps.width - 2) + columns - 1]
+            changes = labels[1:] != labels[:-1]
+            kept_mask[1:] |= changes
+            kept_mask[:-1] |= changes
+        corners: list[int] = numbers[kept_mask].tolist()
+        return corners
+
+    def _by_rules(self, points: list[Point], cost: float) -> Way:
+        """Return the way along `points`, smoothed only where the same rules hold, so that none is cut short."""
+        labels = [self._rules.touched(*line) for line in pairwise(points)]
+        kept, limits, at = [points[0]], list[float](), 0
+        while at < len(labels):
+            until = at + 1
+            while len(labels[at]) == 1 and until < len(labels) and labels[until] == labels[at]:
+                until += 1
+            pieces = pulled(points[at : until + 1], partial(self._sees, labels[at]))
+            kept += pieces[1:]
+            limits += [self._rules.limit(labels[at])] * (len(pieces) - 1)
+            at = until
+        return Way(kept, limits, cost)
+
+    def _sees(self, labels: list[int], begin: Point, end: Point) -> bool:
+        return self.is_clear(begin, end) and self._rules.touched(begin, end) == labels
+
+
+def _direction(begin: Point, end: Point) -> tuple[float, float]:
+    length = math.dist(begin, end) or 1.0
+    return (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
+
+
+def as_array(points: list[Point]) -> Floats:
+    """Return `points` as an array (K, 2)."""
+    return np.array(points, np.float64).reshape(-1, 2)

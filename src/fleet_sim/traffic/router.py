@@ -1,0 +1,124 @@
+"""Router: ways around the walls of a site for single robots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.config.modes import ActionCause, RouteMode
+from fleet_sim.core.routes import NoRoute, Route
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.across import Across, Way, as_array
+from fleet_sim.traffic.rules import Rules
+from fleet_sim.traffic.sight import Sight
+from fleet_sim.traffic.smoothing import Point
+
+LARGEST_RADIUS = 100.0
+SLOWEST = 1e-6
+
+
+class Router:
+    """Finds routes on `site` for robots whose footprint is a disc (a RouteSource).
+
+    The whole disc and `clearance` m around it stay off walls, no-go zones and the edge of the map, everywhere on the
+    route, not only at its points. One-way zones are never driven against, lower speed limits come with the route.
+    Routes are the fastest along the cells, then pulled straight. The same question has the same answer.
+    """
+
+    def __init__(self, site: Site, clearance: float = 0.0) -> None:
+        self.site = site
+        self.clearance = as_float(clearance, "clearance in m", low=0.0, high=LARGEST_RADIUS)
+        self._grid = site.open_grid
+        self._sight = Sight(~self._grid.free_mask)
+        self._rules = Rules(site)
+        self._across: dict[float, Across] = {}
+
+    def plan(
+        self,
+        start: Sequence[float] | Floats,
+        goal: Sequence[float] | Floats,
+        radius: float = 0.0,
+        *,
+        speed: float = 1.0,
+        mode: RouteMode | str = RouteMode.AUTO,
+    ) -> Route:
+        """Return the route from `start` (2,) to `goal` (2,) in m; raises InvalidValueError where there is none.
+
+        `radius` in m is that of the footprint, `speed` in m/s the largest of the robot.
+        """
+        begin, end = as_floats(start, (2,), "start"), as_floats(goal, (2,), "goal")
+        found = self.find(begin, end, radius, speed=speed, mode=RouteMode.parse(mode))
+        if isinstance(found, NoRoute):
+            raise InvalidValueError(found.reason)
+        return found
+
+    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+        """Return the route from `start` (2,) to `goal` (2,) in m, or why there is none; see `plan`."""
+        room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
+        as_float(speed, "speed in m/s", low=SLOWEST)
+        begin, end = self._to_cells(np.asarray(start)), self._to_cells(np.asarray(goal))
+        across = self._across.get(room)
+        if across is None:
+            across = self._across[room] = Across(self._grid, self._sight, self._rules, room)
+        for what, place, point, cause in (
+            ("start", start, begin, ActionCause.UNREACHABLE),
+            ("goal", goal, end, ActionCause.INVALID_GOAL),
+        ):
+            if not (self._is_inside(point) and across.is_free(point)):
+                return NoRoute(f"the {what} ({place[0]:g}, {place[1]:g}) {self._obstacle(place, point, room)}", cause)
+        way = across.find(begin, end, speed)
+        if way is None:
+            return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
+        return self._route(start, way, goal)
+
+    # ---- frames ------------------------------------------------------------------------------------------------------
+
+    def _to_cells(self, place: Floats) -> Point:
+        """Return a place (2,) in m as (column, row) in cells."""
+        grid = self._grid
+        x, y, yaw = grid.origin
+        east, north = float(place[0]) - x, float(place[1]) - y
+        cosine, sine = np.cos(yaw), np.sin(yaw)
+        return (
+            float(cosine * east + sine * north) / grid.cell,
+            grid.height - float(cosine * north - sine * east) / grid.cell,
+        )
+
+    def _is_inside(self, point: Point) -> bool:
+        return 0.0 <= point[0] <= self._grid.width and 0.0 <= point[1] <= self._grid.height
+
+    def _route(self, start: Floats, way: Way, goal: Floats) -> Route:
+        grid = self._grid
+        x, y, yaw = grid.origin
+        cells = as_array(way.points)
+        right, up = cells[:, 0] * grid.cell, (grid.height - cells[:, 1]) * grid.cell
+        points = np.empty((len(cells), 2))
+        points[:, 0] = x + np.cos(yaw) * right - np.sin(yaw) * up
+        points[:, 1] = y + np.sin(yaw) * right + np.cos(yaw) * up
+        # As they were given, without the rounding of the frames.
+        points[0], points[-1] = start, goal
+        return Route(points, np.array(way.limits))
+
+    # ---- reasons -----------------------------------------------------------------------------------------------------
+
+    def _obstacle(self, place: Floats, point: Point, room: float) -> str:
+        """Return why a robot cannot be at `place`."""
+        grid, name = self.site.grid, self.site.name
+        cell = grid.cells_at(np.asarray(place)[None])
+        if cell[0] < 0:
+            return f"is outside of the map of site {name!r}"
+        if not grid.is_free(cell)[0]:
+            return "is in a wall"
+        if not self._grid.is_free(cell)[0]:
+            return "is in a no-go zone"
+        return f"is nearer than {room:g} m to a wall, a no-go zone or the edge of the map"
+
+    def _between(self, start: Floats, goal: Floats, across: Across, begin: Point, end: Point, room: float) -> str:
+        ends = f"from ({start[0]:g}, {start[1]:g}) to ({goal[0]:g}, {goal[1]:g})"
+        if across.joined(begin, end):
+            return f"there is no way {ends} that keeps to the one-way zones"
+        size = f"a robot that needs {room:g} m of room around its middle"
+        return f"there is no way {ends} for {size}, on cells of {self._grid.cell:g} m"

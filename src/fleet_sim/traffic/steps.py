@@ -1,0 +1,69 @@
+"""Steps: from which cells a robot of some size may drive to which of the eight around them, and for what cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.sites.grid import Grid
+from fleet_sim.traffic.rules import Rules
+
+Array = TypeVar("Array", Bools, Floats)
+
+DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1))
+"""Steps as (columns, rows); the first four are straight."""
+LENGTHS = (1.0,) * 4 + (math.sqrt(2.0),) * 4
+
+
+class Steps:
+    """Steps between middles of cells for a robot with a disc of `radius` m as footprint.
+
+    Cells are numbered with a frame of blocked ones around them (`width` to a row), so that no step leaves the array.
+    Between four middles that are clear all is clear, so diagonal steps need the two cells beside them.
+    """
+
+    def __init__(self, grid: Grid, rules: Rules, radius: float) -> None:
+        self.grid = grid.clear_of(radius)
+        self.width = grid.width + 2
+        self.clear_mask: Bools = np.pad(self.grid.free_mask, 1).ravel()
+        self.offsets = [down * self.width + right for right, down in DIRECTIONS]
+        self.regions: Ints = np.pad(self.grid.regions().reshape(grid.height, grid.width), 1, constant_values=-1).ravel()
+        self._speeds = self._framed(rules.speeds[rules.label])
+        self._limited = bool(np.isfinite(rules.speeds).any())
+        self.enters = [self._enters(number, rules) for number in range(len(DIRECTIONS))]
+
+    def _framed(self, values: Array) -> Array:
+        """Return `values` (H * W,) of the cells with a frame of zeros."""
+        framed: Array = np.pad(values.reshape(self.grid.free_mask.shape), 1).ravel()
+        return framed
+
+    def _enters(self, number: int, rules: Rules) -> Bools:
+        """Return the cells that may be entered by step `number`."""
+        offset, (right, down) = self.offsets[number], DIRECTIONS[number]
+        # A cell's value moves to the cell after the step.
+        mask = self.clear_mask & np.roll(self.clear_mask, offset)
+        if right and down:
+            mask &= np.roll(self.clear_mask, down * self.width) & np.roll(self.clear_mask, right)
+        if not rules.uniform:
+            allowed_mask = self._framed(rules.allowed_mask(DIRECTIONS[number]))
+            mask &= allowed_mask & np.roll(allowed_mask, offset)
+        return mask
+
+    def costs(self, speed: float) -> Floats | None:
+        """Return how much longer a robot with `speed` m/s takes in each cell, at least 1; None: 1 everywhere."""
+        if not self._limited:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(self._speeds > 0.0, np.maximum(speed / self._speeds, 1.0), 1.0))
+
+    def number(self, column: int, row: int) -> int:
+        """Return the number of a cell."""
+        return (row + 1) * self.width + column + 1
+
+    def middle(self, cell: int) -> tuple[float, float]:
+        """Return the middle of a cell as (column, row)."""
+        row, column = divmod(cell, self.width)
+        return column - 0.5, row - 0.5

@@ -1,0 +1,153 @@
+"""Killed while it writes, on a full disk, in a folder nobody may write to, short of files or memory.
+
+What is promised: a file is whole or as it was before; one line says what is wrong; the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import fleet_sim as fs
+
+SWARM = ["swarm", "flocking.yaml", "--steps", "30"]
+OUTPUTS = {
+    "film.gif": [*SWARM, "--record"],
+    "table.csv": [*SWARM, "--metrics"],
+    "plot.png": [*SWARM, "--plot"],
+    "picture.png": [*SWARM, "--picture"],
+}
+LOGGING = """
+import sys
+import fleet_sim as fs
+sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0))
+log = fs.record_commands(sim)
+for number in range(400):
+    sim.inbox.put(fs.Stop(names=(f"robot_{number}",)))
+sim.step_once()
+while True:
+    log.save(sys.argv[1])
+    print("saved", flush=True)
+"""
+
+
+def fleet_sim(
+    arguments: list[str], limit: Callable[[], None] | None = None, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line, with `limit` called in the new process first."""
+    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    return subprocess.run(command, preexec_fn=limit, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def limited(kind: int, amount: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(kind, (amount, amount))
+
+
+def assert_one_error(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 1, done
+    assert "Traceback" not in done.stderr, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "error" in line]
+    assert line.startswith("fleet-sim: error: ")
+
+
+def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "commands.jsonl"
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", LOGGING, str(path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(20):
+            assert process.stdout.readline() == "saved\n"
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        assert len(fs.CommandLog.load(path)) == 400
+
+
+def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
+    film = tmp_path / "film.gif"
+    film.write_bytes(b"the one before")
+    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
+    outputs = ["--record", str(film), "--metrics", str(tmp_path / "table.csv"), "--every", "1"]
+    process = subprocess.Popen([*command, *outputs])
+    # The table is begun with the first step.
+    while not any(tmp_path.glob(".table*")):
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert film.read_bytes() == b"the one before"
+    assert not (tmp_path / "table.csv").exists()
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
+    done = fleet_sim([*OUTPUTS[name], str(tmp_path / name)], limited(resource.RLIMIT_FSIZE, 200))
+    assert_one_error(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no folder here that refuses everybody")
+@pytest.mark.parametrize("name", ["film.gif", "table.csv"])
+def test_a_folder_nobody_may_write_to_is_one_error_before_the_run(name: str) -> None:
+    done = fleet_sim([*OUTPUTS[name], f"/sys/kernel/{name}"])
+    assert_one_error(done)
+    assert "agents" not in done.stdout
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[Path]:
+    """A small file system of its own; skips where nobody may make one."""
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=16k") as disk:
+        (disk / "filler").write_bytes(bytes(16 << 10))
+        assert_one_error(fleet_sim([*OUTPUTS[name], str(disk / name)]))
+        assert [path.name for path in disk.iterdir()] == ["filler"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=64k,ro") as disk:
+        done = fleet_sim([*OUTPUTS[name], str(disk / name)])
+        assert_one_error(done)
+        assert "agents" not in done.stdout
+
+
+def test_few_open_files_are_enough() -> None:
+    done = fleet_sim(
+        ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"], limited(resource.RLIMIT_NOFILE, 24)
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
+    scenario = tmp_path / "huge.yaml"
+    grid = "{count: 90000, columns: 300, spacing: [2, 2, 0]}"
+    scenario.write_text(f"robots: [{{name: r, shape: {{shape_type: box, half_extents: [1, 1, 1]}}, grid: {grid}}}]\n")
+    done = fleet_sim(
+        ["run", str(scenario), "--headless", "--duration", "1", "--rtf", "0"], limited(resource.RLIMIT_AS, 300 << 20)
+    )
+    assert done.returncode != 0
+    assert "emory" in done.stderr

@@ -1,0 +1,186 @@
+"""Nodes and clients that are killed, peers that hang or flood, and resets, each in the middle of the work.
+
+What is promised: whoever is left goes on, answers, and keeps simulated time going; what comes back is served anew.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from action_msgs.msg import GoalStatus
+from node_program import Client, NodeProcess, running
+from rosgraph_msgs.msg import Clock
+from shape_msgs.msg import SolidPrimitive
+from std_srvs.srv import Trigger
+
+from fleet_sim_msgs.action import MoveTo
+from fleet_sim_msgs.srv import List, Spawn
+
+Running = tuple[NodeProcess, Client]
+ARGUMENTS = ("-p", "robots:=4", "-p", "target_rtf:=5.0")
+PATIENCE = 30.0
+SUPPORT = Path(__file__).parents[1] / "support"
+PROGRAM = """
+import sys
+sys.path.insert(0, {support!r})
+from node_program import Client
+from fleet_sim_msgs.action import MoveTo
+from fleet_sim_msgs.msg import FleetState
+from geometry_msgs.msg import Twist
+client = Client("other", {patience})
+"""
+DRIVES = """
+goal = MoveTo.Goal(robot="robot_1")
+goal.pose.pose.position.x, goal.pose.pose.orientation.w = 1e3, 1.0
+sent = client.send_goal(MoveTo, "/fleet/move_to", goal)
+client.until(lambda: sent.feedback)
+print("ready", flush=True)
+client.until(lambda: False)
+"""
+LISTENS = """
+states = client.listen(FleetState, "/fleet/states")
+client.until(lambda: states)
+print("ready", flush=True)
+client.until(lambda: False)
+"""
+FLOODS = """
+import time
+from rclpy.serialization import serialize_message
+publisher = client.publisher(Twist, "/robot_0/cmd_vel")
+data = serialize_message(Twist())
+print("ready", flush=True)
+end = time.monotonic() + float(sys.argv[1])
+count = 0
+while time.monotonic() < end:
+    for _ in range(1000):
+        publisher.publish(data)
+    count += 1000
+print(count, flush=True)
+"""
+
+
+class Other:
+    """Another process that does `work` and has said that it is ready."""
+
+    def __init__(self, work: str, *arguments: str) -> None:
+        program = PROGRAM.format(support=str(SUPPORT), patience=PATIENCE) + work
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE
+        )
+        assert self.line() == "ready"
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path / "node.log", *ARGUMENTS) as both:
+        both[1].patience = PATIENCE
+        yield both
+
+
+def goal_to(robot: str, x: float) -> MoveTo.Goal:
+    goal = MoveTo.Goal(robot=robot)
+    goal.pose.pose.position.x, goal.pose.pose.orientation.w = x, 1.0
+    return goal
+
+
+def assert_serves(client: Client, robot: str = "robot_0") -> None:
+    """A goal gets its result, and time goes on by ten simulated seconds."""
+    sent = client.send_goal(MoveTo, "/fleet/move_to", goal_to(robot, 0.5))
+    assert sent.result()[0] == GoalStatus.STATUS_SUCCEEDED
+    clocks = client.listen(Clock, "/clock", 1)
+    client.until(lambda: clocks and clocks[-1].clock.sec >= clocks[0].clock.sec + 10, "time")
+
+
+def test_a_client_that_is_killed_in_the_middle_of_its_goal(fleet: Running) -> None:
+    node, client = fleet
+    other = Other(DRIVES)
+    other.kill()
+    assert_serves(client)
+    # Its robot takes the orders of others.
+    assert_serves(client, "robot_1")
+    assert node.process.poll() is None
+
+
+def test_a_node_that_is_killed_in_the_middle_of_goals_and_spawns(fleet: Running, tmp_path: Path) -> None:
+    node, client = fleet
+    sent = client.send_goal(MoveTo, "/fleet/move_to", goal_to("robot_0", 1e3))
+    client.until(lambda: sent.feedback, "motion")
+    box = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.4, 0.2])
+    spawner = client.node.create_client(Spawn, "/sim/spawn")
+    client.until(spawner.service_is_ready, "the service")
+    asked = [spawner.call_async(Spawn.Request(name=f"more_{index}", shape=box)) for index in range(50)]
+    client.until(lambda: any(future.done() for future in asked), "a spawn")
+    node.process.kill()
+    node.process.wait()
+    lister = client.node.create_client(List, "/sim/list")
+    client.until(lambda: not lister.service_is_ready(), "the end of the node to be noticed")
+    again = NodeProcess(tmp_path / "again.log", *ARGUMENTS)
+    try:
+        assert_serves(client)
+        assert sorted(client.call(List, "/sim/list").names) == [f"robot_{index}" for index in range(4)]
+    finally:
+        code, _ = again.end()
+    assert code == 0
+
+
+def test_a_subscriber_that_hangs_holds_nobody_up(fleet: Running) -> None:
+    _, client = fleet
+    other = Other(LISTENS)
+    other.process.send_signal(signal.SIGSTOP)
+    try:
+        assert_serves(client)
+    finally:
+        other.kill()
+
+
+def test_resets_in_the_middle_of_goals(fleet: Running) -> None:
+    _, client = fleet
+    clocks = client.listen(Clock, "/clock", 100)
+    for _ in range(10):
+        sent = client.send_goal(MoveTo, "/fleet/move_to", goal_to("robot_0", 1e3))
+        client.until(lambda sent=sent: sent.feedback, "motion")
+        assert client.call(Trigger, "/sim/reset").success
+        assert sent.result()[0] == GoalStatus.STATUS_ABORTED
+    times = [(clock.clock.sec, clock.clock.nanosec) for clock in clocks]
+    assert times == sorted(times)
+    assert_serves(client)
+
+
+def test_too_few_open_files_are_one_error() -> None:
+    command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *ARGUMENTS]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))  # noqa: E731
+    done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+    # Cyclone DDS would end the process by itself, with a fault of memory.
+    assert done.returncode == 1
+    assert "more may be opened: see ulimit -n" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_flood_of_messages(fleet: Running) -> None:
+    node, client = fleet
+    pages = Path(f"/proc/{node.process.pid}/statm")
+    assert_serves(client, "robot_1")
+    before = int(pages.read_text().split()[1])
+    floods = [Other(FLOODS, "10") for _ in range(2)]
+    assert_serves(client, "robot_1")
+    counts = [int(flood.line()) for flood in floods]
+    for flood in floods:
+        flood.process.communicate()
+    assert_serves(client)
+    grown = (int(pages.read_text().split()[1]) - before) * resource.getpagesize()
+    print(f"{sum(counts) / 10:.0f} messages per second; memory grew by {grown / 1e6:.1f} MB")
+    assert grown < 100e6

@@ -1,0 +1,73 @@
+"""What a run depends on is computed with functions whose bits are the same on every machine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "fleet_sim"
+
+# Their last bits depend on the processor, on the version of NumPy, Python or the C library.
+VARYING = {
+    *(
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "power",
+        "pow",
+    ),
+    *("arcsin", "arccos", "arctan", "arctan2", "asin", "acos", "atan", "atan2", "hypot", "dist", "cbrt", "gamma"),
+}
+# Files that may use them, by the beginning of their paths, each with the reason.
+EXEMPT = {
+    "cli/": "prints and draws",
+    "sensors/drawing.py": "draws",
+    "sensors/render/": "draws: pictures are not verified",
+    "sites/picture.py": "draws",
+    "bullet/camera.py": "places a camera that draws",
+    "bullet/saved.py": "counts turns: only the whole number matters",
+    "spatial/triangle_tree.py": "counts levels: only the whole number matters",
+    "manipulation/": "places a camera; environments are not verified",
+    "swarm/player.py": "answers a click",
+    "envs/": "rewards and observations: environments are not verified",
+    "settings/expressions.py": "formulas that users write in YAML; they may use any function",
+    "swarm/controllers/levy.py": "its steps are drawn from a power law, which has no other form",
+    "sensors/occupancy.py": "compares with a tolerance",
+    "tools.py": "compares with a tolerance",
+}
+
+
+def uses(path: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in VARYING and ast.unparse(node.value) in ("np", "math"):
+            yield ast.unparse(node), node.lineno
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_no_function_with_varying_bits_is_used(path: Path) -> None:
+    name = path.relative_to(PACKAGE).as_posix()
+    if not name.startswith(tuple(EXEMPT)):
+        found = [f"{what} in line {line}" for what, line in uses(path)]
+        assert not found, f"{name}: {', '.join(found)}: take it from fleet_sim.spatial.trigonometry"
+
+
+def test_exemptions_are_needed() -> None:
+    for start in EXEMPT:
+        files = [path for path in FILES if path.relative_to(PACKAGE).as_posix().startswith(start)]
+        assert any(list(uses(path)) for path in files), f"{start} needs no exemption"
