@@ -60,6 +60,13 @@ def read_pose(value: object) -> Pose | None:
     return pose
 
 
+def _read_place(value: object) -> Pose:
+    pose = read_pose(value)
+    if pose is None:
+        raise InvalidValueError("must be a pose, got nothing; leave the key out for the default")
+    return pose
+
+
 def _read_pose(value: object) -> Pose | None:
     if value is None or isinstance(value, Pose):
         return value
@@ -91,7 +98,10 @@ def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
 
 def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, ...] = ()) -> Any:
     """Return a dataclass field for a pose."""
-    return setting(default, reader=read_pose, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
+    if default is not None:
+        return setting(default, reader=_read_place, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
+    schema = {"anyOf": [_POSE_SCHEMA, {"type": "null"}]}
+    return setting(None, reader=read_pose, schema=schema, doc=doc, aliases=aliases)
 
 
 @dataclass

@@ -37,7 +37,7 @@ class SiteSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of an entry."""
-        return object_schema(SiteSettings)
+        return {"anyOf": [{"type": "string"}, object_schema(SiteSettings)]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings or the file of the site are wrong."""
