@@ -72,7 +72,7 @@ def yaml_target() -> Target:
         finally:
             files.clean(file)
 
-    return Target(feed, seeds, words_of(seeds) + extra * 5)
+    return Target(feed, seeds, words_of(seeds) + extra * 5, seconds=20.0)
 
 
 def urdf_target() -> Target:

@@ -78,8 +78,13 @@ def outcome_of(target: Target, data: bytes, watch: Watch) -> Outcome:
         raise
     except BaseException as error:
         text = "".join(traceback.format_exception(error, limit=-12))
-        return Outcome(f"{type(error).__name__} {place_of(error)}", text[-4000:])
+        return Outcome(f"{type(error).__name__} {place_of(error)} {_core_of(error)}", text[-4000:])
     return Outcome() if answer is None else Outcome(f"accepted: {answer}")
+
+
+def _core_of(error: BaseException) -> str:
+    """Return what our own comparisons say, without the values."""
+    return re.sub(r"/\S+|[\d.]+|'[^']*'", "", str(error))[:100] if isinstance(error, AssertionError) else ""
 
 
 def place_of(error: BaseException) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import fuzz_api
 import fuzz_files
 import fuzz_ros
+import fuzz_scenarios
 import fuzz_worlds
 from fuzz_target import Target
 
@@ -19,6 +21,8 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "site": fuzz_files.site_target,
     "log": fuzz_worlds.log_target,
     "options": fuzz_worlds.options_target,
+    "api": fuzz_api.api_target,
+    "scenario": fuzz_scenarios.scenario_target,
     "cdr": fuzz_ros.cdr_target,
 }
 

@@ -67,7 +67,12 @@ def options_target() -> Target:
         finally:
             sim.clear()
 
-    return Target(feed, seeds, words_of(seeds) + [b"controller: ", b"class: ", b"grid: ", b"sensors: ", b"../../etc/"])
+    return Target(
+        feed,
+        seeds,
+        words_of(seeds) + [b"controller: ", b"class: ", b"grid: ", b"sensors: ", b"../../etc/"],
+        seconds=20.0,
+    )
 
 
 def log_target() -> Target:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-TARGETS = ("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "log", "options", "cdr")
+TARGETS = ("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "log", "options", "api", "scenario", "cdr")
 NEEDS = {"cdr": "rclpy", "xacro": "xacro"}
-MUTANTS = {"xacro": 3, "cdr": 3000}
+MUTANTS = {"xacro": 3, "cdr": 3000, "api": 10, "scenario": 40}
 """How many a short run feeds; 300 of the others."""
 
 
@@ -53,12 +53,13 @@ def test_seeds_are_read_and_mutants_read_or_refused(targets: ModuleType, name: s
     target = made(targets, name)
     watch = Watch(60.0)
     for number, seed in enumerate(target.seeds):
-        assert outcome_of(target, seed, watch).where == "accepted", f"seed {number}"
+        assert outcome_of(target, seed, watch).where.startswith("accepted"), f"seed {number}"
     fuzzing = Run(name, target, tmp_path)
     feed_mutants(fuzzing, target, Random(7), seconds=60.0, most=len(target.seeds) + MUTANTS.get(name, 300))
     faults = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")]
     assert faults == []
-    assert 0 < fuzzing.refused < fuzzing.inputs
+    # What is refused in a sequence of operations is an answer, and no end of it.
+    assert (fuzzing.refused > 0) == (name != "api")
 
 
 @pytest.mark.parametrize("path", sorted((HERE / "found").glob("*")), ids=lambda path: path.name)
