@@ -1,8 +1,8 @@
-"""Measure swarm worlds: arrays compared with loops over agents in one run; large swarms; memory over a long run.
+"""Measure swarm worlds: arrays compared with loops over agents; small and large swarms; memory over a long run.
 
 Times are those the process used (CPU), so that other work on the machine does not count; the programs take turns.
 
-Run: python bench/swarm.py [--agents 1000] [--rounds 5] [--large 10000] [--memory 100000]
+Run: python bench/swarm.py [--agents 1000] [--rounds 5] [--small 6] [--large 10000] [--memory 100000]
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fleet_sim.swarm.world import RectangularWorld
 
 DT, RADIUS, THETA = 0.05, 0.05, 0.45
 ACTIONS = ((0.27, -0.6), (0.27, 0.6))
+SMALL_SIDE, SMALL_REACH = 10.0, 3.0
 DENSITY = 2.5  # agents per square metre
 REAL_TIME = 20.0  # steps per second
 MIB = 2.0**20
@@ -88,6 +89,26 @@ def compare(agents: int, distance: float, rounds: int) -> None:
     assert ours > 0.0
 
 
+def small(agents: int, rounds: int) -> None:
+    """Print the time of a step of a small world, without and with a field of view, in both orders of updating."""
+    off, on = ACTIONS
+    static = {"controller": {"type": "StaticController", "output": off}, "sensors": []}
+    view = {"type": "BinaryFOVSensor", "theta": THETA, "distance": SMALL_REACH}
+    field = {"controller": {"type": "BinaryController", "a": off, "b": on}, "sensors": [view]}
+    random = np.random.default_rng(1)
+    places, angles = random.uniform(2.0, SMALL_SIDE - 2.0, (agents, 2)), random.uniform(-3.0, 3.0, agents)
+    taken = []
+    for parts in (static, field):
+        for update in ("together", "in_turn"):
+            world = RectangularWorld({"size": [SMALL_SIDE, SMALL_SIDE], "time_step": DT, "update": update})
+            world.setup()
+            world.spawn_many(world.recipe({"type": "MazeAgent", "agent_radius": 0.1, **parts}), places, angles)
+            timed(world.step, 30)
+            # The least: what else the machine does only adds to it.
+            taken.append(1e3 * min(timed(world.step, 60) for _ in range(rounds)))
+    print(f"{agents:7} {taken[0]:12.0f} {taken[1]:12.0f} {taken[2]:14.0f} {taken[3]:14.0f}")
+
+
 def large(agents: int, rounds: int) -> None:
     """Print the time of a step with boids and with reciprocal avoidance."""
     side, _, _ = start(agents)
@@ -137,6 +158,9 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=5, help="number of measurements (default 5)")
     parser.add_argument(
+        "--small", type=int, nargs="+", default=[1, 6, 20], help="numbers of agents of the small worlds"
+    )
+    parser.add_argument(
         "--large", type=int, nargs="+", default=[1000, 10000], help="numbers of agents of the large swarms"
     )
     parser.add_argument(
@@ -147,6 +171,10 @@ def main() -> None:
     print(f"{'agents':>7} {'range m':>8}  {'program':14} {'step ms':>10} {'steps/s':>10} {'ratio':>10}")
     for distance in args.distances:
         compare(args.agents, distance, args.rounds)
+    print("\nSmall worlds. Least CPU time of a step in us, without and with a field of view")
+    print(f"{'agents':>7} {'together':>12} {'in turn':>12} {'view, together':>14} {'view, in turn':>14}")
+    for agents in args.small:
+        small(agents, args.rounds)
     print("\nLarge swarms. CPU time of a step")
     for agents in args.large:
         large(agents, args.rounds)

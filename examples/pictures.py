@@ -19,6 +19,7 @@ from fleet_sim.paths import data_file
 from fleet_sim.sites import Warehouse, draw_site
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
+from fleet_sim.traffic import Router
 
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
@@ -192,7 +193,9 @@ def main() -> None:
     pictures["scan"] = scans()
     pictures["pick"] = pick_strip((300, 225))
     pictures["milling"] = milling(220)
-    pictures["site"] = draw_site(Warehouse().site(), 18)
+    site = Warehouse().site()
+    pictures["site"] = draw_site(site, 18)
+    pictures["route"] = draw_site(site, 18, way=Router(site).plan((2.5, 1.5), (33.5, 6.5), 0.45).points)
     for name, rgb in pictures.items():
         path = folder / f"{name}.png"
         write_png(path, rgb)

@@ -157,3 +157,42 @@ def test_cameras_see_it_where_pybullet_shows_it(
     ]
     assert (seen[0] >= 0).sum() > 100
     assert (seen[0] != seen[1]).mean() < 0.02, "only along edges"
+
+
+@pytest.mark.parametrize("base_mass", [0.0, 3.0])
+def test_a_robot_that_was_removed_lives_again_in_its_body(make_sim: MakeSim, base_mass: float) -> None:
+    sim = make_sim(physics=base_mass > 0.0)
+    agent = fs.Agent(crane(sim, base_mass), sim)
+    body, count = agent.body_id, sim.bullet.getNumBodies()
+    agent.set_joint_target(0, 0.5)
+    sim.step_once()
+    saved, pose, joints = sim.save_state(), agent.get_pose(), agent.joint_positions
+    sim.remove_object(agent)
+    # It stays in PyBullet, where the user may move it.
+    sim.bullet.resetBasePositionAndOrientation(body, [5, 5, 5], [0, 0, 0, 1])
+    sim.restore_state(saved)
+    (again,) = sim.agents
+    assert again.body_id == body and sim.bullet.getNumBodies() == count
+    assert again.get_pose() == pose
+    place = sim.bullet.getLinkState(body, 0, computeForwardKinematics=1)[4]
+    np.testing.assert_allclose(place, again.get_link_pose(0).position, atol=1e-6)
+    np.testing.assert_array_equal(again.joint_positions, joints)
+    again.set_joint_target(0, 1.0)
+    for _ in range(20):
+        sim.step_once()
+    assert again.joint_positions[0] == pytest.approx(1.0, abs=0.05)
+
+
+def test_an_object_whose_body_is_gone_for_good_gets_one_of_its_own(make_sim: MakeSim) -> None:
+    sim = make_sim()
+    ball = sim.bullet.createMultiBody(0.0, sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.2))
+    thing = sim.register_static_body(ball, "ball")
+    saved = sim.save_state()
+    sim.remove_object(thing)
+    sim.bullet.removeBody(ball)
+    other = sim.bullet.createMultiBody(0.0, sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=2.0))
+    assert other == ball
+    sim.restore_state(saved)
+    (again,) = sim.sim_objects
+    assert again.body_id != other
+    assert sim.bullet.getCollisionShapeData(again.body_id, -1)[0][3][0] == pytest.approx(0.2)

@@ -14,6 +14,7 @@ from fleet_sim.bullet.client import data_path
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.query import BulletHandle, BulletQueries
 from fleet_sim.core.shapes import BodyShape, Geometry
+from fleet_sim.core.world_state import restore_world, save_world
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -152,11 +153,11 @@ def test_a_step_without_staging_refuses_queries_in_phase_1(scene: Scene) -> None
 def test_bodies_that_no_longer_fit_go_after_columns_were_replaced(scene: Scene) -> None:
     world = scene.world
     rows = scene.spawn([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    saved = world.save()
+    saved = save_world(world)
     scene.put(rows, np.full((2, 3), 8.0))
     scene.spawn([5.0, 0.0, 0.0])
     scene.mirror.ensure()
-    world.restore(saved)
+    restore_world(world, saved)
     scene.mirror.reconcile()
     assert scene.client.getNumBodies() == 2
     assert [_x(scene, row) for row in rows] == [0.0, 1.0]
@@ -241,9 +242,9 @@ def test_staging_is_saved_where_nothing_asks(scene: Scene) -> None:
     BulletPhysics(scene.mirror)
     row = scene.spawn([1.0, 0.0, 0.0])
     scene.mirror.begin_step(stage=False)
-    assert not scene.mirror.staged_poses(row)[0].any()
+    assert not scene.mirror.staged.poses(row)[0].any()
     scene.mirror.end_step()
     scene.world.dynamic[row] = True
     scene.mirror.begin_step(stage=False)
-    assert scene.mirror.staged_poses(row)[0].all()
+    assert scene.mirror.staged.poses(row)[0].all()
     scene.mirror.end_step()

@@ -88,6 +88,22 @@ def test_a_force_limit_holds_for_velocities_and_forces(make_sim: Make, file: str
     assert abs(agents[1].joint_efforts[1]) == pytest.approx(1.0, abs=0.01)
 
 
+def test_limits_hold_for_commands_that_run_already(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True, timestep=0.01, gravity=(0.0, 0.0, 0.0))
+    agent = spawn(sim, file)
+    agent.set_joints_velocities({"a": 0.5})
+    agent.set_joints_forces({"b": 0.5})
+    sim.step_once()
+    assert agent.get_joint_state("a")[1] == pytest.approx(0.5, abs=0.01)
+    assert agent.joint_efforts[1] == pytest.approx(0.5)
+    agent.set_motors("a", max_velocity=0.1)
+    agent.set_motors("b", max_force=0.2)
+    for _ in range(5):
+        sim.step_once()
+    assert agent.get_joint_state("a")[1] == pytest.approx(0.1, abs=0.01)
+    assert agent.joint_efforts[1] == pytest.approx(0.2)
+
+
 def test_motors_go_back_with_the_state_and_stay_with_a_new_engine(make_sim: Make, file: str) -> None:
     sim = make_sim(physics=True)
     agent = spawn(sim, file, motors={"max_velocity": 0.3})

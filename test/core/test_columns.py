@@ -10,6 +10,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable, column
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.world import World
+from fleet_sim.core.world_state import restore_world, save_world
 from fleet_sim.errors import DuplicateNameError, InvalidValueError
 
 
@@ -52,12 +53,12 @@ def test_a_feature_table_lives_with_the_world() -> None:
     rows = world.allocate(["a", "b", "c"])
     assert len(table.charge) == world.capacity >= 3
     table.charge[rows] = [0.1, 0.2, 0.3]
-    saved = world.save()
+    saved = save_world(world)
     world.release(rows[1:2])
     reused = world.allocate(["d"])
     assert reused.tolist() == rows[1:2].tolist()
     assert table.charge[reused].tolist() == [1.0]
-    world.restore(saved)
+    restore_world(world, saved)
     assert table.charge[rows].tolist() == [0.1, 0.2, 0.3]
     with pytest.raises(DuplicateNameError, match="battery"):
         world.add_table("battery", BatteryColumns)

@@ -11,6 +11,7 @@ from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.ports import Parts
 from fleet_sim.core.world import World
+from fleet_sim.core.world_state import restore_world, save_world
 from fleet_sim.errors import DuplicateNameError, StateError, UnknownNameError
 
 
@@ -110,7 +111,7 @@ def test_restoring_brings_entities_back_and_takes_others_away() -> None:
     a, b = spawn(world, "a", "b")
     world.position[b] = 5
     generations = world.generation[[a, b]].tolist()
-    saved = world.save()
+    saved = save_world(world)
     world.release(np.array([a]))
     (c,) = spawn(world, "c")
     spawn(world, *[f"x{index}" for index in range(50)])
@@ -118,7 +119,7 @@ def test_restoring_brings_entities_back_and_takes_others_away() -> None:
     stale = int(world.generation[c])
     world.position[b] = 6
     world.rename(b, "bee")
-    world.restore(saved)
+    restore_world(world, saved)
     assert [world.index.names[row] for row in world.rows] == ["a", "b"]
     assert [world.is_live(*pair) for pair in zip((a, b), generations, strict=True)] == [True, True]
     assert not world.is_live(c, stale)
@@ -131,11 +132,11 @@ def test_restoring_brings_entities_back_and_takes_others_away() -> None:
 def test_a_generation_never_comes_back() -> None:
     world = new_world(capacity=1)
     seen = set()
-    saved = world.save()
+    saved = save_world(world)
     for _ in range(5):
         (row,) = spawn(world, "a")
         seen.add(int(world.generation[row]))
-        world.restore(saved)
+        restore_world(world, saved)
     assert len(seen) == 5
 
 

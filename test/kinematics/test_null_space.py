@@ -166,3 +166,5 @@ def test_a_posture_is_checked_and_two_equal_ones_are_equal() -> None:
         InverseKinematics(model, HAND, IKParams(rest_posture={"panda_joint77": 0.0}))
     with pytest.raises(InvalidValueError, match=r"panda_joint4 is 0\.5, beyond its limits"):
         InverseKinematics(model, HAND, IKParams(rest_posture={"panda_joint4": 0.5}))
+    with pytest.raises(InvalidValueError, match="joint 'panda_joint8' of 'panda' does not move"):
+        InverseKinematics(model, HAND, IKParams(rest_posture={"panda_joint8": 0.3}))

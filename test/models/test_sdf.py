@@ -118,3 +118,23 @@ def test_what_is_unsupported_or_wrong_is_named(old: str, new: str, words: str, t
     with pytest.raises(InvalidValueError, match=re.escape(words)) as caught:
         load_robot_model(file)
     assert re.match(rf"{re.escape(str(file))}, line \d+, <", str(caught.value))
+
+
+HAND = """<model name="hand"><link name="palm"/><link name="left"/><link name="right"/>
+<joint name="left" type="prismatic"><parent>palm</parent><child>left</child><axis><xyz>1 0 0</xyz></axis></joint>
+<joint name="right" type="prismatic"><parent>palm</parent><child>right</child><axis><xyz>1 0 0</xyz>
+  <mimic joint="left" axis="axis"><multiplier>-2</multiplier><offset>0.1</offset><reference>0.3</reference></mimic>
+</axis></joint></model>"""
+WRIST = '<joint name="wrist" type="fixed"><parent>base</parent><child>hand::palm</child></joint>'
+
+
+@pytest.mark.parametrize(
+    ("content", "prefix"), [(HAND, ""), (f'<model name="arm"><link name="base"/>{HAND}{WRIST}</model>', "hand::")]
+)
+def test_mimic_joints_follow_as_in_urdf(content: str, prefix: str, tmp_path: Path) -> None:
+    model = load_robot_model(written(tmp_path, f'<sdf version="1.11">{content}</sdf>'))
+    (mimic,) = model.mimics
+    names = model.joint_names[mimic.follower], model.joint_names[mimic.leader]
+    assert names == (f"{prefix}right", f"{prefix}left")
+    # -2 * (left - 0.3) + 0.1
+    assert (mimic.multiplier, mimic.offset) == pytest.approx((-2.0, 0.7))

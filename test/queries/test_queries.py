@@ -199,6 +199,10 @@ def test_wrong_questions_are_refused(sim: Sim, make_sim: Maker) -> None:
         sim.queries.ray_cast([(0, 0, 1), (0, 0, 0)], (0, 0, 0))
     with pytest.raises(fs.InvalidValueError, match="starts"):
         sim.queries.ray_cast((0, 0, math.nan), (0, 0, 0))
+    with pytest.raises(fs.InvalidValueError, match=r"starts: expected numbers of shape \(N, 3\)"):
+        sim.queries.ray_cast((0, 0), (1, 1))
+    with pytest.raises(fs.InvalidValueError, match="ends: expected as many as starts, 2, or one point, got 3"):
+        sim.queries.ray_cast([(0, 0, 1)] * 2, [(0, 0, 0)] * 3)
     with pytest.raises(fs.InvalidValueError, match="kinds: expected one of all, agents, objects, got 'walls'"):
         sim.queries.overlap_box((0, 0, 0), (1, 1, 1), kinds="walls")  # type: ignore[arg-type]
     with pytest.raises(fs.InvalidValueError, match="lower: must be at most upper"):

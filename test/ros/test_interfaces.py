@@ -58,6 +58,11 @@ def node() -> Iterator[FleetSimNode]:
         KINDS.unregister("dance")
 
 
+def test_no_node_offers_a_service_that_it_cannot_answer(node: FleetSimNode) -> None:
+    of_robots = dict(node.get_service_names_and_types_by_node("fleet_sim_robots", "/"))
+    assert of_robots == {}
+
+
 def test_what_others_add_comes_after_ours(node: FleetSimNode) -> None:
     order = in_order()
     ours = [place for place, kind in enumerate(order) if kind.__module__.startswith("fleet_sim.ros.")]

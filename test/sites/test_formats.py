@@ -277,7 +277,7 @@ def test_unknown_files_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "demo.yaml", "it is none of what ends in '.yaml': .*Open-RMF building")
     (tmp_path / "small.map").write_text(MAP)
     refused(tmp_path / "small.map", "it has no levels, 'L1' is asked for", level="L1")
-    refused(tmp_path / "small.map", r"cell: cell: expected a whole number of times 1 m, got 1.5", cell=1.5)
+    refused(tmp_path / "small.map", r"cell: cells may be a whole number of times 1 m long, got 1.5 m", cell=1.5)
 
 
 @pytest.mark.parametrize("level", [b"00000300", b"256", b"-1", b"9" * 5000])

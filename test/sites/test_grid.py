@@ -59,7 +59,7 @@ def test_larger_cells_are_free_where_all_they_cover_is() -> None:
     # The fifth row is at the top, where the grid is filled up.
     assert grid.free_mask.tolist() == [[False, False], [True, False], [False, True]]
     assert grid.cell == pytest.approx(0.2)
-    with pytest.raises(InvalidValueError, match=r"whole number of times 0\.1 m, got 0\.25"):
+    with pytest.raises(InvalidValueError, match=r"whole number of times 0\.1 m long, got 0\.25 m"):
         grid_of("..", cell=0.1).with_cells_of(0.25)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from fleet_sim.errors import ConfigError, DuplicateNameError, InvalidValueError, StateError
+from fleet_sim.errors import DuplicateNameError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.agent_types import MazeAgent
 from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
@@ -225,59 +224,6 @@ def test_a_running_simulation_ends_where_its_world_stops() -> None:
     world.setup()
     report = world.sim.run_simulation()
     assert (report.reason, report.steps) == ("stopped", 6)
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"sead": 1}, "sead: unknown key. Did you mean 'seed'"),
-        ({"stop_at": 0}, "stop_at: must be a number of steps"),
-        ({"stop_at": "import os"}, "stop_at: 'import os' is not an expression"),
-        ({"stop_at": "circlines > 1"}, "stop_at: unknown name 'circlines'"),
-        (
-            {"agents": [{"type": "MazeAgent", "agent_radios": 1}]},
-            r"agents\[0\].agent_radios: unknown key",
-        ),
-        ({"agents": [{"type": "MaceAgent"}]}, r"agents\[0\]: unknown agent 'MaceAgent'. Did you mean 'MazeAgent'"),
-        ({"agents": [{"agent_radius": 1}]}, r"agents\[0\]: agent: `type` is missing"),
-        (
-            {"agents": [{"type": "MazeAgent", "controller": "nowhere:Class"}]},
-            r"agents\[0\]: controller: .nowhere",
-        ),
-        ({"metrics": [LoggedMetric, LoggedMetric]}, r"metrics\[1\]: there are two metrics named 'LoggedMetric'"),
-        ({"goals": [{"type": "area", "position": [0, 0]}]}, r"goals\[0\]: goal area: the parameter 'size' is missing"),
-        ({"size": [5]}, "size: must be a list of 2"),
-        ({"update": "both"}, "update: must be one of 'together', 'in_turn'"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_place(config: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        World_from_config(config).setup()
-
-
-def test_what_is_wrong_in_a_file_is_said_with_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "w.yaml"
-    path.write_text("sizes: [1, 1]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"w.yaml: sizes: unknown key. Did you mean 'size'"):
-        World_from_config(path)
-    path.write_text("agents: [MazeAgents]\n", encoding="utf-8")
-    world = World_from_config(path)
-    with pytest.raises(ConfigError, match=r"w.yaml: agents\[0\]: unknown agent 'MazeAgents'"):
-        world.setup()
-    path.write_text("swarm: 3\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"w.yaml: swarm: must be a mapping"):
-        World_from_config(path)
-
-
-def test_actions_that_are_not_numbers_for_all_are_refused() -> None:
-    class Short(Controller):
-        def act(self, group: Any) -> Any:
-            return np.zeros((len(group) - 1, 2))
-
-    world = RectangularWorld({"agents": [{"type": "MazeAgent", "controller": Short}]})
-    world.setup()
-    with pytest.raises(InvalidValueError, match=r"Short: expected finite actions of shape \(1, 2\)"):
-        world.step()
 
 
 def test_removing_an_agent_in_the_middle_of_a_step() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from fleet_sim.actions.base import Failure, Until
 from fleet_sim.actions.declared import DeclaredAction
-from fleet_sim.config.modes import ActionCause, MovementDirection
+from fleet_sim.actions.routing import RoutedPath, brakes, distance_left, follow, routed
+from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
 from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
@@ -31,7 +32,8 @@ def _read_path(value: object) -> Path:
 class MoveAction(DeclaredAction):
     """Follow `path`; COMPLETED at its last waypoint.
 
-    FAILED at once, with the cause, for an empty path or an agent that cannot move.
+    FAILED at once, with the cause, for an empty path or an agent that cannot move, and where a route is asked for and
+    there is none. A robot that is to take a route while it moves brakes first.
     """
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
@@ -47,6 +49,15 @@ class MoveAction(DeclaredAction):
     tolerance: float = setting(
         0.0, low=0.0, unit="m", doc="Distance to the last waypoint at which to end; 0: arrive exactly."
     )
+    route: RouteMode | str | bool = setting(
+        RouteMode.NONE,
+        reader=RouteMode.parse,
+        doc="Between waypoints: none is straight; roadmap, grid and auto, or true, lead around the walls of the site.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._way: RoutedPath | None = None
 
     def start(self, agent: Agent) -> Until | None:
         """Start driving."""
@@ -57,11 +68,34 @@ class MoveAction(DeclaredAction):
         if hindrance is not None:
             self.fail(*hindrance)
             return None
+        if self.route is not RouteMode.NONE:
+            return self._depart(agent)
         agent.begin_path(self.path, self.final_orientation_align, self.direction, self.tolerance)
         return Until(arrival=True)
 
+    def _depart(self, agent: Agent) -> Until | None:
+        """Start to drive along a route, as soon as the robot stands."""
+        # A robot that moves would leave the line to its first waypoint, and may meet a wall.
+        if brakes(agent):
+            return None
+        way = routed(agent, Path(self.path), RouteMode.parse(self.route))
+        if isinstance(way, Failure):
+            self.fail(*way)
+            return None
+        self._way = way
+        direction = None if self.direction is None else MovementDirection.parse(self.direction)
+        follow(agent, way, self.final_orientation_align, direction, self.tolerance)
+        return Until(arrival=True)
+
+    def reset(self) -> None:
+        """Make the action ready to start again, from wherever its robot is then."""
+        super().reset()
+        self._way = None
+
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Check whether the robot has arrived."""
+        if self._way is None and self.route is not RouteMode.NONE:
+            return self._depart(agent)
         if agent.is_goal_reached():
             self.complete()
         elif agent.goal_pose is None:
@@ -69,11 +103,12 @@ class MoveAction(DeclaredAction):
         return Until(arrival=True)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration, remaining distance (m, straight line) and the current waypoint."""
+        """Return phase, duration, remaining distance (m, along the route or in a straight line) and waypoint."""
+        straight = agent.get_pose().distance_to(self.path[-1]) if len(self.path) else 0.0
         return {
             "phase": "moving",
             "duration": self.get_duration(),
-            "distance_left": agent.get_pose().distance_to(self.path[-1]) if len(self.path) else 0.0,
+            "distance_left": straight if self._way is None else distance_left(agent, self._way),
             "waypoint": agent.current_waypoint_index,
         }
 
@@ -94,9 +129,11 @@ class MoveTo(MoveAction):
         final_orientation_align: bool = True,
         direction: MovementDirection | str | None = None,
         *,
+        route: RouteMode | str | bool = RouteMode.NONE,
         timeout: float | None = None,
     ) -> None:
         self.target_pose, self.tolerance, self.timeout = target_pose, tolerance, timeout
+        self.route = route
         self.final_orientation_align, self.direction = final_orientation_align, direction
         self.__post_init__()
         self.path = Path([self.target_pose])

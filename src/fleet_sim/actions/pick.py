@@ -78,6 +78,7 @@ class PickAction(TransferAction):
         if self.keep_world_pose and self.attach_relative_pose is not None:
             raise InvalidValueError("attach_relative_pose and keep_world_pose: give one of them")
         if self.use_arm and self.attach_relative_pose is None:
+            # The arm takes the object where it is; pulling it to the origin of the link would be a jump.
             self.keep_world_pose = True
         self._offset = self.attach_relative_pose or Pose((0.0, 0.0, 0.0))
         self._link: int | str = self.attach_link
@@ -96,6 +97,7 @@ class PickAction(TransferAction):
     def prepare(self, agent: Agent) -> Failure | None:
         """Find link and object."""
         try:
+            # A link that was named is meant, also when the arm moves.
             by_hand = self.use_arm and self.attach_link == BASE
             link = agent.end_effector(self.ee_end_effector_link) if by_hand else self.attach_link
             self._link = attachments.link_index(agent.world, agent.row, link)
@@ -129,6 +131,7 @@ class PickAction(TransferAction):
 
     def act(self, agent: Agent) -> Failure | None:
         """Attach the object."""
+        # Asked again: others may have taken or removed the object on the way to it.
         hindrance = self.hindrance(agent)
         if hindrance is not None or self._target is None:
             return hindrance or NOT_FOUND
@@ -147,6 +150,7 @@ class PickAction(TransferAction):
 
     @staticmethod
     def _free(agent: Agent, target: SimObject) -> bool:
+        # What the robot holds already may be taken again, with another link.
         return target.pickable and target != agent and target.attached_to in (None, agent)
 
     def reset(self) -> None:
@@ -169,6 +173,7 @@ def before_offset(place: Floats, offset: Pose, orientation: Any) -> Floats:
 def _carries(target: SimObject, agent: Agent) -> bool:
     """Return whether `agent` stands on `target`, directly or on something it carries."""
     holder = agent.attached_to
+    # Without this check a carrier would carry itself, in a circle without end.
     while holder is not None and holder != target:
         holder = holder.attached_to
     return holder is not None

@@ -57,6 +57,7 @@ class PoseAction(DeclaredAction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Read here for its checks: a wrong goal is refused when it is given, not when its turn comes.
         read_target(self.target_position, self.target_orientation)
         self._joints: JointAction | None = None
         self._reachable = True
@@ -108,6 +109,7 @@ class PoseAction(DeclaredAction):
     def stop(self, agent: Agent) -> None:
         """Hold the joints at their present positions, unless they have arrived."""
         if self._joints is not None:
+            # Joints that have arrived keep their targets; held anew, these would move to where the joints sag.
             if not self._joints.is_complete():
                 self._joints.cancel()
             self._joints.stop(agent)
@@ -145,6 +147,7 @@ class PoseAction(DeclaredAction):
         now = agent.world.clock.time
         if self._deadline is None:
             self._deadline = now + SETTLE_TIME + (0.0 if agent.uses_motors else self._joints.time_left(agent))
+        # Exactly there, the joints cannot bring the end effector any nearer, so there is nothing to wait for.
         there = agent.are_joints_at_targets(self._joints.target_joint_positions, 0.0)
         if not there and now < self._deadline:
             return None if agent.uses_motors else Until(joints=True, time=self._deadline)

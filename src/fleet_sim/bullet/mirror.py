@@ -6,18 +6,21 @@ from typing import get_args
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.detached import DetachedBodies
 from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
+from fleet_sim.bullet.pose_writer import PoseWriter
 from fleet_sim.bullet.reactions import JointReactions
 from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
+from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError
 
 
 class BulletMirror:
@@ -64,15 +67,11 @@ class BulletMirror:
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self._any_told = False
         self._in_phase_1 = False
-        self._staged = 0
-        self._staged_position: Floats = np.empty((0, 3))
-        self._staged_orientation: Floats = np.empty((0, 4))
-        self._staged_id = np.empty(0, np.int64)
-        self._unwritten: Bools = np.empty(0, bool)
-        self._staged_joints: Floats = np.empty(0)
-        self._unwritten_joints: Bools = np.empty(0, bool)
+        self.staged = StagedPoses(world)
+        self.detached = DetachedBodies(self.bodies)
+        self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
         world.on_spawn.append(self._spawned)
-        world.on_remove.append(self.bodies.remove)
+        world.on_remove += [self.detached.note, self.bodies.remove]
 
     @property
     def live(self) -> bool:
@@ -105,10 +104,9 @@ class BulletMirror:
         """
         self._keep_up()
         if stage or (self.keeps_previous and self.world.dynamic.any()):
-            self._stage()
+            self.staged.take()
         else:
-            # -1: no poses are kept for this step, so a query in phase 1 has nothing it could see.
-            self._staged = -1
+            self.staged.drop()
         self._in_phase_1 = True
 
     def flush(self) -> int:
@@ -127,11 +125,11 @@ class BulletMirror:
     def _keep_up(self) -> int:
         """Write what can be looked at without asking; returns how many poses."""
         if self.eager:
-            return self._sync(None)
+            return self._writer.write(None)
         if not self._any_told:
             return 0
         told = np.flatnonzero(self.bodies.table.told)
-        return self._sync(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
+        return self._writer.write(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
 
     # ---- demand ------------------------------------------------------------------------------------------------------
 
@@ -139,12 +137,12 @@ class BulletMirror:
         """Bring the bodies of `rows` (default: all living rows) to the poses that a query made now must see."""
         self.client.connect()
         if not self._in_phase_1:
-            self._sync(rows)
+            self._writer.write(rows)
         elif self.eager:
             # All changed poses were written when the last step ended, and these are what phase 1 must show.
-            self._create_missing(self.world.rows if rows is None else rows)
+            self._writer.make_missing(self.world.rows if rows is None else rows)
         else:
-            self._sync_staged(rows)
+            self._writer.write_staged(rows)
 
     def body_id(self, row: int) -> int:
         """Return the PyBullet body of `row`, created and placed if needed; other rows are not written."""
@@ -167,9 +165,9 @@ class BulletMirror:
         """
         try:
             # Whose body it is does not depend on poses, so this must work in a step without staged ones.
-            if self._in_phase_1 and self._staged < 0:
+            if self._in_phase_1 and not self.staged.taken:
                 self.client.connect()
-                self._create_missing(self.world.rows)
+                self._writer.make_missing(self.world.rows)
             else:
                 self.ensure()
         except MissingDependencyError:
@@ -201,9 +199,9 @@ class BulletMirror:
         if self.world.in_step:
             return
         if self.live:
-            self._sync(rows)
+            self._writer.write(rows)
         elif self._any_told:
-            self._sync(rows[self.bodies.table.told[rows]])
+            self._writer.write(rows[self.bodies.table.told[rows]])
 
     # ---- whole world -------------------------------------------------------------------------------------------------
 
@@ -219,7 +217,7 @@ class BulletMirror:
         self.forces.clear()
         self.client.reset()
         self.world.bullet_behind[self.world.rows] = True
-        self._staged = -1
+        self.staged.drop()
 
     def reconcile(self) -> None:
         """Match the bodies to columns that were replaced as a whole, as after restoring a checkpoint."""
@@ -227,154 +225,24 @@ class BulletMirror:
         held = np.flatnonzero(table.body != NO_BODY)
         # A reused row stands for another entity now, whose body may have another shape.
         misfit_mask = ~world.alive[held] | (table.owner[held] != world.object_id[held])
+        self.detached.note(held[misfit_mask])
         self.bodies.remove(held[misfit_mask])
         self.bodies.refresh_masses(held[~misfit_mask])
         world.bullet_behind[world.rows] = True
         if self.live:
-            self._sync(None)
+            self._writer.write(None)
 
     def close(self) -> None:
         """Unsubscribe from the world and disconnect."""
         # It may be closed twice.
         if self._spawned in self.world.on_spawn:
             self.world.on_spawn.remove(self._spawned)
+            self.world.on_remove.remove(self.detached.note)
             self.world.on_remove.remove(self.bodies.remove)
         self.bodies.forget_all()
         self.client.close()
 
-    # ---- internals ---------------------------------------------------------------------------------------------------
-
-    def staged_poses(self, rows: Rows) -> tuple[Bools, Floats, Floats]:
-        """Return which of `rows` were alive when the step began, and their base poses then, (N, 3) and (N, 4).
-
-        Other rows get the poses of the columns.
-        """
-        world = self.world
-        positions, orientations = world.position[rows], world.orientation[rows]
-        known_mask = self._known_mask(rows)
-        known = rows[known_mask]
-        positions[known_mask] = self._staged_position[known]
-        orientations[known_mask] = self._staged_orientation[known]
-        return known_mask, positions, orientations
-
-    def staged_joints(self, rows: Rows) -> tuple[Bools, Floats]:
-        """Return which of `rows` were alive when the step began, and the positions of all joints then, by slot."""
-        return self._known_mask(rows), self._staged_joints
-
-    def _known_mask(self, rows: Rows) -> Bools:
-        known_mask: Bools = rows < self._staged
-        # A row taken by an entity spawned in this phase has another id than when poses were staged.
-        known_mask[known_mask] = self._staged_id[rows[known_mask]] == self.world.object_id[rows[known_mask]]
-        return known_mask
-
     def _spawned(self, rows: Rows) -> None:
         if self.live:
             self.client.connect()
-            self._create_missing(rows)
-
-    def _stage(self) -> None:
-        world = self.world
-        # Kept from step to step and only grown, as staging happens in each step.
-        if len(self._staged_position) < world.capacity:
-            self._staged_position = np.empty((world.capacity, 3))
-            self._staged_orientation = np.empty((world.capacity, 4))
-            self._staged_id = np.empty(world.capacity, np.int64)
-            self._unwritten = np.empty(world.capacity, bool)
-        rows = world.rows
-        top = self._staged = int(rows.max()) + 1 if len(rows) else 0
-        # Copying whole slices is several times faster than indexing the rows that are behind.
-        self._staged_position[:top] = world.position[:top]
-        self._staged_orientation[:top] = world.orientation[:top]
-        self._staged_id[:top] = world.object_id[:top]
-        self._unwritten[:top] = world.bullet_behind[:top]
-        self._staged_joints = world.joints.position[: world.joints.used].copy()
-        self._unwritten_joints = world.robots.joints_behind[:top].copy()
-
-    def _create_missing(self, rows: Rows) -> None:
-        missing = self.bodies.missing(rows)
-        if len(missing):
-            self._create(missing)
-
-    def _create(self, rows: Rows) -> None:
-        world = self.world
-        self.bodies.create(rows, world.position[rows], world.orientation[rows])
-        world.bullet_behind[rows] = False
-        self.bodies.joints.write(rows, world.joints.position)
-        world.robots.joints_behind[rows] = False
-
-    def _sync(self, rows: Rows | None) -> int:
-        """Make missing bodies of `rows` and write outdated poses and joints; return the number of poses written."""
-        world, bodies = self.world, self.bodies
-        created = 0
-        # Comparing counts is cheaper than looking at each row, and usually no body is missing.
-        if rows is not None or bodies.count < len(world):
-            missing = bodies.missing(world.rows if rows is None else rows)
-            created = len(missing)
-            if created:
-                self._create(missing)
-        if rows is None:
-            behind = np.flatnonzero(world.bullet_behind)
-            # Freed rows keep their flags until they are reused.
-            behind = behind[bodies.table.body[behind] != NO_BODY]
-        else:
-            behind = rows[world.bullet_behind[rows]]
-        if len(behind):
-            bodies.refresh_masses(behind)
-            bodies.refresh_materials(behind)
-            bodies.refresh_colours(behind)
-            bodies.write_poses(behind, world.position[behind], world.orientation[behind])
-            world.bullet_behind[behind] = False
-        self._sync_joints(rows)
-        return created + len(behind)
-
-    def _sync_joints(self, rows: Rows | None) -> None:
-        """Write the outdated joints of `rows`."""
-        flags = self.world.robots.joints_behind
-        behind = np.flatnonzero(flags) if rows is None else rows[flags[rows]]
-        behind = behind[self.bodies.table.body[behind] != NO_BODY]
-        if len(behind):
-            self.bodies.joints.write(behind, self.world.joints.position)
-            flags[behind] = False
-
-    def _sync_staged(self, rows: Rows | None) -> None:
-        """Like `_sync`, with the poses from the beginning of the step."""
-        if self._staged < 0:
-            raise StateError(
-                "PyBullet was queried in phase 1 of a step begun with stage=False; begin it with stage=True"
-            )
-        world, bodies = self.world, self.bodies
-        rows = world.rows if rows is None else rows
-        missing = bodies.missing(rows)
-        if len(missing):
-            known_mask, positions, orientations = self.staged_poses(missing)
-            bodies.create(missing, positions, orientations)
-            self._written(missing, known_mask, positions, orientations)
-            self._write_staged_joints(missing[known_mask])
-            fresh = missing[~known_mask]
-            bodies.joints.write(fresh, world.joints.position)
-            world.robots.joints_behind[fresh] = False
-        candidates = rows[rows < self._staged]
-        candidates = candidates[self._unwritten[candidates]]
-        if len(candidates):
-            known_mask, positions, orientations = self.staged_poses(candidates)
-            bodies.write_poses(candidates, positions, orientations)
-            self._written(candidates, known_mask, positions, orientations)
-        jointed = rows[self._known_mask(rows)]
-        self._write_staged_joints(jointed[self._unwritten_joints[jointed]])
-
-    def _write_staged_joints(self, rows: Rows) -> None:
-        """Write the joints of `rows`, alive when the step began, at their positions at that time."""
-        if not len(rows):
-            return
-        robots = self.world.robots
-        self.bodies.joints.write(rows, self._staged_joints)
-        self._unwritten_joints[rows] = False
-        # PyBullet now has positions from before this step: what has moved in it is behind again.
-        robots.joints_behind[rows] = robots.joints_moved[rows]
-
-    def _written(self, rows: Rows, known_mask: Bools, positions: Floats, orientations: Floats) -> None:
-        """Clear the flags of rows whose staged poses were written; rows that moved since then stay outdated."""
-        world = self.world
-        self._unwritten[rows[known_mask]] = False
-        same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)
-        world.bullet_behind[rows[same_mask]] = False
+            self._writer.make_missing(rows)

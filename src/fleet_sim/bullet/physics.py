@@ -120,7 +120,7 @@ class BulletPhysics:
         """Move kinematic rows that drove in this step back to their start, with the velocity to their end poses."""
         world, bodies = self.world, self.mirror.bodies
         rows = np.flatnonzero(world.moved & world.alive & ~world.dynamic)
-        known_mask, positions, orientations = self.mirror.staged_poses(rows)
+        known_mask, positions, orientations = self.mirror.staged.poses(rows)
         travel = world.position[rows] - positions
         turn = quaternions.to_rotation_vectors(
             quaternions.multiply(world.orientation[rows], quaternions.conjugate(orientations))
@@ -138,7 +138,7 @@ class BulletPhysics:
         rows = np.flatnonzero(robots.joints_moved & world.alive & ~(robots.motors & world.dynamic))
         if not len(rows):
             return rows
-        known_mask, staged = self.mirror.staged_joints(rows)
+        known_mask, staged = self.mirror.staged.joints(rows)
         rows = rows[known_mask]
         count = len(staged)
         travel = joints.position[:count] - staged

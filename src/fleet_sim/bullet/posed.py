@@ -35,7 +35,7 @@ class PosedQueries:
                 out[index] = min(point[8] for point in found)
         rows = np.unique(movers)
         # Back to what other queries in this phase must see; the columns are ahead of that.
-        _, back_points, back_turns = mirror.staged_poses(rows)
+        _, back_points, back_turns = mirror.staged.poses(rows)
         bodies.write_poses(rows, back_points, back_turns)
         mirror.world.bullet_behind[rows] = True
         return out

@@ -132,6 +132,7 @@ class _Writing(_Ensured):
         self._check(body)
         if self.__name__ == "removeBody":
             self._mirror.own_shapes.forget(body)
+            self._mirror.detached.forget(body)
         return super().__call__(*args, **kwargs)
 
     def _check(self, body: object) -> None:

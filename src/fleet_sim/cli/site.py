@@ -1,4 +1,4 @@
-"""`fleet-sim site`: show a site, convert it to another format, or generate one."""
+"""`fleet-sim site`: show a site, convert it to another format, generate one, or find a route in it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.cli.arguments import check_png
+from fleet_sim.config.modes import RouteMode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.images import write_png
 from fleet_sim.output import check_target
@@ -23,6 +24,7 @@ from fleet_sim.sites import (
     write_map,
     write_site,
 )
+from fleet_sim.traffic import Router
 
 GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
 
@@ -37,10 +39,19 @@ def add(commands: Any) -> None:
     converter = actions.add_parser("convert", help="write a site for fleet_sim, or as a map for map_server and Nav2")
     converter.add_argument("--to", choices=("site", "map"), default="site", help="site: all of it; map: its free space")
     converter.set_defaults(command=_convert)
-    for action in (shower, converter):
+    router = actions.add_parser("route", help="find a route around the walls of a site, and draw it")
+    router.set_defaults(command=_route)
+    for action in (shower, converter, router):
         action.add_argument("site", metavar="SITE", help="a .map, .scen, .json or .yaml file")
         action.add_argument("--level", help="the level of a building with several")
         action.add_argument("--cell", type=float, help="size of the cells in m, a whole number of times the file's")
+    for name in ("x", "y", "goal_x", "goal_y"):
+        router.add_argument(name, metavar=name.upper(), type=float, help="start and goal, in m in the frame of the map")
+    router.add_argument("--radius", type=float, default=0.0, help="radius in m of the robot's footprint (0)")
+    router.add_argument("--speed", type=float, default=1.0, help="largest speed in m/s of the robot (1)")
+    modes = [mode.value for mode in RouteMode if mode is not RouteMode.NONE]
+    router.add_argument("--route", choices=modes, default="auto", help="lanes, free space, or as it fits (auto)")
+    router.add_argument("--picture", metavar="FILE.png", help="draw the route from above")
     maker = actions.add_parser("generate", help="generate a warehouse, or a floor where parcels are sorted")
     kinds = maker.add_subparsers(title="kinds", metavar="KIND", required=True)
     for name, config in GENERATORS.items():
@@ -69,6 +80,22 @@ def _show(args: argparse.Namespace) -> int:
         print(f"{name:<12} {value}")
     if args.picture:
         write_png(args.picture, draw_site(site))
+        print(f"wrote {args.picture}")
+    return 0
+
+
+def _route(args: argparse.Namespace) -> int:
+    """Print the points of a route, with the speed limits on the way to each."""
+    if args.picture:
+        check_png(args.picture)
+    site = read_site(args.site, level=args.level, cell=args.cell)
+    ends = (args.x, args.y), (args.goal_x, args.goal_y)
+    route = Router(site).plan(*ends, args.radius, speed=args.speed, mode=args.route)
+    for (x, y), limit in zip(route.points.tolist(), [np.inf, *route.speed_limits.tolist()], strict=True):
+        print(f"{x:10.3f} {y:10.3f}" + (f"  at most {limit:g} m/s" if np.isfinite(limit) else ""))
+    print(f"length       {route.length:.3f} m, {len(route.points) - 1} straight lines")
+    if args.picture:
+        write_png(args.picture, draw_site(site, way=route.points))
         print(f"wrote {args.picture}")
     return 0
 

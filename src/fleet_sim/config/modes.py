@@ -69,7 +69,7 @@ class RouteMode(Mode):
 
     NONE = "none"
     AUTO = "auto"
-    """Along the roadmap if the site has one that leads there, else across free space."""
+    """Along the roadmap if the site has one that leads there, else, and around one node, across free space."""
     ROADMAP = "roadmap"
     GRID = "grid"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fleet_sim.core.world import World
+from fleet_sim.core.world_state import restore_world, save_world
 from fleet_sim.errors import InvalidValueError
 
 
@@ -49,7 +50,7 @@ class Checkpoints:
     def take(self) -> Checkpoint:
         """Return a checkpoint of the present state."""
         parts = {name: part.save() for name, part in self._parts.items()}
-        return Checkpoint(self._world, self._world.clock.save(), self._world.save(), parts)
+        return Checkpoint(self._world, self._world.clock.save(), save_world(self._world), parts)
 
     def check(self, checkpoint: Checkpoint) -> None:
         """Raise InvalidValueError unless `checkpoint` was taken here."""
@@ -62,6 +63,6 @@ class Checkpoints:
         """Restore `checkpoint`: clock, world, then the parts in the order of registration."""
         self.check(checkpoint)
         self._world.clock.restore(checkpoint.clock)
-        self._world.restore(checkpoint.world)
+        restore_world(self._world, checkpoint.world)
         for name, part in self._parts.items():
             part.restore(checkpoint.parts[name] if name in checkpoint.parts else self._beginnings[name])

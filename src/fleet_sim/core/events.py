@@ -60,6 +60,10 @@ class EventBus:
         """Return whether `event` has handlers."""
         return event in self._handlers
 
+    def has_handlers_of_any(self, events: frozenset[str]) -> bool:
+        """Return whether one of `events` has handlers."""
+        return not events.isdisjoint(self._handlers)
+
     def __bool__(self) -> bool:
         return bool(self._handlers)
 

@@ -127,6 +127,7 @@ class GuardedPart:
         if result is not FAILED:
             self._failures = 0
             return result
+        # Faults from before a reset do not count: the part was switched on again.
         self._failures = self._failures + 1 if self._age == guard.age else 1
         self._age = guard.age
         if self.is_off:
@@ -136,6 +137,7 @@ class GuardedPart:
 
 def _identity(function: Callable[..., object]) -> tuple[str, object]:
     """Return the name of `function`, and its code, which is the same for all instances of a method or closure."""
+    # Parts of the package wrap what users give; the name in the log is to be the users' own.
     while isinstance(function, partial):
         function = function.func
     plain = getattr(function, "__func__", function)

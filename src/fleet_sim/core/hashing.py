@@ -56,6 +56,10 @@ def _path_digests(world: World, rows: Rows) -> Words:
     for words in (_words(pool.position[points]), _words(pool.orientation[points])):
         for index in range(words.shape[1]):
             digests = _mixed(digests ^ words[:, index])
+    if pool.limited:
+        limits = pool.speed_limit[points]
+        # A path without limits has the same hash whether or not another one has some.
+        digests = np.where(np.isfinite(limits), _mixed(digests ^ _words(limits[:, None])[:, 0]), digests)
     return np.add.reduceat(digests, firsts)
 
 

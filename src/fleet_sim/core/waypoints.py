@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.schema import MotionColumns
 
-_ARRAYS = ("position", "orientation", "pass_speed", "braking")
+_ARRAYS = ("position", "orientation", "speed_limit", "pass_speed", "braking")
 
 
 class WaypointPool:
@@ -19,6 +19,10 @@ class WaypointPool:
     def __init__(self) -> None:
         self.position: Floats = np.empty((256, 3))
         self.orientation: Floats = np.empty((256, 4))
+        self.speed_limit: Floats = np.full(256, np.inf)
+        """Limit (m/s) on the line that ends at the waypoint, besides the robot's own."""
+        self.limited = False
+        """Whether there was ever a path with a limit: without one, the laws do not look at them."""
         self.pass_speed: Floats = np.zeros(256)
         """Speed (m/s) at which the waypoint is passed; 0 where the robot stops. Written by the motion laws."""
         self.braking: Floats = np.ones(256)
@@ -26,8 +30,19 @@ class WaypointPool:
         self.used = 0
         self.live = 0
 
-    def assign(self, motion: MotionColumns, rows: Rows, lengths: Ints, position: Floats, orientation: Floats) -> None:
-        """Assign new paths of `lengths` waypoints to `rows`, with their points concatenated in the arrays."""
+    def assign(
+        self,
+        motion: MotionColumns,
+        rows: Rows,
+        lengths: Ints,
+        position: Floats,
+        orientation: Floats,
+        speed_limit: Floats | None = None,
+    ) -> None:
+        """Assign new paths of `lengths` waypoints to `rows`, with their points concatenated in the arrays.
+
+        `speed_limit` (M,) in m/s holds on the line to each waypoint; None: no limits.
+        """
         # First: the dropped paths then need no room and are not copied along.
         self.discard(motion, rows)
         total = len(position)
@@ -35,6 +50,8 @@ class WaypointPool:
         span = slice(self.used, self.used + total)
         self.position[span] = position
         self.orientation[span] = orientation
+        self.speed_limit[span] = np.inf if speed_limit is None else speed_limit
+        self.limited = self.limited or bool(speed_limit is not None and np.isfinite(speed_limit).any())
         self.pass_speed[span] = 0.0
         self.braking[span] = 1.0
         motion.path_start[rows] = self.used + np.cumsum(lengths) - lengths
@@ -45,8 +62,10 @@ class WaypointPool:
 
     def discard(self, motion: MotionColumns, rows: Rows | AnyArray) -> None:
         """Drop the paths of `rows`."""
-        self.live -= int(motion.path_length[rows].sum())
-        motion.path_length[rows] = 0
+        # Where nobody has a path, there is nothing to count.
+        if self.live:
+            self.live -= int(motion.path_length[rows].sum())
+            motion.path_length[rows] = 0
         motion.waypoint[rows] = 0
 
     def of(self, motion: MotionColumns, row: int) -> slice:
@@ -67,6 +86,7 @@ class WaypointPool:
             new = np.zeros((max(len(old), self.used), *old.shape[1:]))
             new[: self.used] = saved[name]
             setattr(self, name, new)
+        self.limited = self.limited or bool(np.isfinite(self.speed_limit[: self.used]).any())
 
     def _reserve(self, motion: MotionColumns, total: int) -> None:
         capacity = len(self.position)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,77 +12,35 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.collision_filters import CollisionFilters
 from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
+from fleet_sim.core.connected_parts import ConnectedParts
 from fleet_sim.core.drive_rules import DriveRules
 from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
+from fleet_sim.core.free_rows import FreeRows
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.look import LookColumns
 from fleet_sim.core.places import Places
-from fleet_sim.core.ports import (
-    ActionBook,
-    BodyBook,
-    ControllerBook,
-    FeatureBook,
-    LawBook,
-    LinkBook,
-    Parts,
-    SensorBook,
-)
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.routes import Routes
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
 from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.errors import DuplicateNameError, StateError
+from fleet_sim.errors import DuplicateNameError
 from fleet_sim.gate.bounds import EXTENT, check_extent
 
 Table = TypeVar("Table", bound=ColumnTable)
-Part = TypeVar("Part")
 RowListener = Callable[[Rows], None]
-_NO_PARTS = Parts()
 
 
-class _Connected(Generic[Part]):
-    """A part as an attribute of a world: the one it was connected to under that name."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __set_name__(self, owner: type[World], name: str) -> None:
-        self._name = name
-
-    def __get__(self, world: World, owner: type[World]) -> Part:
-        part: Part | None = getattr(world.parts, self._name)
-        if part is None:
-            raise StateError(f"this world has no {self._what}; use MultiRobotSimulationCore")
-        return part
-
-
-class World(BodyColumns):
+class World(ConnectedParts, BodyColumns):
     """Columns of all entities. An entity keeps its row while it lives; afterwards the row is reused.
 
     `on_spawn` is called with the rows after a spawn, `on_remove` before a removal, while the columns still hold the
     entities' values. Rows freed inside a step are not reused before the step has ended.
     """
-
-    # The systems above, for handles. A world of its own lacks them: asking for one then raises StateError.
-    actions = _Connected[ActionBook]("action system")
-    """The action queues."""
-    bodies = _Connected[BodyBook]("PyBullet view")
-    """The PyBullet bodies."""
-    links = _Connected[LinkBook]("kinematics")
-    """The links of robots."""
-    sensors = _Connected[SensorBook]("sensor system")
-    """The sensors."""
-    laws = _Connected[LawBook]("motion laws")
-    """The motion laws."""
-    controllers = _Connected[ControllerBook]("registry of controllers")
-    """The registry of controllers."""
-    features = _Connected[FeatureBook]("features")
-    """The features in use."""
 
     def __init__(self, clock: Clock, *, seed: int = 0, capacity: int = 64, guard: FaultGuard | None = None) -> None:
         super().__init__(capacity)
@@ -122,25 +80,14 @@ class World(BodyColumns):
         self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
-        self.parts = _NO_PARTS
-        """What `connect` was given; ask for one by its own name instead, which raises where it is missing."""
-        # A stack with the lowest row on top: living rows stay together at the front, where slices of columns are cheap.
-        self._free: list[int] = list(range(capacity - 1, -1, -1))
-        self._resting: list[int] = []
-        self._next_id = 0
+        self.free_rows = FreeRows(capacity)
+        self.next_id = 0
+        """The object id of the next entity."""
         self._generations = 0
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
         self.bounds_version = 0
         """Counts how often AABBs were computed anew, by whoever asked for them."""
-
-    # ---- parts -------------------------------------------------------------------------------------------------------
-
-    def connect(self, parts: Parts) -> None:
-        """Connect the systems above the world, for use by handles; once, by the builder. Raises StateError."""
-        if self.parts is not _NO_PARTS:
-            raise StateError("this world is already connected to its parts; a part cannot be replaced")
-        self.parts = parts
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -161,8 +108,7 @@ class World(BodyColumns):
                 table.grow(capacity)
         self.index.grow(capacity)
         self.handles.extend([None] * (capacity - old))
-        # To the bottom of the stack: free rows below the old capacity are taken first.
-        self._free[:0] = range(capacity - 1, old - 1, -1)
+        self.free_rows.grow(old, capacity)
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
@@ -189,11 +135,10 @@ class World(BodyColumns):
         # First, so that a name that is taken leaves the world as it was.
         self.index.check_new(names)
         count = len(names)
-        if count > len(self._free):
-            needed = self.capacity + count - len(self._free)
+        if count > len(self.free_rows):
+            needed = self.capacity + count - len(self.free_rows)
             self.grow(max(2 * self.capacity, needed))
-        taken = self._free[-count:][::-1] if count else []
-        del self._free[len(self._free) - count :]
+        taken = self.free_rows.take(count)
         rows = np.array(taken, np.int64)
         # Cleared when taken and not when freed: who still holds a freed row in this step reads its last values.
         for table in self.tables.values():
@@ -204,10 +149,10 @@ class World(BodyColumns):
         self.clear_rows(rows)
         self.generation[rows] = generations
         self.alive[rows] = True
-        ids = range(self._next_id, self._next_id + count)
+        ids = range(self.next_id, self.next_id + count)
         self.object_id[rows] = ids
         self.index.add(taken, ids, names)
-        self._next_id += count
+        self.next_id += count
         self.version += 1
         return rows
 
@@ -246,7 +191,7 @@ class World(BodyColumns):
         self._generations += 1
         self.generation[rows] = self._generations
         # A system later in this step may still hold these rows; a new entity there would be taken for the old one.
-        (self._resting if self.in_step else self._free).extend(reversed(freed))
+        self.free_rows.give_back(freed, rest=self.in_step)
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
@@ -256,14 +201,12 @@ class World(BodyColumns):
 
     def renew(self) -> None:
         """Start again after everything was removed: ids from 0 and random streams from their seed."""
-        self._next_id = 0
+        self.next_id = 0
         self.random.reseed(self.random.seed)
 
     def end_step(self) -> None:
         """Make rows freed during the step available again."""
-        if self._resting:
-            self._free.extend(self._resting)
-            self._resting.clear()
+        self.free_rows.end_step()
 
     def touch(self, rows: Rows | AnyArray) -> None:
         """Mark the poses of `rows` as changed. Every writer of poses must call it."""
@@ -297,73 +240,6 @@ class World(BodyColumns):
         if bool((links == BASE).all()):
             return self.position[rows], self.orientation[rows]
         return self.links.link_poses(rows, links)
-
-    def save(self) -> dict[str, Any]:
-        """Return a copy of all state, for a checkpoint."""
-        return {
-            "tables": {name: table.copy_arrays() for name, table in self.tables.items() if not table.transient},
-            "names": list(self.index.names),
-            "handles": list(self.handles),
-            "user_data": {row: dict(data) for row, data in self.user_data.items()},
-            "free": list(self._free),
-            "next_id": self._next_id,
-            "waypoints": self.waypoints.save(),
-            "joints": self.joints.save(),
-            "random": self.random.save(),
-            "entity_events": self.entity_events.save(),
-            "hooks": self.hooks.save(),
-        }
-
-    def spawned_since(self, saved: dict[str, Any]) -> Rows:
-        """Return the rows of entities spawned after `save`."""
-        body = saved["tables"]["body"]
-        count = len(body["alive"])
-        known_mask = np.zeros(self.capacity, np.bool_)
-        known_mask[:count] = body["alive"] & (body["generation"] == self.generation[:count])
-        return self.rows[~known_mask[self.rows]]
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore what `save` returned.
-
-        Entities spawned since then are removed (listeners are called); entities removed since then live again, with
-        their old handles, hooks and event handlers. Hooks and handlers of the others are not changed.
-        """
-        # Before anything is restored: listeners must see these entities with their own values.
-        self.release(self.spawned_since(saved))
-        body = saved["tables"]["body"]
-        count = len(body["alive"])
-        # Between release and restoring: a row whose later owner was just removed counts as dead here too.
-        back = np.flatnonzero(body["alive"] & ~self.alive[:count])
-        generations = self.generation.copy()
-        for table_name, table in self.tables.items():
-            if table_name in saved["tables"]:
-                table.restore_arrays(saved["tables"][table_name])
-            elif not table.transient:
-                # The table was added later: at the time of `save` all its rows had the defaults.
-                table.clear_rows(np.arange(self.capacity))
-        dead_mask = ~self.alive
-        # Rows that are dead again keep the higher number, so that handles of entities spawned since stay stale.
-        self.generation[dead_mask] = generations[dead_mask]
-        rows = np.flatnonzero(self.alive)
-        self.index.restore(saved["names"], dict(zip(self.object_id[rows].tolist(), rows.tolist(), strict=True)))
-        self.handles[:] = saved["handles"] + [None] * (self.capacity - count)
-        self.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
-        # In the saved order, so that the same spawns take the same rows again; rows added by growth come last.
-        self._free = [*range(self.capacity - 1, count - 1, -1), *saved["free"]]
-        self._resting.clear()
-        self._next_id = saved["next_id"]
-        self.waypoints.restore(saved["waypoints"])
-        self.joints.restore(saved["joints"])
-        self.random.restore(saved["random"])
-        self.entity_events.revive(back.tolist(), saved["entity_events"])
-        self.hooks.revive(back.tolist(), saved["hooks"])
-        # Increased, not restored: a cache may still hold the saved number, filled with what came after it.
-        self.version += 1
-        for listener in self.on_spawn:
-            listener(back)
-        self.material.behind[self.rows] = True
-        self.touch(self.rows)
-        self.touch_joints(self.rows)
 
     def place(self, rows: Rows, positions: Floats, orientations: Floats, *, preserve_velocity: bool = True) -> None:
         """Put `rows` at poses (N, 3), (N, 4), whatever they were doing: paths go on from there.

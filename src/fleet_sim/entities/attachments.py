@@ -134,7 +134,7 @@ def children_of(world: World, rows: Rows) -> Rows:
 
 def follow(world: World) -> None:
     """Update the poses of everything carried by something that moved, parents before children."""
-    carried = np.flatnonzero(world.parent != NO_ROW)
+    carried = (world.parent != NO_ROW).nonzero()[0]
     while len(carried):
         parents = world.parent[carried]
         # Whose carrier is itself carried waits for a later round.

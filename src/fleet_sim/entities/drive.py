@@ -25,12 +25,13 @@ def start_paths(
     direction: MovementDirection | None = None,
     align_final: bool = True,
     tolerance: float = 0.0,
+    speed_limits: Floats | None = None,
 ) -> None:
     """Command the robots in `rows` to follow paths of `lengths` waypoints each.
 
     `positions` (M, 3) and `orientations` (M, 4) are the concatenated waypoints of all robots. The robots start at their
-    present poses. Earlier commands are dropped; their actions are not changed. Raises
-    InvalidValueError for waypoints outside of the world.
+    present poses. `speed_limits` (M,) in m/s hold on the lines that end at the waypoints. Earlier commands are
+    dropped; their actions are not changed. Raises InvalidValueError for waypoints outside of the world.
     """
     check_extent(positions, world.extent, "goal")
     motion = world.motion
@@ -51,6 +52,7 @@ def start_paths(
         align_final=align_final,
         direction=None if direction is None else direction.code,
         tolerance=tolerance,
+        speed_limits=speed_limits,
     )
     motion.blocked_by[rows] = NO_ROW
 

@@ -53,17 +53,23 @@ class PlacesEntry(Checked):
     clearance: float = setting(0.0, low=0, high=1e4, unit="m", doc="Distance of free cells to walls.")
 
 
-_AT_DOC = "Spawn on places of the site; if there may be several, their names are <name>_<i>."
-
-
 @dataclass
-class ObjectEntry(SimObjectSpawnParams):
-    """An object of a scenario, or a grid of them."""
+class Arrangement(Checked):
+    """What the entry of a scenario says beyond spawn parameters: a shape in short, and where there are several."""
 
     shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
     yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
-    at: PlacesEntry | None = setting(None, doc=_AT_DOC)
+    at: PlacesEntry | None = setting(
+        None, doc="Spawn on places of the site; if there may be several, their names are <name>_<i>."
+    )
+
+
+# Settings are listed base by base from the right: spawn parameters first, in schemas and in errors.
+@dataclass
+class ObjectEntry(Arrangement, SimObjectSpawnParams):
+    """An object of a scenario, or a grid of them."""
+
     sdf: str | None = setting(
         None, doc="SDF or world file, whose models are spawned as <name>_<model>; only name, pose, yaw go with it."
     )
@@ -88,13 +94,9 @@ _ACTIONS_SCHEMA = {
 
 
 @dataclass
-class RobotEntry(AgentSpawnParams):
+class RobotEntry(Arrangement, AgentSpawnParams):
     """A robot of a scenario, or a grid of them."""
 
-    shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
-    yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
-    grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
-    at: PlacesEntry | None = setting(None, doc=_AT_DOC)
     actions: list[Any] = setting(
         factory=list,
         reader=read_actions,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from fleet_sim.arrays import Ints
+from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -107,6 +108,10 @@ def give_motors(world: World, slots: Ints, params: MotorParams) -> None:
         value = getattr(params, name)
         if value is not None:
             column[own] = value
+    # What runs already was clipped to the limits of then; after spawning nothing runs.
+    for control, limit in ((AT_VELOCITY, joints.max_velocity), (AT_FORCE, joints.force_limit)):
+        running = own[joints.control[own] == control]
+        joints.command[running] = np.clip(joints.command[running], -limit[running], limit[running])
     joints.motor_behind[own] = True
 
 

@@ -11,6 +11,7 @@ from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.hashing import state_hash
 from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
+from fleet_sim.core.world_state import spawned_since
 from fleet_sim.entities.spawning import emit_spawned, remove
 from fleet_sim.errors import StateError
 from fleet_sim.facade.control import RunControl
@@ -77,7 +78,7 @@ class State:
         self._checkpoints.check(checkpoint)
         world = self._world
         # The world would remove them too, but without events for users.
-        remove(world, world.spawned_since(checkpoint.world))
+        remove(world, spawned_since(world, checkpoint.world))
         # To find those that live again: users are told of them as of new ones.
         living_mask = world.alive.copy()
         self._checkpoints.restore(checkpoint)

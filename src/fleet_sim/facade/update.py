@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.blocking_system import BlockingSystem
@@ -15,10 +17,9 @@ from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.system import MotionSystem
 
-PHASE_1_EVENTS = (
-    *("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked"),
-    "joints_settled",
-    *("fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed"),
+PHASE_1_EVENTS = frozenset(
+    ("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked")
+    + ("joints_settled", "fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed")
 )
 """Events whose handlers run before the poses are flushed."""
 
@@ -65,7 +66,7 @@ class Update:
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         # Blocking queries PyBullet too, for pairs without a closed form.
-        blocking = self._watched or bool(world.block_on_collision.any())
+        blocking = self._watched or bool(np.count_nonzero(world.block_on_collision))
         self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
 
     def _has_user_code(self) -> bool:
@@ -77,7 +78,7 @@ class Update:
             or len(world.entity_events)
             or self._inbox.runs_code(self._commands_due)
             or self._actions.user_defined
-            or any(map(world.events.has_handlers, PHASE_1_EVENTS))
+            or world.events.has_handlers_of_any(PHASE_1_EVENTS)
         )
 
     def take_commands(self) -> None:

@@ -119,11 +119,14 @@ def _projected(jacobian: Floats, errors: Floats, pull: Floats) -> Floats:
 def rest_values(model: RobotModel, joints: Sequence[int], params: IKParams) -> Floats | None:
     """Return the rest values (F, 1) of `joints`, NaN for those that have none; None if none of them has one.
 
-    Raises UnknownNameError for a joint that the model does not have, and InvalidValueError for a value beyond limits.
+    Raises UnknownNameError for a joint that the model does not have, and InvalidValueError for one that does not move
+    and for a value beyond limits.
     """
     given = {}
     for name, value in dict(params.rest_posture or ()).items():
         joint = model.joint_index(name)
+        if model.slots[joint] < 0:
+            raise InvalidValueError(f"rest_posture: joint {name!r} of {model.name!r} does not move; leave it out")
         low, high = float(model.lower[joint]), float(model.upper[joint])
         if model.limited_mask[joint] and not low <= value <= high:
             raise InvalidValueError(f"rest_posture: {name} is {value:g}, beyond its limits {low:g} to {high:g}")

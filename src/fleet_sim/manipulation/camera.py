@@ -100,6 +100,7 @@ class Camera:
 
     def _mount(self, agent: Agent | None, link: int | str, position: Floats, orientation: Floats) -> None:
         lens = self._lens
+        # The pose of a sensor is fixed when it is added, so a camera that is moved is a new one.
         if self._sensor is not None:
             self.sim.remove_sensor(self._sensor)
         self._place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
@@ -148,6 +149,7 @@ class Camera:
         reading = self.read()
         if not get_depth_data:
             return reading.rgb
+        # Where the ray meets nothing the depth is infinite, which no picture can show.
         depth = np.minimum(reading.depth, np.float32(self.far))
         if self.config.scale_depth_data:
             depth = (255.0 * (depth - self.near) / (self.far - self.near)).astype(np.float32)

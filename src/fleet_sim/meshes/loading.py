@@ -40,6 +40,15 @@ def load_mesh(path: str) -> Mesh:
     return Mesh(parts, mesh.notes)
 
 
+def version_of(path: str) -> int:
+    """Return a number that changes when the file `path` is written again; 0 where there is none.
+
+    Part of the key of whatever is cached from a mesh, so that a changed file is read again.
+    """
+    file = Path(path)
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
 def mesh_extents(path: str) -> tuple[Floats, Floats]:
     """Return the lowest and highest corner, (3,) and (3,), of the box around the mesh file `path`, in its own frame.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.meshes.loading import load_mesh
+from fleet_sim.meshes.loading import load_mesh, version_of
 
 
 class MeshTriangles:
@@ -27,10 +26,7 @@ def triangles_of(geometry: Geometry) -> MeshTriangles:
 
     Raises InvalidValueError for a file that cannot be read.
     """
-    path = Path(geometry.mesh_path)
-    # Part of the cache key, so that a file that was written again is read again.
-    changed = path.stat().st_mtime_ns if path.is_file() else 0
-    return _triangles(geometry.mesh_path, geometry.mesh_scale, changed)
+    return _triangles(geometry.mesh_path, geometry.mesh_scale, version_of(geometry.mesh_path))
 
 
 @lru_cache(maxsize=64)

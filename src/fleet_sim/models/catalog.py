@@ -44,6 +44,7 @@ class ModelEntry:
         path = locate(self.tier, self.rel_path, self.install_hint)
         if path.suffix != XACRO_SUFFIX:
             return str(path)
+        # Each package of robot_descriptions says with which arguments its xacro file is to be expanded.
         arguments = described_arguments(self.rel_path) if self.tier == "robot_descriptions" else ""
         return str(expanded_file(path, f"{arguments} {self.xacro_args}".strip()))
 
@@ -154,6 +155,7 @@ def _listing(entry: ModelEntry) -> dict[str, object]:
     found: dict[str, object] = {"tier": entry.tier, "available": True}
     try:
         if entry.tier == "robot_descriptions":
+            # The name of the module is the answer: its path would be known only after a download.
             check_described(entry.rel_path)
             return found | {"path": f"robot_descriptions.{entry.rel_path}"}
         return found | {"path": str(locate(entry.tier, entry.rel_path, entry.install_hint))}

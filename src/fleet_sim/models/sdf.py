@@ -14,7 +14,16 @@ import numpy as np
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis, joint_kind, read_link
+from fleet_sim.models.assembly import (
+    NO_LIMITS,
+    JointParts,
+    LinkParts,
+    MimicParts,
+    assemble,
+    checked_axis,
+    joint_kind,
+    read_link,
+)
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
@@ -116,6 +125,8 @@ class SdfModel:
                 link.name = f"{name}{SCOPE}{link.name}"
             for joint in inner_joints:
                 joint.name, joint.child = f"{name}{SCOPE}{joint.name}", f"{name}{SCOPE}{joint.child}"
+                if joint.mimic is not None:
+                    joint.mimic.leader = f"{name}{SCOPE}{joint.mimic.leader}"
                 joint.parent = joint.parent if joint.parent == _WORLD else f"{name}{SCOPE}{joint.parent}"
                 if joint.parent == _WORLD:
                     # It was placed in its own model, which is somewhere in this one.
@@ -159,6 +170,7 @@ class SdfModel:
             self._axis(element, axis, kind, child), lower, upper,
             max_velocity=_amount(limit, "velocity"), max_force=_amount(limit, "effort"),
             damping=_amount(dynamics, "damping"), friction=_amount(dynamics, "friction"),
+            mimic=_mimic(axis.child("mimic") if axis else None),
         )  # fmt: skip
 
     def _axis(self, element: Element, axis: Element | None, kind: int, child: str) -> Vector:
@@ -234,6 +246,17 @@ def _bound(element: Element | None, sign: float) -> float:
     if element is None or element.text.strip().lstrip("+-") in ("inf", "Inf", "INF"):
         return sign * math.inf
     return element.text_numbers(1)[0]
+
+
+def _mimic(element: Element | None) -> MimicParts | None:
+    if element is None:
+        return None
+    multiplier, offset, reference = (
+        found.text_numbers(1)[0] if (found := element.child(tag)) else default
+        for tag, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+    )
+    # The follower is at multiplier * (leader - reference) + offset.
+    return MimicParts(element, element.need("joint"), multiplier, offset - multiplier * reference)
 
 
 def _amount(element: Element | None, tag: str) -> float:

@@ -24,6 +24,8 @@ def advance_joints(world: World, dt: float) -> Rows:
     Rows are in ascending order.
     """
     joints = world.joints
+    if not joints.used:
+        return NO_ROWS
     slots = np.flatnonzero(joints.moving[: joints.used])
     if not len(slots):
         return NO_ROWS

@@ -31,6 +31,8 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     tolerant_mask = _stop_short(world, rows, delta)
     directions, distances = units(delta)
     speed_limits, accels = limits.linear(world, rows, directions)
+    if pool.limited:
+        np.minimum(speed_limits, pool.speed_limit.take(headed), out=speed_limits)
     exits: Floats | float = pool.pass_speed.take(headed)
     braking: Floats | float = 1.0
     # Most robots head for a last waypoint: with an exit speed of 0 for all, whole terms drop out.

@@ -76,6 +76,9 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         shortest = np.minimum(length, ahead_length[:count])
         caps = _corner_speeds(chords, shortest, accels[:count], dt) if cut_corners else np.zeros(count)
         caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
+        if pool.limited:
+            # Slow enough for the line that ends here and for the one that begins.
+            caps = np.minimum(caps, np.minimum(pool.speed_limit[at], pool.speed_limit[at + 1]))
         share = np.where(corner_mask, 0.5, braking[:count])
         # Not faster than the robot can brake on the segment that follows: v^2 = v_next^2 + 2 a s.
         reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]

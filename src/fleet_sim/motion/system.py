@@ -44,9 +44,11 @@ class MotionSystem:
     def advance(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows at the end of their paths, in ascending order."""
         motion = world.motion
-        rows = np.flatnonzero(motion.control)
+        rows = motion.control.nonzero()[0]
         if not len(rows):
             return NO_ROWS
+        if len(rows) == 1:
+            return _move_one(world, rows, dt)
         laws = motion.law.take(rows)
         free_mask = world.parent.take(rows) < 0
         free_mask &= world.alive.take(rows)
@@ -64,6 +66,15 @@ class MotionSystem:
             return NO_ROWS
         done: Rows = np.sort(np.concatenate(ended))
         return done
+
+
+def _move_one(world: World, rows: Rows, dt: float) -> Rows:
+    """Move the only one of `rows`, where it may move; sorting by law would take longer than moving it."""
+    row = rows.item()
+    law = world.motion.law.item(row)
+    if not law or not world.alive.item(row) or world.parent.item(row) >= 0:
+        return NO_ROWS
+    return motion_law(law).step(world, rows, dt)
 
 
 def _by_law(rows: Rows, laws: Bytes) -> list[tuple[int, Rows]]:

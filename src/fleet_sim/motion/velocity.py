@@ -48,7 +48,10 @@ def expire_commands(world: World, rows: Rows) -> None:
     """Set expired velocity commands of `rows` to zero."""
     motion = world.motion
     expiry = motion.command_expiry.take(rows)
-    expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]
+    expired_mask = (expiry >= 0) & (world.clock.tick >= expiry)
+    if not np.count_nonzero(expired_mask):
+        return
+    expired = rows[expired_mask]
     motion.command_linear[expired] = 0.0
     motion.command_angular[expired] = 0.0
     motion.command_expiry[expired] = -1

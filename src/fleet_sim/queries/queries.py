@@ -53,10 +53,10 @@ class SpatialQueries:
         A ray that begins inside a convex shape does not meet it. Concave meshes and planes are met from both sides.
         The floor of the simulation is met unless `floor` is off. Raises InvalidValueError for a ray without length.
         """
-        begin, end = np.atleast_2d(np.asarray(starts, np.float64)), np.atleast_2d(np.asarray(ends, np.float64))
-        count = max(len(begin), len(end))
-        begin = as_floats(np.broadcast_to(begin, (count, 3)) if len(begin) == 1 else begin, (count, 3), "starts")
-        end = as_floats(np.broadcast_to(end, (count, 3)) if len(end) == 1 else end, (count, 3), "ends")
+        begin, end = _points(starts, "starts"), _points(ends, "ends")
+        if 1 not in (len(begin), len(end)) and len(begin) != len(end):
+            raise InvalidValueError(f"ends: expected as many as starts, {len(begin)}, or one point, got {len(end)}")
+        begin, end = (points.copy() for points in np.broadcast_arrays(begin, end))
         way = end - begin
         reach = np.sqrt((way * way).sum(axis=1))
         if (reach == 0.0).any():
@@ -162,3 +162,8 @@ class SpatialQueries:
 
     def _handles(self, rows: Sequence[int] | Rows) -> list[Any]:
         return [self._world.handles[row] for row in np.asarray(rows).tolist()]
+
+
+def _points(values: Any, what: str) -> Floats:
+    """Return points (N, 3), of one point (3,) too; raises InvalidValueError."""
+    return as_floats([values] if np.ndim(values) == 1 else values, (None, 3), what)

@@ -63,6 +63,7 @@ class Rays:
     def meet(self, rays: Ints, ranges: Floats, normals: Floats, rows: Ints, links: Ints) -> None:
         """Enter what `rays` (K,) met at `ranges` (K,); the nearest counts, and of equals the first."""
         order = np.lexsort((ranges, rays))
+        # Sorted by ray and range, the first entry of each ray is its nearest.
         order = order[np.flatnonzero(np.diff(rays[order], prepend=-1))]
         owners = rays[order]
         nearer_mask = (ranges[order] < self.ranges[owners]) & (ranges[order] <= self.reach[owners])
@@ -92,12 +93,14 @@ class Rays:
     def meet_solids(self, solids: Solids, links: Ints) -> None:
         """Let the rays meet convex pieces, which are on `links`."""
         radii = np.sqrt((solids.half_extents**2).sum(axis=1))
+        # No sphere is around a plane, so every ray is compared with it.
         radii[solids.kinds == ShapeKind.PLANE] = np.inf
         step = max(1, _PAIRS // max(1, len(radii)))
         for first in range(0, len(self.ranges), step):
             part = slice(first, first + step)
             away = solids.positions[None] - self.origins[part, None]
             along = np.einsum("rpk,rk->rp", away, self.directions[part])
+            # Nearest points beyond the end of a ray do not count; 1e9 m stands for rays that have none.
             along = np.clip(along, 0.0, np.where(np.isfinite(self.reach), self.reach, 1e9)[part, None])
             gaps = away - along[..., None] * self.directions[part, None]
             rays, pieces = np.nonzero((gaps * gaps).sum(axis=2) <= radii * radii)
@@ -105,6 +108,7 @@ class Rays:
 
     def _meet_pairs(self, rays: Ints, pieces: Ints, solids: Solids, links: Ints) -> None:
         turns = solids.orientations[pieces]
+        # Into the frame of each piece, where a box is aligned with the axes and a cylinder stands upright.
         back = quaternions.conjugate(turns)
         origins = quaternions.rotate(back, self.origins[rays] - solids.positions[pieces])
         directions = quaternions.rotate(back, self.directions[rays])
@@ -129,6 +133,7 @@ def _enter(kind: int, origins: Floats, directions: Floats, solids: Solids) -> ra
     if kind == ShapeKind.PLANE:
         return ray_shapes.meet_planes(origins, directions)
     ranges, normals = ray_shapes.enter_boxes(origins, directions, half)
+    # By identity: instances of a mesh share one hull, and comparing vertices would cost more than the rays.
     hulls = {id(hull): hull for hull in solids.hulls.tolist() if hull is not None}
     numbers = np.array([id(hull) for hull in solids.hulls.tolist()])
     for number, hull in hulls.items():

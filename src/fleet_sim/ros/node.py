@@ -14,6 +14,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.ros.actions.interface import ActionInterface
@@ -79,6 +80,8 @@ class FleetSimNode(Node):
             # Otherwise a name given on the command line, as launch files do, would go to both nodes.
             cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
             start_parameter_services=False,
+            # A service of a node that is not spun would be offered and never answer.
+            parameter_overrides=[Parameter("start_type_description_service", value=False)],
             enable_rosout=False,
         )
         frames = Frames(params.map_frame, self.get_namespace())

@@ -102,7 +102,7 @@ class Drawing:
         return Hits(self.ranges.reshape(shape), rows.reshape(shape), cosines.reshape(shape))
 
 
-class Lanes(NamedTuple):
+class RayLanes(NamedTuple):
     """Some rays at once: which pair (K,) each is for, where it is drawn, and its direction in the sensor's frame."""
 
     pairs: Ints
@@ -111,7 +111,7 @@ class Lanes(NamedTuple):
     sines: Floats
 
 
-def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> Iterator[Lanes]:
+def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> Iterator[RayLanes]:
     """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
     fan = drawing.fan
     begins = begins - fan.first
@@ -142,5 +142,5 @@ def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) ->
         part = slice(first, last)
         rays = ragged_range(starts[part], counts[part])
         owners = np.repeat(pairs[part], counts[part])
-        yield Lanes(owners, bases.take(owners) + rays, cosines.take(rays), sines.take(rays))
+        yield RayLanes(owners, bases.take(owners) + rays, cosines.take(rays), sines.take(rays))
         first = last

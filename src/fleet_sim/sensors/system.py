@@ -12,17 +12,17 @@ from fleet_sim.arrays import Rows
 from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose
 from fleet_sim.sensors.group import SensorGroup
-from fleet_sim.sensors.kind import SensorContext, SensorKind
+from fleet_sim.sensors.groups import SensorGroups
+from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
-from fleet_sim.sensors.sensor import Readings, Sensor, SensorParams
+from fleet_sim.sensors.roster import SensorRoster
+from fleet_sim.sensors.sensor import Readings, Sensor
 from fleet_sim.sensors.turns import Turns
-
-GroupKey = tuple[str, SensorParams, int]
 
 
 class SensorSystem:
@@ -38,10 +38,9 @@ class SensorSystem:
         """Increases whenever sensors are added or removed."""
         self._context = context
         self._world = context.world
-        self._kinds: dict[str, SensorKind] = {}
-        self._groups: dict[GroupKey, SensorGroup] = {}
+        self._groups = SensorGroups(context)
         self._homes: dict[Sensor, SensorGroup] = {}
-        self._of_row: dict[int, dict[str, Sensor]] = {}
+        self._roster = SensorRoster(context.world)
         self._busy: list[SensorGroup] | None = []
         self._turns = Turns()
         context.world.on_remove.append(self._owners_removed)
@@ -55,7 +54,7 @@ class SensorSystem:
         # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
         # reading a few.
         if self._busy is None:
-            self._busy = [group for group in self._groups.values() if group.wanted]
+            self._busy = [group for group in self._groups if group.wanted]
         if not self._busy:
             return
         clock = self._world.clock
@@ -114,8 +113,7 @@ class SensorSystem:
 
     def labelled(self, label: str) -> Sensor:
         """Return the sensor `<owner>/<name>`, or one fixed in the world by its name; raises UnknownNameError."""
-        owner, _, name = label.rpartition("/")
-        return self.named(self._world.index.row_named(owner) if owner else NO_ROW, name)
+        return self._roster.labelled(label)
 
     def place(self, specs: Any, *, source: str = "") -> list[Sensor]:
         """Add sensors fixed in the world, from the `sensors` section of a scenario; raises ConfigError."""
@@ -128,13 +126,8 @@ class SensorSystem:
 
     def check(self, row: int, plans: Sequence[SensorPlan]) -> None:
         """Raise unless the entity in `row` can carry the sensors: UnknownNameError, DuplicateNameError."""
-        taken = self._of_row.get(row, {})
         for plan in plans:
-            if plan.params.name in taken:
-                holder = f"{self._world.label(row)!r} has" if row != NO_ROW else "the world has"
-                raise DuplicateNameError(
-                    f"{holder} a sensor named {plan.params.name!r} already; give this one another name"
-                )
+            self._roster.check_new(row, plan.params.name)
             link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
             sensor_kind(plan.type).check_mount(self._world, row, link)
 
@@ -149,7 +142,7 @@ class SensorSystem:
             for row, owner in zip(rows, owners, strict=True):
                 link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
                 sensor = Sensor(self, plan.type, plan.params, owner, link)
-                self._of_row.setdefault(row, {})[sensor.name] = sensor
+                self._roster.add(row, sensor)
                 sensors.append(sensor)
             # Keyed by name, not by a counter: the noise of a sensor does not depend on what was added before it.
             keys = [self._world.random.key(f"sensor {sensor.label}") for sensor in sensors]
@@ -161,13 +154,12 @@ class SensorSystem:
         """Put new sensors of one plan into groups."""
         self.version += 1
         first = sensors[0]
-        kind = self._kind(first.type)
         common = first.params.common()
-        slots = self._slots(kind, common, len(sensors))
+        slots = self._groups.slots(first.type, common, len(sensors))
         # `groupby` joins neighbours only. Sorting is stable, so sensors of a slot keep their order.
         places = sorted(range(len(sensors)), key=slots.__getitem__)
         for slot, chosen in groupby(places, key=slots.__getitem__):
-            group = self._group(first.type, common, slot)
+            group = self._groups.get(first.type, common, slot)
             members = list(chosen)
             self._join(group, [sensors[place] for place in members], [keys[place] for place in members])
 
@@ -181,35 +173,6 @@ class SensorSystem:
             for sensor in members:
                 del self._homes[sensor]
 
-    def _slots(self, kind: SensorKind, params: SensorParams, count: int) -> list[int]:
-        """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
-        if not kind.spread or params.rate is None:
-            return [0] * count
-        period = max(1, self._world.clock.ticks(1.0 / params.rate))
-        load = np.zeros(period, np.int64)
-        for (_, other, slot), group in self._groups.items():
-            if group.kind is kind and other.rate == params.rate:
-                load[slot] += len(group.sensors)
-        slots = []
-        for _ in range(count):
-            # Of equally loaded steps the first: the choice is reproducible.
-            slots.append(int(np.argmin(load)))
-            load[slots[-1]] += 1
-        return slots
-
-    def _kind(self, name: str) -> SensorKind:
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = sensor_kind(name)(self._context)
-        return kind
-
-    def _group(self, type_name: str, common: SensorParams, slot: int) -> SensorGroup:
-        key = (type_name, common, slot)
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = SensorGroup(self._kind(type_name), common, slot)
-        return group
-
     def remove(self, sensors: Sequence[Sensor]) -> None:
         """Remove sensors; raises StateError for a removed one, InvalidValueError for what is none."""
         for sensor in sensors:
@@ -217,10 +180,7 @@ class SensorSystem:
                 raise InvalidValueError(f"expected a sensor, got {brief(sensor)}; see sim.get_sensor(name)")
         chosen = list(dict.fromkeys(sensors))
         self._leave(chosen)
-        gone = set(chosen)
-        for row, known in list(self._of_row.items()):
-            if gone.intersection(known.values()):
-                self._of_row[row] = {name: sensor for name, sensor in known.items() if sensor not in gone}
+        self._roster.discard(chosen)
         self._drop_empty()
 
     def clear(self) -> None:
@@ -229,16 +189,16 @@ class SensorSystem:
         self.fresh = []
 
     def _owners_removed(self, rows: Rows) -> None:
-        if not self._of_row:
+        if not self._roster:
             return
-        gone = [sensor for row in rows.tolist() for sensor in self._of_row.pop(row, {}).values()]
+        gone = self._roster.pop_rows(rows.tolist())
         if gone:
             self._leave(gone)
             self._drop_empty()
 
     def _drop_empty(self) -> None:
         self.version += 1
-        self._groups = {key: group for key, group in self._groups.items() if group.sensors}
+        self._groups.drop_empty()
         self._busy = None
 
     # ---- asking ------------------------------------------------------------------------------------------------------
@@ -246,22 +206,18 @@ class SensorSystem:
     @property
     def all(self) -> list[Sensor]:
         """All sensors, those of one entity together."""
-        return [sensor for known in self._of_row.values() for sensor in known.values()]
+        return self._roster.all
 
     def __len__(self) -> int:
-        return sum(len(group.sensors) for group in self._groups.values())
+        return sum(len(group.sensors) for group in self._groups)
 
     def of(self, row: int) -> list[Sensor]:
         """Return the sensors of the entity in `row` (-1: those fixed in the world), in order of adding."""
-        return list(self._of_row.get(row, {}).values())
+        return self._roster.of(row)
 
     def named(self, row: int, name: str) -> Sensor:
         """Return one sensor of the entity in `row` (-1: fixed in the world); raises UnknownNameError."""
-        known = self._of_row.get(row, {})
-        if name not in known:
-            holder = "the world" if row == NO_ROW else repr(self._world.label(row))
-            raise unknown_name(f"sensor of {holder}", name, known)
-        return known[name]
+        return self._roster.named(row, name)
 
     def read(self, sensors: Sequence[Sensor]) -> list[Any]:
         """Read sensors now, in as few calls as possible, and return their readings in the same order.
@@ -315,11 +271,11 @@ class SensorSystem:
         groups = saved["groups"]
         # Groups are compared by identity: one that was dropped and made again under the same key is another one.
         known = {id(group) for _, group, _ in groups}
-        for group in self._groups.values():
+        for group in self._groups:
             if id(group) not in known:
                 group.restart()
         for key, group, content in groups:
-            group = self._groups.setdefault(key, group)
+            group = self._groups.put_back(key, group)
             self._revive(group, content)
             # Resets sensors that were added since; those that were saved get their state back next.
             group.begin(np.arange(len(group.sensors)))
@@ -334,9 +290,8 @@ class SensorSystem:
             if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
                 continue
             row = NO_ROW if sensor.owner is None else sensor.owner.row
-            known = self._of_row.setdefault(row, {})
-            if sensor.name not in known:
-                known[sensor.name] = sensor
+            if not self._roster.has(row, sensor.name):
+                self._roster.add(row, sensor)
                 back.append(sensor)
                 keys.append(key)
         if back:

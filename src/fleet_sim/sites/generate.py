@@ -46,10 +46,7 @@ class Warehouse(Checked):
                 for row in (top - 1, top + self.shelf_depth):
                     picks.update(dict.fromkeys(range(row * width + left, row * width + left + self.shelf_length)))
         grid = Grid(free, self.cell)
-        stations = _stations(grid, picks, StationKind.PICK, "shelf")
-        stations += _stations(grid, _at_sides(self.workstations, grid), StationKind.WORKSTATION, "workstation")
-        stations += _stations(grid, _at_bottom(self.chargers, grid), StationKind.CHARGE, "charger")
-        return Site(name, grid, stations=tuple(stations))
+        return _with_walls_used(name, grid, _stations(grid, picks, StationKind.PICK, "shelf"), self)
 
 
 @dataclass
@@ -75,10 +72,14 @@ class SortationFloor(Checked):
         free[np.ix_(chute_rows, chute_columns)] = False
         drops = (chute_rows[:, None] * width + chute_columns - 1).ravel().tolist()
         grid = Grid(free, self.cell)
-        stations = _stations(grid, drops, StationKind.DROP, "chute")
-        stations += _stations(grid, _at_sides(self.workstations, grid), StationKind.WORKSTATION, "workstation")
-        stations += _stations(grid, _at_bottom(self.chargers, grid), StationKind.CHARGE, "charger")
-        return Site(name, grid, stations=tuple(stations))
+        return _with_walls_used(name, grid, _stations(grid, drops, StationKind.DROP, "chute"), self)
+
+
+def _with_walls_used(name: str, grid: Grid, inside: list[Station], config: Warehouse | SortationFloor) -> Site:
+    """Return the site with the stations `inside`, workstations along its sides and chargers in its lowest row."""
+    sides = _stations(grid, _at_sides(config.workstations, grid), StationKind.WORKSTATION, "workstation")
+    bottom = _stations(grid, _at_bottom(config.chargers, grid), StationKind.CHARGE, "charger")
+    return Site(name, grid, stations=(*inside, *sides, *bottom))
 
 
 def _spread(count: int, length: int, what: str) -> Ints:

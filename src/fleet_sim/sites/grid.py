@@ -107,7 +107,7 @@ class Grid:
         """
         times = round(as_float(cell, "cell in m", low=1e-3, high=1e4) / self.cell)
         if times < 1 or abs(times * self.cell - cell) > 1e-6 * cell:
-            raise InvalidValueError(f"cell: expected a whole number of times {self.cell:g} m, got {cell:g}")
+            raise InvalidValueError(f"cells may be a whole number of times {self.cell:g} m long, got {cell:g} m")
         rows, columns = -(-self.height // times), -(-self.width // times)
         # The origin is at the lower left, so what is added is above and to the right.
         fine = np.zeros((rows * times, columns * times), bool)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints
@@ -21,12 +23,15 @@ ZONES = {
     ZoneKind.ONE_WAY: (209, 233, 252),
     ZoneKind.NO_GO: (248, 205, 205),
 }
-START = (192, 57, 43)
+START, WAY = (192, 57, 43), (214, 40, 57)
 _LONGEST = 1600
 
 
-def draw_site(site: Site, pixels: int | None = None) -> Bytes:
-    """Return a picture (H, W, 3) of `site` with `pixels` per cell; by default as many as make it 1,600 pixels long."""
+def draw_site(site: Site, pixels: int | None = None, *, way: Floats | None = None) -> Bytes:
+    """Return a picture (H, W, 3) of `site` with `pixels` per cell; by default as many as make it 1,600 pixels long.
+
+    `way` (K, 2) in m, such as the points of a route, is drawn on top.
+    """
     grid = site.grid
     scale = pixels or int(np.clip(_LONGEST // max(grid.height, grid.width), 1, 32))
     cells = np.where(grid.free_mask.ravel()[:, None], FREE, BLOCKED).astype(np.uint8)
@@ -45,6 +50,11 @@ def draw_site(site: Site, pixels: int | None = None) -> Bytes:
     _dots(picture, _pixels(site, grid.positions(site.starts), scale), START, scale)
     for station in site.stations:
         _dots(picture, _pixels(site, np.array([[station.x, station.y]]), scale), STATIONS[station.kind], scale)
+    if way is not None:
+        bends = _pixels(site, way, scale)
+        for begin, end in pairwise(bends):
+            _line(picture, begin, end, WAY, max(scale // 4, 3))
+        _dots(picture, bends, WAY, max(scale // 2, 12))
     return picture
 
 

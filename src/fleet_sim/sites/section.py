@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
@@ -34,31 +34,33 @@ class SiteSection(Section[MultiRobotSimulationCore]):
     """Builds the walls of a site; `sim.get_manager("site")` returns the Site."""
 
     doc = "A building: its walls and shelves, stations and places to start from."
+    settings: ClassVar[type[SiteSettings]] = SiteSettings
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of an entry."""
-        return {"anyOf": [{"type": "string"}, object_schema(SiteSettings)]}
+        return {"anyOf": [{"type": "string"}, object_schema(self.settings)]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings or the file of the site are wrong."""
-        _read(entry, source)
+        self.read(entry, source)
 
     def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Build the walls and offer the places of the site to robots and objects; raises ConfigError."""
-        settings, site = _read(entry, source)
+        self.build(sim, *self.read(entry, source))
+
+    def build(self, sim: MultiRobotSimulationCore, settings: SiteSettings, site: Site) -> None:
+        """Add `site` to `sim`."""
         build_walls(sim, site, settings.wall_height)
         sim.world.places.offer("site", SitePlaces(sim.world, site))
         sim.register_manager(site, "site")
 
-
-def _read(entry: Any, source: str) -> tuple[SiteSettings, Site]:
-    settings = read(SiteSettings, entry if isinstance(entry, Mapping) else {"map": entry}, source=source, path="site")
-    beside = Path(source).parent / settings.map
-    try:
-        site = read_site(beside if is_file(beside) else settings.map, level=settings.level, cell=settings.cell)
-    except ConfigError as error:
-        raise error.within("site", source=source) from error
-    return settings, site
-
-
-SECTION = SiteSection()
+    def read(self, entry: Any, source: str) -> tuple[SiteSettings, Site]:
+        """Return the checked settings of an entry, and its site; raises ConfigError."""
+        given = entry if isinstance(entry, Mapping) else {"map": entry}
+        settings = read(self.settings, given, source=source, path="site")
+        beside = Path(source).parent / settings.map
+        try:
+            site = read_site(beside if is_file(beside) else settings.map, level=settings.level, cell=settings.cell)
+        except ConfigError as error:
+            raise error.within("site", source=source) from error
+        return settings, site

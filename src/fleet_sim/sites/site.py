@@ -88,7 +88,7 @@ class Site:
         raise unknown_name("station", name, [station.name for station in self.stations])
 
     def stations_of(self, kind: StationKind | str) -> tuple[Station, ...]:
-        """Return the stations of a kind, in order; raises UnknownNameError for an unknown kind."""
+        """Return the stations of a kind, in order; raises InvalidValueError for an unknown kind."""
         wanted = StationKind.parse(kind)
         return tuple(station for station in self.stations if station.kind is wanted)
 

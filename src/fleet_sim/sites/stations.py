@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
-from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.config.modes import Mode
+from fleet_sim.errors import InvalidValueError
 
 
-class StationKind(str, Enum):
+class StationKind(Mode):
     """What a station is for."""
 
     PICK = "pick"
@@ -19,14 +19,6 @@ class StationKind(str, Enum):
     CHARGE = "charge"
     PARK = "park"
     WORKSTATION = "workstation"
-
-    @classmethod
-    def parse(cls, value: object) -> StationKind:
-        """Return the kind called `value`; raises UnknownNameError with the closest one."""
-        try:
-            return cls(value)
-        except ValueError as error:
-            raise unknown_name("kind of station", value, [kind.value for kind in cls]) from error
 
 
 @dataclass(frozen=True)
@@ -40,20 +32,12 @@ class Station:
     yaw: float = 0.0
 
 
-class ZoneKind(str, Enum):
+class ZoneKind(Mode):
     """What holds in a zone."""
 
     SPEED_LIMIT = "speed_limit"
     ONE_WAY = "one_way"
     NO_GO = "no_go"
-
-    @classmethod
-    def parse(cls, value: object) -> ZoneKind:
-        """Return the kind called `value`; raises UnknownNameError with the closest one."""
-        try:
-            return cls(value)
-        except ValueError as error:
-            raise unknown_name("kind of zone", value, [kind.value for kind in cls]) from error
 
 
 @dataclass(frozen=True, eq=False)

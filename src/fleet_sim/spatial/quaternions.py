@@ -135,6 +135,12 @@ def yaws(quaternions: Floats) -> Floats:
     return np.asarray(trig.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
 
 
+def yaw_of(quaternions: Floats, row: int) -> float:
+    """Return the heading of one of `quaternions` (N, 4), with the bits of `yaws`."""
+    x, y, z, w = quaternions[row].tolist()
+    return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
 def from_eulers(eulers: Floats) -> Floats:
     """Return rotations (N, 4) from roll, pitch, yaw (N, 3): fixed axes x, then y, then z."""
     half = 0.5 * eulers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -20,6 +21,12 @@ PUSHED = 0.5
 
 FEW = 64
 """Number of bodies up to which all pairs are tested."""
+
+FEW_OTHERS = 32
+"""Number of bodies up to which one mover is compared with one after the other."""
+
+FEW_TOGETHER = 8
+"""Number of bodies up to which all are compared one after the other."""
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
@@ -49,6 +56,8 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     rows = world.collidable_rows
     if not len(rows) or not len(movers):
         return
+    if _is_clear(world, rows, movers.item()) if len(movers) == 1 else _are_clear(world, rows):
+        return
     moving_mask = np.zeros(columns.capacity, np.bool_)
     moving_mask[movers] = True
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
@@ -73,6 +82,58 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
         changed = rows[changed_mask]
         columns.position[changed, :2] = bodies.centres[changed_mask]
         columns.touch(changed)
+
+
+def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
+    """Return whether nothing is to be done after `row` alone moved: it overlaps none of `rows`, no wall, no polygon.
+
+    With arrays of one, the rounds below take several times as long to find the same, and agents in turn ask one by one.
+    """
+    swarm, columns = world.swarm, world.columns
+    if not swarm.collides.item(row) or swarm.grounded.item(row):
+        return True
+    x, y, radius = columns.position.item(row, 0), columns.position.item(row, 1), swarm.agent_radius.item(row)
+    if world.polygons:
+        return False
+    if world.config.collide_walls:
+        width, height = world.config.size
+        margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
+        if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
+            return False
+    if len(rows) == 1:
+        return True
+    away = columns.position.take(rows, axis=0)
+    if len(rows) <= FEW_OTHERS:
+        radii, places = swarm.agent_radius.take(rows).tolist(), away.tolist()
+        for other, (other_x, other_y, _), other_radius in zip(rows.tolist(), places, radii, strict=True):
+            away_x, away_y = other_x - x, other_y - y
+            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT and other != row:
+                return False
+        return True
+    ways = away[:, :2] - (x, y)
+    squares = ways * ways
+    depths = swarm.agent_radius.take(rows) + radius - np.sqrt(squares[:, 0] + squares[:, 1])
+    # It is one of the rows, and as deep in itself as it is wide.
+    return np.count_nonzero(depths > EXACT) == (2.0 * radius > EXACT)
+
+
+def _are_clear(world: SwarmState, rows: Rows) -> bool:
+    """Return whether nothing is to be done for `rows`: they are few, none overlaps another one, a wall, a polygon."""
+    if len(rows) > FEW_TOGETHER or world.polygons:
+        return False
+    width, height = world.config.size
+    radii, before = world.swarm.agent_radius.take(rows).tolist(), list[tuple[float, float, float]]()
+    for (x, y, _), radius in zip(world.columns.position.take(rows, axis=0).tolist(), radii, strict=True):
+        if world.config.collide_walls:
+            margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
+            if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
+                return False
+        for other_x, other_y, other_radius in before:
+            away_x, away_y = other_x - x, other_y - y
+            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT:
+                return False
+        before.append((x, y, radius))
+    return True
 
 
 def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.config.modes import ControllerMode
-from fleet_sim.core import steering
 from fleet_sim.core.pipeline import Phase, System
-from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.laws import motion_law
+from fleet_sim.swarm import commands
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.separation import keep_apart
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
@@ -93,9 +92,8 @@ class Stepper:
     def _keep_apart(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        groups = [group for group in world.population_groups if not _steps_itself(group)]
-        rows = np.concatenate([NO_ROWS, *(group.rows for group in groups)])
-        self._settle(rows)
+        rows = [group.rows for group in world.population_groups if not _steps_itself(group)]
+        self._settle(rows[0] if len(rows) == 1 else np.concatenate([NO_ROWS, *rows]))
 
     def _sense_all(self, dt: float) -> None:
         world = self._world
@@ -124,10 +122,9 @@ class Stepper:
         """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
         columns, dt = self._world.columns, self._world.dt
         laws = columns.motion.law[rows]
-        # Law 0 is none: such rows do not move.
+        # Rows without a law are never driven.
         for row_law in sorted(set(laws.tolist())):
-            if row_law:
-                motion_law(row_law).step(columns, rows[laws == row_law], dt)
+            motion_law(row_law).step(columns, rows if len(rows) == 1 else rows[laws == row_law], dt)
         columns.motion.control[rows] = IDLE
 
     # ---- parts of an agent's step ------------------------------------------------------------------------------------
@@ -138,29 +135,23 @@ class Stepper:
         if not len(group):
             return NO_ROWS
         # Noted before anybody moves: `stop_on_collision` puts agents back there.
-        world.swarm.previous[group.rows] = group.positions
+        if len(group) == 1:
+            row = group.rows.item()
+            world.swarm.previous[row] = world.columns.position[row, :2]
+        else:
+            world.swarm.previous[group.rows] = group.positions
         if group.controller is None:
             return NO_ROWS
         # One written per agent may derive from one on arrays, whose `act` would go past it.
         act = group.controller.act if group.controller.works_on_arrays() else partial(Controller.act, group.controller)
-        actions = self.call("controller", act, group)
-        if actions is None:
-            actions = np.zeros((len(group), 2))
-        twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), world.steps))
-        # NaN leaves an agent to other commands. Controllers are user code and may have removed agents.
-        driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & world.columns.alive[group.rows]
-        driven_mask &= world.columns.motion.law[group.rows] != 0
-        rows, twists = group.rows[driven_mask], twists[driven_mask]
-        twists[world.swarm.halted[rows]] = 0.0
-        linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
-        linear[:, 0], angular[:, 2] = twists[:, 0], twists[:, 1]
-        steering.give_velocities(world.columns, rows, linear, angular)
-        return rows
+        return commands.drive(group, self.call("controller", act, group))
 
     def _settle(self, rows: Rows) -> None:
         """Keep `rows` apart from others after they moved, and halt those that are where they wanted to be."""
         world = self._world
         keep_apart(world, rows)
+        if not world.goals:
+            return
         wishing = rows[world.swarm.stop_at_goal[rows]]
         if len(wishing):
             for goal in world.goals:
@@ -211,39 +202,3 @@ class Stepper:
 
 def _steps_itself(group: Group) -> bool:
     return group.kind.step is not SwarmAgent.step
-
-
-def _checked(group: Group, actions: Any) -> Floats:
-    """Return a controller's actions as (N, 2) numbers, finite or NaN; raises InvalidValueError."""
-    array = np.array(actions, np.float64)
-    if array.shape != (len(group), 2) or np.count_nonzero(np.isinf(array)):
-        raise InvalidValueError(
-            f"{type(group.controller).__name__}: expected finite actions of shape ({len(group)}, 2), got {actions!r}"
-        )
-    return array
-
-
-def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
-    """Return actions with the agents' own factors put in, and as late as their settings say."""
-    spread = getattr(group.config, "idiosyncrasies", None)
-    if spread is not None:
-        mean, deviation = spread
-        factors = group.column("action factors", (2,), default=np.nan)
-        # NaN marks agents that joined since: each draws its factors once, and keeps them.
-        new = np.flatnonzero(np.isnan(factors[:, 0]))
-        if len(new):
-            factors[new] = group.rng.normal(mean, deviation, (len(new), 2))
-        actions = actions * factors
-    delay = getattr(group.config, "delay", 0)
-    if delay:
-        waiting = group.column("action queue", (delay, 2))
-        if group.config.delay_start == "first":
-            # Agents that joined since find their first action wherever they look.
-            begun = group.column("action queue begun", dtype=bool, default=False)
-            if not begun.all():
-                waiting[~begun] = actions[~begun, None]
-                begun[:] = True
-        # A ring buffer: the slot holds the action of `delay` steps ago. It is copied before this step overwrites it.
-        slot = steps % delay
-        actions, waiting[:, slot] = waiting[:, slot].copy(), actions
-    return actions

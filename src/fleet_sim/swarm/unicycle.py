@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
@@ -14,9 +14,10 @@ from fleet_sim.motion.limits import clipped
 from fleet_sim.motion.velocity import expire_commands, towards
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.components import scatter, vector_index
+from fleet_sim.spatial.components import gather, scatter, vector_index
 
-IDLE = ControllerMode.IDLE.code
+IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
+INF = float("inf")
 
 
 class UnicycleLaw:
@@ -29,6 +30,9 @@ class UnicycleLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
+        if len(rows) == 1 and _drives_freely(world, rows.item()):
+            _follow_command(world, rows, dt)
+            return NO_ROWS
         return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
 
 
@@ -36,37 +40,91 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     """Move `rows` one step by their velocity commands; one at rest that is told to rest becomes idle."""
     motion = world.motion
     expire_commands(world, rows)
+    index = vector_index(rows)
+    along, _, about = index
+    wanted_speeds, wanted_turns = gather(motion.command_linear, along), gather(motion.command_angular, about)
     speeds = _limited(
-        motion.command_linear[rows, 0],
-        motion.body_linear[rows, 0],
-        (motion.linear_limit[rows], motion.linear_limits[rows, 0]),
-        (motion.linear_accel[rows] * dt, motion.linear_accels[rows, 0] * dt),
+        wanted_speeds,
+        gather(motion.body_linear, along),
+        (motion.linear_limit.take(rows), gather(motion.linear_limits, along)),
+        (motion.linear_accel.take(rows), gather(motion.linear_accels, along)),
+        dt,
     )
     turns = _limited(
-        motion.command_angular[rows, 2],
-        motion.body_angular[rows, 2],
-        (motion.angular_limit[rows], motion.angular_limits[rows, 2]),
-        (motion.angular_accel[rows] * dt, motion.angular_accels[rows, 2] * dt),
+        wanted_turns,
+        gather(motion.body_angular, about),
+        (motion.angular_limit.take(rows), gather(motion.angular_limits, about)),
+        (motion.angular_accel.take(rows), gather(motion.angular_accels, about)),
+        dt,
     )
     headings = quaternions.yaws(world.orientation[rows])
-    # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
-    middles = headings + turns * (0.5 * dt)
-    sines, cosines = trig.sin_cos(middles)
     after = headings + turns * dt
-    world.position[rows, 0] += speeds * dt * cosines
-    world.position[rows, 1] += speeds * dt * sines
-    world.orientation[rows] = quaternions.from_yaws(after)
-    _write_twists(world, rows, speeds, turns, after)
-    world.touch(rows[(speeds != 0.0) | (turns != 0.0)])
-    wanted_mask = (motion.command_linear[rows, 0] != 0.0) | (motion.command_angular[rows, 2] != 0.0)
-    resting = rows[~wanted_mask & (speeds == 0.0) & (turns == 0.0)]
+    # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
+    angles = np.stack((headings + turns * (0.5 * dt), 0.5 * after, after))
+    # All angles in one call: where agents are few, a call takes as long for three times as many.
+    sines, cosines = trig.sin_cos(angles)
+    position, way = world.position.reshape(-1), speeds * dt
+    position[along] += way * cosines[0]
+    position[along + 1] += way * sines[0]
+    turned = np.zeros((len(rows), 4))
+    turned[:, 2], turned[:, 3] = sines[1], cosines[1]
+    world.orientation[rows] = turned
+    _write_twists(world, index, speeds, turns, (cosines[2], sines[2]))
+    moved_mask = (speeds != 0.0) | (turns != 0.0)
+    if np.count_nonzero(moved_mask) == len(rows):
+        world.touch(rows)
+        return
+    world.touch(rows[moved_mask])
+    resting = rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))]
     motion.control[resting] = IDLE
     motion.command_expiry[resting] = -1
 
 
-def _limited(wanted: Floats, present: Floats, limits: tuple[Floats, Floats], changes: tuple[Floats, Floats]) -> Floats:
-    """Return speeds (N,) about one axis: `wanted` within (norm, axis) limits and changes from `present`."""
-    limited, slowed = _has_finite(limits), _has_finite(changes)
+def _drives_freely(world: World, row: int) -> bool:
+    """Return whether `row` follows a velocity command that has not expired, without any limit."""
+    motion = world.motion
+    return (
+        motion.control.item(row) == VELOCITY
+        and not 0 <= motion.command_expiry.item(row) <= world.clock.tick
+        and motion.linear_limit.item(row) == motion.linear_limits.item(row, 0) == INF
+        and motion.linear_accel.item(row) == motion.linear_accels.item(row, 0) == INF
+        and motion.angular_limit.item(row) == motion.angular_limits.item(row, 2) == INF
+        and motion.angular_accel.item(row) == motion.angular_accels.item(row, 2) == INF
+    )
+
+
+def _follow_command(world: World, rows: Rows, dt: float) -> None:
+    """Move the only one of `rows` as `follow_commands` does, to the bit.
+
+    In plain numbers this is ten times faster than with arrays of one.
+    """
+    row, motion, position, orientation = rows.item(), world.motion, world.position, world.orientation
+    speed, turn = motion.command_linear.item(row, 0), motion.command_angular.item(row, 2)
+    heading = quaternions.yaw_of(orientation, row)
+    after = heading + turn * dt
+    sine, cosine = trig.sin_cos_of(heading + turn * (0.5 * dt))
+    position[row, 0] += speed * dt * cosine
+    position[row, 1] += speed * dt * sine
+    orientation[row] = 0.0
+    orientation[row, 2], orientation[row, 3] = trig.sin_cos_of(0.5 * after)
+    for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
+        column[row] = 0.0
+    motion.body_linear[row, 0] = speed
+    motion.body_angular[row, 2] = world.angular_velocity[row, 2] = turn
+    sine, cosine = trig.sin_cos_of(after)
+    world.velocity[row, 0], world.velocity[row, 1] = speed * cosine, speed * sine
+    if speed != 0.0 or turn != 0.0:
+        world.touch(rows)
+    else:
+        motion.control[row] = IDLE
+        motion.command_expiry[row] = -1
+
+
+def _limited(
+    wanted: Floats, present: Floats, limits: tuple[Floats, Floats], accels: tuple[Floats, Floats], dt: float
+) -> Floats:
+    """Return speeds (N,) about one axis: `wanted`, within (norm, axis) `limits` and as near as `accels` allow."""
+    limited, slowed = _has_finite(limits), _has_finite(accels)
     if not limited and not slowed:
         return wanted
     vectors = np.zeros((3, len(wanted)))
@@ -76,26 +134,25 @@ def _limited(wanted: Floats, present: Floats, limits: tuple[Floats, Floats], cha
     if slowed:
         before = np.zeros_like(vectors)
         before[0] = present
-        vectors = towards(before, vectors, changes[0], np.broadcast_to(changes[1], vectors.shape))
+        vectors = towards(before, vectors, accels[0] * dt, np.broadcast_to(accels[1] * dt, vectors.shape))
     return vectors[0]
 
 
 def _has_finite(arrays: tuple[Floats, Floats]) -> bool:
     # Counting is several times faster than any() where agents are few.
-    return bool(np.count_nonzero(np.isfinite(arrays[0])) or np.count_nonzero(np.isfinite(arrays[1])))
+    return bool(np.count_nonzero(np.isfinite(np.minimum(*arrays))))
 
 
-def _write_twists(world: World, rows: Rows, speeds: Floats, turns: Floats, headings: Floats) -> None:
+def _write_twists(world: World, index: Ints, speeds: Floats, turns: Floats, ahead: tuple[Floats, Floats]) -> None:
+    """Write the twists of rows that go at `speeds` along `ahead`, unit vectors by component."""
     motion = world.motion
-    index = vector_index(rows)
     # One array for all four: making arrays costs more than filling them where agents are few.
-    twists = np.zeros((3, 3, len(rows)))
+    twists = np.zeros((3, 3, len(speeds)))
     linear, angular, velocity = twists
     linear[0] = speeds
     angular[2] = turns
-    sines, cosines = trig.sin_cos(headings)
-    np.multiply(speeds, cosines, out=velocity[0])
-    np.multiply(speeds, sines, out=velocity[1])
+    np.multiply(speeds, ahead[0], out=velocity[0])
+    np.multiply(speeds, ahead[1], out=velocity[1])
     scatter(motion.body_linear, index, linear)
     scatter(motion.body_angular, index, angular)
     scatter(world.velocity, index, velocity)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +29,11 @@ class Sector:
         """Whether it has no sides."""
         return self.half_angle >= math.pi
 
+    @cached_property
+    def edge(self) -> tuple[float, float]:
+        """Sine and cosine of the half angle."""
+        return trig.sin_cos_of(self.half_angle)
+
     def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
         """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
 
@@ -40,19 +47,41 @@ class Sector:
             return near_mask
         # How far outside of the straight edge on its side a disc's middle is: farther than its radius is out of sight.
         off = np.abs(aside)
-        sine, cosine = trig.sin_cos_of(self.half_angle)
+        sine, cosine = self.edge
         outside = off * cosine
         outside -= ahead * sine
         near_mask &= outside <= radii
         # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
-        radii = np.broadcast_to(radii, near_mask.shape)[some]
+        if not len(some[0]):
+            return near_mask
+        if np.shape(radii) != near_mask.shape:
+            radii = np.broadcast_to(radii, near_mask.shape)
+        radii = np.asarray(radii)[some]
         near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
         return near_mask
 
+    def sees_disc(self, ahead: float, aside: float, radius: float) -> bool:
+        """Return whether one disc touches the sector or its edge: what `sees_discs` says, to the bit."""
+        inner = self.reach + radius
+        if ahead * ahead + aside * aside > inner * inner:
+            return False
+        if self.all_round:
+            return True
+        (sine, cosine), off = self.edge, abs(aside)
+        outside = off * cosine - ahead * sine
+        if outside > radius:
+            return False
+        along = ahead * cosine + off * sine
+        if outside <= 0.0 and (along >= 0.0 or self.half_angle > 0.5 * math.pi):
+            return True
+        foot = min(max(along, 0.0), self.reach)
+        miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
+        return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
+
     def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
-        sine, cosine = trig.sin_cos_of(self.half_angle)
+        sine, cosine = self.edge
         along = ahead * cosine + off * sine
         # The nearest point of the straight edge, which ends at the reach.
         foot = np.minimum(np.maximum(along, 0.0), self.reach)
@@ -76,7 +105,7 @@ class Sector:
         near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
         distances = np.sqrt(near_x * near_x + near_y * near_y)
         if not self.all_round:
-            sine, cosine = trig.sin_cos_of(self.half_angle)
+            sine, cosine = self.edge
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
             distances = np.where(inside_mask, distances, np.inf)
@@ -90,7 +119,10 @@ class Sector:
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
 
 
-def in_frame(x: Floats, y: Floats, cosine: Floats, sine: Floats) -> tuple[Floats, Floats]:
+Number = TypeVar("Number", float, Floats)
+
+
+def in_frame(x: Number, y: Number, cosine: Number, sine: Number) -> tuple[Number, Number]:
     """Return (ahead, aside) of offsets (x, y) in the frame turned by an angle with `cosine` and `sine`."""
     return x * cosine + y * sine, y * cosine - x * sine
 

@@ -6,17 +6,16 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fleet_sim.config.params import SimulationParams
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.settings import Variables, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.own_simulation import simulation_params
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.pictures import draw_world
 from fleet_sim.swarm.regions import GOALS
@@ -35,9 +34,6 @@ from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
 from fleet_sim.swarm.world_pickle import packed, unpacked
 from fleet_sim.swarm.world_source import load_world, naming
-
-COLLISION_MARGIN = 1e-3
-"""Of the simulations that worlds make for themselves, in m: agents that were pushed apart count as touching."""
 
 
 class RectangularWorld(NamedWorld):
@@ -212,7 +208,8 @@ class RectangularWorld(NamedWorld):
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
-        self._stepper.take_turn(self.agent_of(row).alone())
+        group = self.groups[self.swarm.group.item(row)]
+        self._stepper.take_turn(group.only(group.number_of(row)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it as it is between two steps; another process goes on from there with the same run."""
@@ -246,21 +243,6 @@ def World_from_config(
         world = cls(params, sim)
     world.source = source
     return world
-
-
-def simulation_params(config: RectangularWorldConfig) -> SimulationParams:
-    """Return the settings of the simulation a world makes for itself. What user code raises is not survived there."""
-    return SimulationParams(
-        gui=False,
-        timestep=config.time_step,
-        seed=secrets.randbits(32) if config.seed is None else config.seed,
-        target_rtf=0.0,
-        # Agents are kept apart by `separation.py`, which notes who touched something; nobody asks for more by itself.
-        collision_check_frequency=0.0,
-        collision_margin=COLLISION_MARGIN,
-        monitor=False,
-        raise_on_fault=True,
-    )
 
 
 def _each(section: str, entries: list[Any]) -> list[tuple[str, Any]]:

@@ -13,12 +13,14 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.grid import Grid
-from fleet_sim.traffic.field import Field
+from fleet_sim.traffic.field import CostField
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.smoothing import Point, pulled
 from fleet_sim.traffic.steps import Steps
 
+THIN = 1e-6
+"""Radius in cells of a robot without a footprint."""
 MOST_MEMORY = 256_000_000
 """Of the kept fields, in bytes: those of about 400 goals on 70,000 cells."""
 
@@ -31,7 +33,7 @@ class Way(NamedTuple):
     cost: float
 
 
-class _Entry(NamedTuple):
+class _WayIn(NamedTuple):
     """A cell that a place is joined to by a straight line, and the cost of that line."""
 
     cell: int
@@ -46,9 +48,10 @@ class Across:
 
     def __init__(self, grid: Grid, sight: Sight, rules: Rules, radius: float) -> None:
         self._sight, self._rules = sight, rules
-        self._reach = radius / grid.cell
+        # A point without extent could pass along the edge between two blocked cells.
+        self._reach = max(radius / grid.cell, THIN)
         self._steps = Steps(grid, rules, radius)
-        self._fields: OrderedDict[tuple[Point, float], tuple[Field, list[_Entry]]] = OrderedDict()
+        self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_WayIn]]] = OrderedDict()
 
     def is_clear(self, begin: Point, end: Point) -> bool:
         """Return whether the disc can move from `begin` to `end` along a straight line, rules aside."""
@@ -56,6 +59,9 @@ class Across:
 
     def is_free(self, place: Point) -> bool:
         """Return whether the disc can be at `place`."""
+        height, width = self._steps.grid.free_mask.shape
+        if not (0.0 <= place[0] <= width and 0.0 <= place[1] <= height):
+            return False
         return self._is_open(self._square(place)) or self.is_clear(place, place)
 
     def line(self, begin: Point, end: Point) -> Way | None:
@@ -94,7 +100,7 @@ class Across:
 
     # ---- places and cells --------------------------------------------------------------------------------------------
 
-    def _field(self, goal: Point, speed: float) -> tuple[Field, list[_Entry]]:
+    def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_WayIn]]:
         delays = self._steps.costs(speed)
         # Without limits the fields of fast and of slow robots are the same.
         key = (goal, speed if delays is not None else 0.0)
@@ -102,13 +108,13 @@ class Across:
         if kept is None:
             ends = self._entries(goal, outward=False)
             cells, costs = [entry.cell for entry in ends], [entry.cost for entry in ends]
-            kept = self._fields[key] = Field(self._steps, cells, costs, delays), ends
+            kept = self._fields[key] = CostField(self._steps, cells, costs, delays), ends
             while len(self._fields) > 1 and len(self._fields) * kept[0].size > MOST_MEMORY:
                 self._fields.popitem(last=False)
         self._fields.move_to_end(key)
         return kept
 
-    def _entries(self, place: Point, *, outward: bool) -> list[_Entry]:
+    def _entries(self, place: Point, *, outward: bool) -> list[_WayIn]:
         """Return cells that can be driven to straight from `place`, or from which it can; the next ones that exist."""
         square = self._square(place)
         entries = self._joined(place, square, outward=outward, look=not self._is_open(square))
@@ -132,7 +138,7 @@ class Across:
         columns = range(max(left - reach, 0), min(left + reach + 2, width))
         return [steps.number(column, row) for row in rows for column in columns]
 
-    def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_Entry]:
+    def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_WayIn]:
         entries = []
         for cell in cells:
             if not self._steps.clear_mask[cell]:
@@ -144,7 +150,7 @@ class Across:
             length = math.dist(*line)
             if not self._rules.uniform and not self._rules.allows(self._rules.touched(*line), _direction(*line)):
                 continue
-            entries.append(_Entry(cell, length))
+            entries.append(_WayIn(cell, length))
             if length < 1e-9:
                 return entries[-1:]
         return entries

@@ -1,4 +1,4 @@
-"""Field: how far it is from every cell to one goal, and which step is the first of the shortest way."""
+"""CostField: how far it is from every cell to one goal, and which step is the first of the shortest way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleet_sim.traffic.steps import LENGTHS, Steps
 NO_STEP = 8
 
 
-class Field:
+class CostField:
     """Costs from cells to a goal, in cells at full speed; computed as far as somebody asked.
 
     Dijkstra's algorithm backwards from `seeds`, cells from which the goal is `costs` away. A step costs at least 1, so

@@ -12,6 +12,7 @@ from fleet_sim.core.routes import NoRoute, Route
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.across import Across, Way, as_array
+from fleet_sim.traffic.lanes import Lanes
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.smoothing import Point
@@ -25,7 +26,8 @@ class Router:
 
     The whole disc and `clearance` m around it stay off walls, no-go zones and the edge of the map, everywhere on the
     route, not only at its points. One-way zones are never driven against, lower speed limits come with the route.
-    Routes are the fastest along the cells, then pulled straight. The same question has the same answer.
+    Across free space routes are the fastest along the cells, then pulled straight. Along a roadmap they are the fastest
+    lanes between the nodes nearest to both ends. The same question has the same answer.
     """
 
     def __init__(self, site: Site, clearance: float = 0.0) -> None:
@@ -35,6 +37,7 @@ class Router:
         self._sight = Sight(~self._grid.free_mask)
         self._rules = Rules(site)
         self._across: dict[float, Across] = {}
+        self._lanes: dict[float, Lanes] = {}
 
     def plan(
         self,
@@ -58,6 +61,7 @@ class Router:
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
         """Return the route from `start` (2,) to `goal` (2,) in m, or why there is none; see `plan`."""
         room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
+        self._check_mode(mode)
         as_float(speed, "speed in m/s", low=SLOWEST)
         begin, end = self._to_cells(np.asarray(start)), self._to_cells(np.asarray(goal))
         across = self._across.get(room)
@@ -67,12 +71,32 @@ class Router:
             ("start", start, begin, ActionCause.UNREACHABLE),
             ("goal", goal, end, ActionCause.INVALID_GOAL),
         ):
-            if not (self._is_inside(point) and across.is_free(point)):
+            if not across.is_free(point):
                 return NoRoute(f"the {what} ({place[0]:g}, {place[1]:g}) {self._obstacle(place, point, room)}", cause)
-        way = across.find(begin, end, speed)
+        way = None
+        if mode is not RouteMode.GRID and self.site.roadmap is not None:
+            strict = mode is RouteMode.ROADMAP
+            way = self._lanes_for(room, across).find(begin, end, speed, over_one=strict)
+            if way is None and strict:
+                return NoRoute(f"no lanes lead {_ends(start, goal)} for {_size(room)}", ActionCause.UNREACHABLE)
+        way = way or across.find(begin, end, speed)
         if way is None:
             return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
         return self._route(start, way, goal)
+
+    def _check_mode(self, mode: RouteMode) -> None:
+        if mode is RouteMode.NONE:
+            raise InvalidValueError("route: expected auto, roadmap or grid, got none, which drives straight")
+        if mode is RouteMode.ROADMAP and self.site.roadmap is None:
+            raise InvalidValueError(f"route: site {self.site.name!r} has no roadmap; use grid or auto")
+
+    def _lanes_for(self, room: float, across: Across) -> Lanes:
+        lanes = self._lanes.get(room)
+        if lanes is None:
+            assert self.site.roadmap is not None
+            nodes = np.array([self._to_cells(place) for place in self.site.roadmap.positions]).reshape(-1, 2)
+            lanes = self._lanes[room] = Lanes(self.site.roadmap, nodes, across)
+        return lanes
 
     # ---- frames ------------------------------------------------------------------------------------------------------
 
@@ -86,9 +110,6 @@ class Router:
             float(cosine * east + sine * north) / grid.cell,
             grid.height - float(cosine * north - sine * east) / grid.cell,
         )
-
-    def _is_inside(self, point: Point) -> bool:
-        return 0.0 <= point[0] <= self._grid.width and 0.0 <= point[1] <= self._grid.height
 
     def _route(self, start: Floats, way: Way, goal: Floats) -> Route:
         grid = self._grid
@@ -114,11 +135,17 @@ class Router:
             return "is in a wall"
         if not self._grid.is_free(cell)[0]:
             return "is in a no-go zone"
-        return f"is nearer than {room:g} m to a wall, a no-go zone or the edge of the map"
+        return f"is too near to a wall, a no-go zone or the edge of the map for {_size(room)}"
 
     def _between(self, start: Floats, goal: Floats, across: Across, begin: Point, end: Point, room: float) -> str:
-        ends = f"from ({start[0]:g}, {start[1]:g}) to ({goal[0]:g}, {goal[1]:g})"
         if across.joined(begin, end):
-            return f"there is no way {ends} that keeps to the one-way zones"
-        size = f"a robot that needs {room:g} m of room around its middle"
-        return f"there is no way {ends} for {size}, on cells of {self._grid.cell:g} m"
+            return f"there is no way {_ends(start, goal)} that keeps to the one-way zones"
+        return f"there is no way {_ends(start, goal)} for {_size(room)}, on cells of {self._grid.cell:g} m"
+
+
+def _ends(start: Floats, goal: Floats) -> str:
+    return f"from ({start[0]:g}, {start[1]:g}) to ({goal[0]:g}, {goal[1]:g})"
+
+
+def _size(room: float) -> str:
+    return f"a robot that needs {room:g} m of room around its middle"

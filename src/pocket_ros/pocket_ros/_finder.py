@@ -30,6 +30,7 @@ LIBRARIES = frozenset(
         "launch_testing_ros",
         "launch_xml",
         "launch_yaml",
+        "message_filters",
         "rclpy",
         "ros2cli",
         "rosidl_runtime_py",

@@ -30,6 +30,11 @@ class GoalReader:
         """Return a pose in the map frame; raises UnknownNameError for its frame."""
         return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
 
+    @property
+    def has_routes(self) -> bool:
+        """Whether robots can be routed around walls: from the start of a simulation on, or never."""
+        return self._bridge.sim.world.routes.known
+
     def time(self, stamp: Time) -> float | None:
         """Return the simulation time of a stamp, None to start at once."""
         return start_time(self._bridge, stamp)

@@ -28,6 +28,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
         final_orientation_align=not goal.ignore_orientation,
         direction=DIRECTIONS[goal.direction],
         tolerance=goal.tolerance,
+        route=goal.route,
         timeout=timeout_of(goal),
     )
 

@@ -1,4 +1,7 @@
-"""navigate_to_pose, compatible with Nav2; served if nav2_msgs is installed. Behaviour trees are not run."""
+"""navigate_to_pose, compatible with Nav2; served if nav2_msgs is installed. Behaviour trees are not run.
+
+Where the scenario has a site, robots take a route around its walls.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from fleet_sim.ros.conversions import time_to_msg
 def _build(goal: Any, reader: GoalReader) -> Action:
     if goal.behavior_tree:
         raise InvalidValueError(f"behavior_tree: none can be run here; leave it empty, got {goal.behavior_tree!r}")
-    return MoveTo(reader.pose(goal.pose))
+    return MoveTo(reader.pose(goal.pose), route=reader.has_routes)
 
 
 def _result(outcome: Outcome) -> Any:

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
-from fleet_sim.sites.formats.movingai import map_of
+from fleet_sim.sites.formats.movingai import map_of, stations_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
-from fleet_sim.sites.stations import Station, StationKind
+from fleet_sim.sites.stations import StationKind
 
 STATIONS = {"w": StationKind.WORKSTATION, "e": StationKind.PICK, "r": StationKind.PARK}
 """What letters stand for: where people pack, where goods are taken from a shelf, and where robots start."""
@@ -40,12 +38,8 @@ class LayoutFormat(SiteFormat):
                 fail(path, f"is {content[key]!r}, but the layout has {size}", key)
         read = map_of(rows, len(rows[0]), path, also_free="".join(STATIONS))
         grid = Grid(read.free_mask)
-        flat = read.letters.ravel()
-        cells = np.flatnonzero(np.isin(flat, list(STATIONS)))
-        stations = tuple(
-            Station(f"{flat[cell]}{number}", STATIONS[str(flat[cell])], x, y)
-            for number, (cell, (x, y)) in enumerate(zip(cells.tolist(), grid.positions(cells).tolist(), strict=True))
-        )
+        # LSMART itself has no names for them, so they are counted over all kinds.
+        stations = stations_of(read, grid, STATIONS, counted=True)
         name = content.get("name", path.stem)
         try:
             return Site(str(name), grid, stations=stations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from fleet_sim.paths import is_file
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels, read_text
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import Station, StationKind
 
 FREE = ".GSEe"
 BLOCKED = "@OTW"
@@ -43,6 +45,7 @@ def read_map(text: str, path: Path) -> Map:
         fail(path, "it has no line `map`; is this a MovingAI map?")
     height, width = (_size(header, key, path) for key in ("height", "width"))
     rows = lines[start + 1 : start + 1 + height]
+    # Checked against the header: a file cut off in transfer is well formed up to its end.
     if len(rows) < height or any(line.strip() for line in lines[start + 1 + height :]):
         given = len(lines) - start - 1
         fail(path, f"it says height {height}, but has {given} rows")
@@ -51,6 +54,7 @@ def read_map(text: str, path: Path) -> Map:
 
 def _size(header: dict[str, str], key: str, path: Path) -> int:
     value = header.get(key, "")
+    # The length is looked at before the value: int() of a million digits takes seconds.
     if not value.isdecimal() or not 1 <= len(value) <= 7 or int(value) < 1:
         fail(path, f"`{key}` must be a whole number above 0, got {value!r}")
     return int(value)
@@ -67,6 +71,7 @@ def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also
             fail(path, f"line {first_line + index}: it has {len(row)} letters, {width} are expected")
     letters = np.array([list(row) for row in rows], "U1")
     free = np.isin(letters, list(FREE + also_free))
+    # Refused: taken as free or as blocked, a map of another dialect would be silently wrong.
     strange = ~free & ~np.isin(letters, list(BLOCKED))
     if strange.any():
         place = divmod(int(np.flatnonzero(strange)[0]), width)
@@ -74,6 +79,22 @@ def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also
         where = f"line {first_line + place[0]}, column {place[1] + 1}"
         fail(path, f"{where}: unknown letter {str(letters[place])!r}; known are {known}")
     return Map(free, letters)
+
+
+def stations_of(
+    read: Map, grid: Grid, kinds: Mapping[str, StationKind], *, counted: bool = False
+) -> tuple[Station, ...]:
+    """Return a station for each cell whose letter is in `kinds`.
+
+    Its name is the letter with the number of its cell, or with its own among the stations where they are `counted`.
+    """
+    letters = read.letters.ravel()
+    cells = np.flatnonzero(np.isin(letters, list(kinds)))
+    numbers = range(len(cells)) if counted else cells.tolist()
+    places = zip(cells.tolist(), numbers, grid.positions(cells).tolist(), strict=True)
+    return tuple(
+        Station(f"{letters[cell]}{number}", kinds[str(letters[cell])], x, y) for cell, number, (x, y) in places
+    )
 
 
 class MapFormat(SiteFormat):

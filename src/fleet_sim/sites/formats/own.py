@@ -56,6 +56,7 @@ class NodeEntry(Checked):
 class LaneEntry(Checked):
     """A lane of the roadmap."""
 
+    # Any: a name or a number, which can be checked only once all nodes are known.
     begin: Any = setting(doc="The node it begins at: its name, or its number from 0.")
     end: Any = setting(doc="The node it ends at.")
     both_ways: bool = setting(False, doc="It may be driven both ways.")
@@ -82,6 +83,7 @@ class DoorEntry(Checked):
 
 def read_rows(value: object) -> list[str]:
     """Return the rows in a text or a list of texts; raises InvalidValueError."""
+    # A block of text in YAML and a list are the same picture; people draw the first, programs write the second.
     rows = value.split() if isinstance(value, str) else value
     if not isinstance(rows, list) or not rows or not all(isinstance(row, str) and row for row in rows):
         raise InvalidValueError(f"must be lines of letters, got {brief(value)}")
@@ -154,6 +156,7 @@ def _station(entry: StationEntry, path: Path, index: int) -> Station:
 
 
 def _zone(entry: ZoneEntry) -> Zone:
+    # A value that its kind does not use would look as if it acted.
     if entry.speed is not None and entry.kind is not ZoneKind.SPEED_LIMIT:
         raise InvalidValueError(f"zone {entry.name!r}: only a zone of the kind speed_limit has a speed")
     if entry.direction and entry.kind is not ZoneKind.ONE_WAY:
@@ -176,6 +179,7 @@ def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
             _number(node, names, path, f"roadmap.lanes[{index}].{key}")
             for key, node in (("begin", lane.begin), ("end", lane.end))
         )
+        # A Roadmap has directed lanes only, so that planners look at one direction at a time.
         ways = [(begin, end), (end, begin)] if lane.both_ways else [(begin, end)]
         lanes += ways
         limits += [lane.speed_limit or NO_LIMIT] * len(ways)
@@ -184,6 +188,7 @@ def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
 
 
 def _number(node: object, names: list[str], path: Path, where: str) -> int:
+    # YAML reads `yes` and `on` as True, which is an int in Python.
     if isinstance(node, int) and not isinstance(node, bool):
         return node
     if node not in names or not node:
@@ -217,6 +222,7 @@ def write_site(site: Site, path: str | Path) -> None:
     if site.roadmap is not None:
         content["roadmap"] = _roadmap_content(site.roadmap)
     text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000, default_flow_style=None)
+    # Whole or not at all: a site that ends in the middle may still be valid YAML, of a smaller site.
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -231,6 +237,7 @@ class _Line(dict[str, Any]):
 
 
 class _Dumper(yaml.SafeDumper):
+    # YAML would write the second of two equal lists as a reference to the first, which nobody wants to edit.
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
@@ -255,6 +262,7 @@ def _roadmap_content(roadmap: Roadmap) -> dict[str, Any]:
     lanes = []
     for (begin, end), limit in zip(roadmap.lanes.tolist(), roadmap.speed_limits.tolist(), strict=True):
         lane = _Line({"begin": begin, "end": end})
+        # No limit is infinity in a Roadmap, and a missing key in files.
         if limit < NO_LIMIT:
             lane["speed_limit"] = limit
         lanes.append(lane)

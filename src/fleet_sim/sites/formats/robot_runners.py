@@ -11,10 +11,10 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.sites.formats.base import SiteFormat, beside, fail, no_levels, read_text
-from fleet_sim.sites.formats.movingai import read_map
+from fleet_sim.sites.formats.movingai import read_map, stations_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
-from fleet_sim.sites.stations import Station, StationKind
+from fleet_sim.sites.stations import StationKind
 
 STATIONS = {"E": StationKind.WORKSTATION, "S": StationKind.PICK}
 """What letters of the maps stand for: where goods come and go, and where they are stored."""
@@ -40,7 +40,7 @@ class RobotRunnersFormat(SiteFormat):
         if "agentFile" in content:
             starts = self._starts(content, path, grid)
         try:
-            return Site(path.stem, grid, stations=_stations(read.letters, grid), starts=starts)
+            return Site(path.stem, grid, stations=stations_of(read, grid, STATIONS), starts=starts)
         except FleetSimError as error:
             raise ConfigError(str(error), source=str(path)) from error
 
@@ -97,16 +97,6 @@ def read_rows(path: Path, cells: int, *, most: int = 1000) -> list[list[int]]:
             fail(path, f"line {number}: cell {max(row)} is outside of the map, which has {cells} cells")
         rows.append(row)
     return rows
-
-
-def _stations(letters: Any, grid: Grid) -> tuple[Station, ...]:
-    flat = letters.ravel()
-    cells = np.flatnonzero(np.isin(flat, list(STATIONS)))
-    middles = grid.positions(cells)
-    return tuple(
-        Station(f"{flat[cell]}{cell}", STATIONS[str(flat[cell])], x, y)
-        for cell, (x, y) in zip(cells.tolist(), middles.tolist(), strict=True)
-    )
 
 
 FORMAT = RobotRunnersFormat()

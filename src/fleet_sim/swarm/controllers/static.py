@@ -23,4 +23,6 @@ class StaticController(Configured, Controller):
 
     def act(self, group: Group) -> Floats:
         """Return the action (N, 2)."""
-        return np.tile(self.output, (len(group), 1))
+        actions = np.empty((len(group), 2))
+        actions[:] = self.output
+        return actions

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows, as_floats
 from fleet_sim.settings import setting
+from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented, unbounded_setting
@@ -17,6 +18,9 @@ from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
 from fleet_sim.swarm.vision import Sector, in_frame
 
 _ARC = 12
+
+FEW_PAIRS = 64
+"""Number of pairs of agents up to which plain numbers, one pair after the other, are faster than arrays."""
 
 
 def read_walls(value: object) -> Floats | bool | None:
@@ -65,6 +69,10 @@ class BinaryFOVSensor(BinarySensor):
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
+        walls = self._detectable_walls(group)
+        pairs = len(group) * len(group.world.population)
+        if pairs <= FEW_PAIRS and not self.occlusion and not len(walls):
+            return self._see_few(group)
         origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
         candidates = Candidates(group, team)
@@ -90,12 +98,30 @@ class BinaryFOVSensor(BinarySensor):
 
         reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)
         detected = any_hit(origins, candidates, reach, seen)
-        walls = self._detectable_walls(group)
         if len(walls):
             detected |= _walls_seen(
                 Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
             )
         return detected
+
+    def _see_few(self, group: Group) -> Bools:
+        """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
+        columns, everyone = group.columns, group.world.everyone
+        team, sector = group.world.team_code(self.target_team), Sector(self.theta, self.distance)
+        places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
+        others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
+
+        def sees(row: int) -> bool:
+            x, y, _ = columns.position[row].tolist()
+            sine, cosine = trig.sin_cos_of(quaternions.yaw_of(columns.orientation, row) + self.bias)
+            for other, (place_x, place_y, _), radius, side in others:
+                if other != row and team in (-1, side):
+                    ahead, aside = in_frame(place_x - x, place_y - y, cosine, sine)
+                    if sector.sees_disc(ahead, aside, radius):
+                        return True
+            return False
+
+        return np.array([sees(row) for row in group.rows.tolist()], np.bool_)
 
     def added_state(self, group: Group) -> Bools | None:
         """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""

@@ -37,11 +37,12 @@ _open: dict[int, list[int]] = {}
 def discovery_range() -> str:
     """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT.
 
-    From `ROS_LOCALHOST_ONLY` and `ROS_AUTOMATIC_DISCOVERY_RANGE`.
+    From `ROS_LOCALHOST_ONLY`, which comes first, and `ROS_AUTOMATIC_DISCOVERY_RANGE`. By default SUBNET, as
+    in ROS 2 Jazzy: with LOCALHOST, a ROS 2 node of this machine that says nothing itself would not be found.
 
     Raises ValueError for any other value.
     """
-    if os.environ.get("ROS_LOCALHOST_ONLY") == "1":
+    if _localhost_only():
         return "LOCALHOST"
     value = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") or "SUBNET"
     if value not in _RANGES:
@@ -53,7 +54,9 @@ def discovery_range() -> str:
 def configuration() -> str:
     """The Cyclone DDS configuration for the environment of this process."""
     reach = discovery_range()
-    peers = [p for p in os.environ.get("ROS_STATIC_PEERS", "").split(";") if p]
+    # As in ROS 2: who asks for this machine only means it, whatever else the environment says.
+    listed_peers = "" if _localhost_only() else os.environ.get("ROS_STATIC_PEERS", "")
+    peers = [p for p in listed_peers.split(";") if p]
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
     index += "</MaxAutoParticipantIndex>"
     uri = os.environ.get("CYCLONEDDS_URI", "")
@@ -77,6 +80,10 @@ def configuration() -> str:
     discovery = f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"
     ours = f"<CycloneDDS><Domain><General>{general}</General>{discovery}{_INTERNAL}</Domain></CycloneDDS>"
     return ",".join(part for part in (ours, uri) if part)
+
+
+def _localhost_only() -> bool:
+    return os.environ.get("ROS_LOCALHOST_ONLY") == "1"
 
 
 def _own_address() -> str:

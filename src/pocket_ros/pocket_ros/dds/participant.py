@@ -63,20 +63,29 @@ class Participant:
             if self._closed:
                 return
             self._closed = True
-            # Deleting one endpoint is waiting for Cyclone's own threads; many at once wait together, ten
-            # times as fast. An interpreter that is ending starts no threads: they go with their participant.
-            endpoints = list(self._endpoints)
-            with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
-                list(pool.map(_delete_all, (endpoints[index::_DELETERS] for index in range(_DELETERS))))
-            # Topics that were made without the description end without it, the first of each type with it.
-            for entity, _ in self._topics.values():
-                lib.dds_delete(entity)
-            for kind in self._types.values():
-                kind.restore_description()
+            if self._delete_endpoints():
+                # Topics made without the description end without it, the first of each type with it.
+                for entity, _ in self._topics.values():
+                    lib.dds_delete(entity)
+                for kind in self._types.values():
+                    kind.restore_description()
             lib.dds_delete(self.handle)
             self._types.clear()
             self._topics.clear()
         domain.release(self.domain_id)
+
+    def _delete_endpoints(self) -> bool:
+        """Delete all endpoints, many at once; False where no threads can be started, and nothing was deleted.
+
+        Deleting one is waiting for Cyclone's own threads; many at once wait together, ten times as fast. An
+        interpreter that is ending starts no threads: there everything goes with the participant, and the
+        types stay as they are, for Cyclone crashes when descriptions come back before the endpoints go.
+        """
+        endpoints = list(self._endpoints)
+        with suppress(RuntimeError), ThreadPoolExecutor(_DELETERS) as pool:
+            list(pool.map(_delete_all, (endpoints[index::_DELETERS] for index in range(_DELETERS))))
+            return True
+        return False
 
     def settle(self) -> None:
         """Wait until the endpoints that were closed are gone; to be called before looking at who is there."""

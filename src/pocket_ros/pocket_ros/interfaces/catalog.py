@@ -59,12 +59,15 @@ def message(name: str) -> MessageDefinition:
 
 def source_text(name: str) -> str | None:
     """The text of the definition file, where there is one."""
+    path = source_path(name)
+    return None if path is None else path.read_text(encoding="utf-8")
+
+
+def source_path(name: str) -> Path | None:
+    """The definition file, where there is one."""
     package, kind, base = name.split("/")
-    for folder in _folders(package):
-        path = folder / kind / f"{base}.{kind}"
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    return None
+    paths = (folder / kind / f"{base}.{kind}" for folder in _folders(package))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def render(found: MessageDefinition) -> str:

@@ -54,11 +54,12 @@ class Context(WithBlock):
         """Initialise with ROS arguments (`sys.argv` where None) and a domain (`ROS_DOMAIN_ID` where None).
 
         Raises RuntimeError when initialised already and for a domain out of range, and as `parse_arguments`
-        does.
+        does; NotImplementedError where the environment asks for security.
         """
         with self._lock:
             if self._initialised:
                 raise RuntimeError("Context.init() must only be called once")
+            _refuse_security()
             self._domain_id = _domain_id() if domain_id is None else _checked_domain(domain_id)
             self.arguments = arguments.parse_arguments(sys.argv if args is None else args)
             if initialize_logging:
@@ -178,6 +179,15 @@ def _domain_id() -> int:
     if not text.isdigit():
         raise RuntimeError(f"ROS_DOMAIN_ID is '{text}'; it is a number from 0 to {_MAX_DOMAIN_ID}")
     return _checked_domain(int(text))
+
+
+def _refuse_security() -> None:
+    """Who asked for encryption must not talk in the clear without knowing."""
+    if os.environ.get("ROS_SECURITY_ENABLE") == "true":
+        raise NotImplementedError(
+            "ROS_SECURITY_ENABLE=true: pocket_ros has no DDS security, and would neither encrypt nor "
+            "authenticate; unset it, or use a full ROS 2"
+        )
 
 
 def _checked_domain(domain_id: int) -> int:

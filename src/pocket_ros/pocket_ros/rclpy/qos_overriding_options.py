@@ -14,3 +14,9 @@ class QoSOverridingOptions:
     @classmethod
     def with_default_policies(cls, **options: Any) -> QoSOverridingOptions:
         raise NotImplementedError("QoSOverridingOptions is not covered; a full ROS 2 has it")
+
+
+def __getattr__(name: str) -> object:
+    if name in ("InvalidQosOverridesError", "QosCallbackResult", "QosCallbackType"):
+        raise NotImplementedError(f"rclpy.qos_overriding_options.{name} is not covered; a full ROS 2 has it")
+    raise AttributeError(f"module 'rclpy.qos_overriding_options' has no attribute '{name}'")

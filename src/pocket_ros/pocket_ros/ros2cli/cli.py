@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 
 COMMANDS = {
@@ -11,6 +12,7 @@ COMMANDS = {
     "bag": "Various rosbag related sub-commands",
     "daemon": "Various daemon related sub-commands",
     "interface": "Show information about ROS interfaces",
+    "lifecycle": "Various lifecycle related sub-commands",
     "launch": "Run a launch file",
     "node": "Various node related sub-commands",
     "param": "Various param related sub-commands",
@@ -19,7 +21,7 @@ COMMANDS = {
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
 }
-NOT_COVERED = ("component", "control", "doctor", "lifecycle", "multicast", "security", "test", "wtf")
+NOT_COVERED = ("component", "control", "doctor", "multicast", "security", "test", "wtf")
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -59,7 +61,7 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         sys.stdout.flush()
         return result
     except KeyboardInterrupt:
-        return 130
+        return signal.SIGINT  # as in ROS, which does not answer 130
     except BrokenPipeError:
         # The reader went away (`ros2 topic echo … | head`): nothing more can be written, not even at exit.
         sys.stdout = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -17,12 +18,33 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_ARRAY = re.compile(r"(?:sequence<(?P<item>.+?)(?:, (?P<bound>\d+))?>|(?P<element>.+)\[(?P<size>\d+)\])$")
+
+
+def _abbreviation(kind: str, length: int) -> str:
+    """What stands for an array of that type, and of that length where the type leaves it open."""
+    found = _ARRAY.match(kind)
+    if found is None:
+        return f"<array type: {kind}>"
+    element = re.sub(r"^(w?string)<\d+>$", r"\1", found["item"] or found["element"])
+    package, _, name = element.rpartition("/")
+    element = f"{package}/msg/{name}" if package and "/" not in package else element
+    if found["size"]:
+        return f"<array type: {element}[{found['size']}]>"
+    bound = f"[{found['bound']}]" if found["bound"] else ""
+    return f"<sequence type: {element}{bound}, length: {length}>"
+
+
 def _is_array(value: Any) -> bool:
     return not isinstance(value, str) and (hasattr(value, "__len__") or hasattr(value, "tolist"))
 
 
 def _plain_list(value: Any) -> list[Any]:
     return list(value.tolist()) if hasattr(value, "tolist") else list(value)
+
+
+def _number(byte: bytes) -> int:
+    return byte[0] if byte else 0
 
 
 def to_plain(
@@ -32,9 +54,14 @@ def to_plain(
     no_arr: bool = False,
     no_str: bool = False,
     kind: str = "",
+    byte: Callable[[bytes], Any] = _number,
 ) -> Any:
-    """A message as dictionaries, lists and scalars; long arrays and strings are cut at `truncate_length`."""
+    """A message as dictionaries, lists and scalars; long arrays and strings are cut at `truncate_length`.
+
+    `byte` says what a single byte becomes.
+    """
     options: dict[str, Any] = {"truncate_length": truncate_length, "no_arr": no_arr, "no_str": no_str}
+    options["byte"] = byte
     if hasattr(value, "get_fields_and_field_types"):
         types = value.get_fields_and_field_types()
         return {name: to_plain(getattr(value, name), kind=types[name], **options) for name in types}
@@ -46,20 +73,14 @@ def to_plain(
         cut = truncate_length is not None and len(value) > truncate_length
         return value[:truncate_length] + "..." if cut else value
     if isinstance(value, bytes) and kind in ("octet", "byte", "char"):
-        return value[0] if value else 0
+        return byte(value)
     if _is_array(value):
-        if no_arr:
-            element = (
-                kind.split("<", 1)[-1].rstrip(">") if kind.startswith("sequence") else kind.split("[")[0]
-            )
-            return (
-                f"<array type: {element.split(',')[0]}>"
-                if "sequence" not in kind
-                else (f"<sequence type: {element.split(',')[0]}, length: {len(value)}>")
-            )
+        if no_arr and kind:
+            return _abbreviation(kind, len(value))
         cut = truncate_length is not None and len(value) > truncate_length
         items = _plain_list(value[:truncate_length] if cut else value)
-        plain = [to_plain(item, **options) for item in items]
+        element = "octet" if "octet" in kind else ""
+        plain = [to_plain(item, kind=element, **options) for item in items]
         return [*plain, "..."] if cut else plain
     return value.item() if hasattr(value, "item") else value
 
@@ -79,7 +100,7 @@ def message_to_yaml(message: Any, *, flow_style: bool = False, **options: Any) -
 
 
 def message_to_csv(message: Any, **options: Any) -> str:
-    """All scalars of a message, separated by commas."""
+    """All scalars of a message, separated by commas; bytes as Python writes them, `b'2'`."""
 
     def scalars(value: Any) -> Iterator[str]:
         if isinstance(value, dict):
@@ -91,7 +112,7 @@ def message_to_csv(message: Any, **options: Any) -> str:
         else:
             yield str(value)
 
-    return ",".join(scalars(to_plain(message, **options)))
+    return ",".join(scalars(to_plain(message, byte=repr, **options)))
 
 
 def message_to_ordereddict(
@@ -109,3 +130,11 @@ def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
         return OrderedDict((name, _ordered(item)) for name, item in value.items())
     return [_ordered(item) for item in value] if isinstance(value, list) else value
+
+
+def get_message_slot_types(msg: Any) -> OrderedDict[str, Any]:
+    """Not covered: these are types of `rosidl_parser`. Raises NotImplementedError."""
+    raise NotImplementedError(
+        "rosidl_runtime_py.get_message_slot_types is not covered by pocket_ros; a full ROS 2 has it. "
+        "Names and types as text: get_fields_and_field_types() of the message"
+    )

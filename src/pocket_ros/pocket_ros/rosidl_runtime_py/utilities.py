@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..interfaces.classes import action_class, message_class, service_class
 
@@ -13,12 +13,26 @@ _PARTS = (
 _MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
 
 
+class NamespacedType(NamedTuple):
+    """Package and kind, and a name in them; `NamespacedType` of `rosidl_parser` has these too."""
+
+    namespaces: list[str]
+    name: str
+
+    def namespaced_name(self) -> tuple[str, ...]:
+        """All parts."""
+        return (*self.namespaces, self.name)
+
+
 def get_interface(identifier: str) -> Any:
     """The class of `package/msg/Name`, `package/srv/Name` or `package/action/Name`.
 
-    Raises ValueError for a name of another form, LookupError for one that is not known.
+    Also of a part of a service or an action, such as `std_srvs/srv/SetBool_Request`. Raises ValueError for a
+    name of another form, LookupError for one that is not known.
     """
     parts = identifier.split("/")
+    if len(parts) == 3 and parts[1] in ("srv", "action") and parts[2].endswith(_PARTS):
+        return message_class(identifier)
     if len(parts) != 3 or parts[1] not in _MAKERS or not all(parts):
         raise ValueError(
             f"Expected the full name of an interface such as std_msgs/msg/String, got '{identifier}'"
@@ -55,3 +69,45 @@ def _of_kind(identifier: str, kind: str) -> Any:
     if identifier.split("/")[1:2] != [kind]:
         raise ValueError(f"Expected the full name of an interface, package/{kind}/Name, got '{identifier}'")
     return get_interface(identifier)
+
+
+def get_namespaced_type(identifier: str) -> NamespacedType:
+    """The parts of the full name of an interface."""
+    return _namespaced_type(identifier)
+
+
+def get_message_namespaced_type(identifier: str) -> NamespacedType:
+    """The parts of the name of a message; `package/Name` has its kind added."""
+    return _namespaced_type(identifier, "msg")
+
+
+def get_service_namespaced_type(identifier: str) -> NamespacedType:
+    """The parts of the name of a service; `package/Name` has its kind added."""
+    return _namespaced_type(identifier, "srv")
+
+
+def get_action_namespaced_type(identifier: str) -> NamespacedType:
+    """The parts of the name of an action; `package/Name` has its kind added."""
+    return _namespaced_type(identifier, "action")
+
+
+def is_message(interface: Any) -> bool:
+    """Whether it is a message, or the class of one."""
+    return hasattr(interface, "get_fields_and_field_types")
+
+
+def is_service(interface: Any) -> bool:
+    """Whether it is the class of a service."""
+    return all(hasattr(interface, part) for part in ("Request", "Response"))
+
+
+def is_action(interface: Any) -> bool:
+    """Whether it is the class of an action."""
+    return all(hasattr(interface, part) for part in ("Goal", "Result", "Feedback"))
+
+
+def _namespaced_type(identifier: str, kind: str | None = None) -> NamespacedType:
+    *namespaces, name = identifier.split("/")
+    if len(namespaces) == 1 and kind is not None:
+        namespaces.append(kind)
+    return NamespacedType(namespaces, name)

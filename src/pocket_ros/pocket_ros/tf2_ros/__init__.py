@@ -1,6 +1,7 @@
 """Coordinate frames over time: buffer, listener, broadcasters."""
 
 from .buffer import Buffer
+from .buffer_client import BufferClient
 from .buffer_interface import (
     BufferInterface,
     ConvertRegistration,
@@ -24,6 +25,7 @@ from .transform_listener import TransformListener
 
 __all__ = [
     "Buffer",
+    "BufferClient",
     "BufferInterface",
     "ConnectivityException",
     "ConvertRegistration",
@@ -44,6 +46,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("BufferClient", "BufferServer"):
-        raise NotImplementedError(f"tf2_ros.{name} is not covered; a full ROS 2 has it")
+    if name == "BufferServer":
+        raise NotImplementedError(
+            "tf2_ros.BufferServer is not covered; a full ROS 2 has it, in C++: ros2 run tf2_ros buffer_server"
+        )
     raise AttributeError(f"module 'tf2_ros' has no attribute '{name}'")

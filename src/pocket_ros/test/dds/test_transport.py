@@ -141,4 +141,6 @@ def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch
     )
     assert configuration().count("<NetworkInterface ") == 1
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
-    assert "<AllowMulticast>false" in configuration()
+    text = configuration()
+    assert "<AllowMulticast>false" in text
+    assert "localhost" in text and "10.0.0.1" not in text

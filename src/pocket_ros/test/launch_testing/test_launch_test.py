@@ -1,6 +1,8 @@
 """Launch tests, by the command and by pytest, each in a process of its own."""
 
+import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -257,3 +259,19 @@ def test_texts_are_found_one_behind_the_other() -> None:
         checker.assertInText(text)
     with pytest.raises(AssertionError, match=r"Did not find 'one' in line 3"):
         checker.assertInText("one")
+
+
+def test_output_is_text_and_expected_lines_may_come_from_an_iterator(tmp_path: Path) -> None:
+    from launch_testing.tools import expect_output, expected_output_from_file
+
+    text = "a\nb1\nb2\n"
+    assert expect_output(text, expected_text="b1")
+    lines = itertools.chain(["a"], itertools.repeat(re.compile(r"b\d"), 2))
+    assert expect_output(text, expected_lines=lines, strict=True)
+    assert not expect_output(text, expected_lines=iter(["a", "c"]))
+    assert not expect_output(text, expected_lines=itertools.repeat("a"))
+    assert expect_output(lines=iter(["a", "b"]), expected_lines=["a", "b"])
+    with pytest.raises(ValueError, match="one of"):
+        expect_output(text, lines=["a"], expected_text="a")
+    (tmp_path / "expected.txt").write_bytes("\u00e4\n".encode("latin-1"))
+    assert expected_output_from_file(str(tmp_path / "expected"), encoding="latin-1") == ["\u00e4"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import (
     InvalidHandle,
     InvalidNamespaceException,
@@ -148,3 +149,13 @@ def test_an_unknown_ros_argument_is_no_error_of_the_middleware() -> None:
     with pytest.raises(UnknownROSArgsError, match="--what") as error:
         rclpy.init(args=["--ros-args", "--what"])
     assert not isinstance(error.value, RCLError)
+
+
+def test_security_is_refused_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = Context()
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
+    with pytest.raises(NotImplementedError, match="ROS_SECURITY_ENABLE"):
+        context.init(args=[])
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", "false")
+    with context:
+        assert context.ok()

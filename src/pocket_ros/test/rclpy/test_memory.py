@@ -62,7 +62,7 @@ def node_of(context: Context) -> Iterator[Node]:
 
 
 def least(measure: Callable[[], float], seconds: float = 5.0, enough: float = 0.0) -> float:
-    """The smallest of several measurements: Cyclone frees what has gone a little later, in threads."""
+    """The smallest of several measurements: Cyclone frees what has gone later, in its own threads."""
     end = time.monotonic() + seconds
     found = measure()
     while found > enough and time.monotonic() < end:

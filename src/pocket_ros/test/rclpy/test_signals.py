@@ -17,3 +17,10 @@ def test_a_signal_ends_the_spin_cleanly(start: Start, number: signal.Signals, sa
     assert talker.wait_for(said) == said
     assert talker.wait() == 0
     assert "Traceback" not in talker.errors()
+
+
+def test_a_program_that_shuts_nothing_down_ends_well(start: Start) -> None:
+    forgetful = start("forgetful")
+    forgetful.wait_for("done")
+    assert forgetful.wait() == 0
+    assert forgetful.errors() == ""

@@ -1,16 +1,46 @@
 """What tools for any message type use."""
 
 from collections import OrderedDict
+from pathlib import Path
 
 import pytest
 import tf2_geometry_msgs
 import tf2_py
 import tf2_ros
+from diagnostic_msgs.msg import DiagnosticStatus
 from example_interfaces.action import Fibonacci
 from geometry_msgs.msg import Point, Point32, Polygon, PoseStamped, Vector3
-from rosidl_runtime_py import message_to_csv, message_to_ordereddict, message_to_yaml, set_message_fields
-from rosidl_runtime_py.utilities import get_action, get_interface, get_message, get_service
-from std_msgs.msg import Int32, String
+from rcl_interfaces.msg import ListParametersResult, ParameterValue
+from rosidl_runtime_py import (
+    get_action_interfaces,
+    get_interface_packages,
+    get_interface_path,
+    get_interfaces,
+    get_message_interfaces,
+    get_message_slot_types,
+    get_service_interfaces,
+    import_message_from_namespaced_type,
+    message_to_csv,
+    message_to_ordereddict,
+    message_to_yaml,
+    set_message_fields,
+)
+from rosidl_runtime_py.utilities import (
+    get_action,
+    get_action_namespaced_type,
+    get_interface,
+    get_message,
+    get_message_namespaced_type,
+    get_namespaced_type,
+    get_service,
+    get_service_namespaced_type,
+    is_action,
+    is_message,
+    is_service,
+)
+from sensor_msgs.msg import Imu
+from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import Byte, Int32, String
 from std_srvs.srv import SetBool
 
 
@@ -77,3 +107,58 @@ def test_a_message_may_be_the_value_of_a_field() -> None:
     corner = Point32(x=2.0)
     set_message_fields(path, {"points": [corner, {"y": 3}]})
     assert path.points == [corner, Point32(y=3.0)]
+
+
+def test_arrays_left_out_name_their_type_and_size() -> None:
+    def short(message: object) -> dict[str, object]:
+        return dict(message_to_ordereddict(message, no_arr=True))
+
+    assert short(Imu())["orientation_covariance"] == "<array type: double[9]>"
+    assert short(Polygon(points=[Point32()])) == {
+        "points": "<sequence type: geometry_msgs/msg/Point32, length: 1>"
+    }
+    assert short(ListParametersResult(names=["a"]))["names"] == "<sequence type: string, length: 1>"
+    assert short(SolidPrimitive())["dimensions"] == "<sequence type: double[3], length: 0>"
+
+
+def test_bytes_in_csv_are_as_python_writes_them() -> None:
+    assert message_to_csv(Byte(data=b"2")) == "b'2'"
+    assert message_to_csv(DiagnosticStatus(level=b"\x01", name="n")).startswith("b'\\x01',n")
+    assert message_to_csv(ParameterValue(byte_array_value=[b"\x01", b"a"])).count("b'") == 2
+    assert message_to_yaml(Byte(data=b"2")) == "data: 50\n"
+
+
+def test_interfaces_are_listed() -> None:
+    assert "std_msgs" in get_interface_packages()
+    every = get_interfaces()
+    assert {"msg/Point", "msg/Pose"} <= set(every["geometry_msgs"]) and "rclpy" not in every
+    assert get_interfaces(["std_srvs"]) == get_service_interfaces(["std_srvs"])
+    assert get_message_interfaces(["std_srvs", "std_msgs"]).keys() == {"std_msgs"}
+    assert "action/Fibonacci" in get_action_interfaces(["example_interfaces"])["example_interfaces"]
+    assert get_interfaces(["rclpy"]) == {}
+    with pytest.raises(LookupError, match="no_such_package"):
+        get_interfaces(["std_msgs", "no_such_package"])
+    for name in ("std_msgs/msg/String", "std_msgs/msg/String.msg"):
+        assert "string data" in Path(get_interface_path(name)).read_text()
+    for name in ("std_msgs/msg/Nothing", "std_msgs/msg/String.srv"):
+        with pytest.raises(LookupError, match=name):
+            get_interface_path(name)
+    with pytest.raises(ValueError, match="package/kind/Name"):
+        get_interface_path("std_msgs/String")
+
+
+def test_names_become_types_and_types_classes() -> None:
+    named = get_message_namespaced_type("std_msgs/String")
+    assert named.namespaced_name() == ("std_msgs", "msg", "String")
+    assert import_message_from_namespaced_type(named) is String
+    request = get_namespaced_type("std_srvs/srv/SetBool_Request")
+    assert import_message_from_namespaced_type(request) is SetBool.Request
+    assert get_service_namespaced_type("std_srvs/SetBool").namespaces == ["std_srvs", "srv"]
+    assert get_action_namespaced_type("a/B").namespaces == ["a", "action"]
+    kinds = {String: is_message, SetBool: is_service, Fibonacci: is_action}
+    for interface, is_kind in kinds.items():
+        assert [check(interface) for check in kinds.values()] == [
+            check is is_kind for check in kinds.values()
+        ]
+    with pytest.raises(NotImplementedError, match="get_message_slot_types"):
+        get_message_slot_types(String())

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 class OnIncludeLaunchDescription(BaseEventHandler):
     """Visits the description that an IncludeLaunchDescription event carries."""
 
-    def __init__(self) -> None:
-        super().__init__(matcher=lambda event: isinstance(event, IncludeLaunchDescription))
+    def __init__(self, *, handle_once: bool = False) -> None:
+        super().__init__(
+            matcher=lambda event: isinstance(event, IncludeLaunchDescription), handle_once=handle_once
+        )
 
     @property
     def matcher_description(self) -> str:

@@ -28,6 +28,7 @@ class OnShutdown(BaseEventHandler):
     ) -> None:
         super().__init__(matcher=lambda event: isinstance(event, Shutdown), handle_once=handle_once)
         self._function = on_shutdown if callable(on_shutdown) else None
+        self._given = None if callable(on_shutdown) else on_shutdown
         self._entities = [] if callable(on_shutdown) else normalize_to_list_of_entities(on_shutdown)
 
     @property
@@ -42,4 +43,4 @@ class OnShutdown(BaseEventHandler):
         context.extend_locals({"event": event})
         if self._function is not None and isinstance(event, Shutdown):
             return self._function(event, context)
-        return self._entities
+        return self._given

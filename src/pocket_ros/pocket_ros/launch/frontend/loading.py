@@ -24,7 +24,11 @@ def load_launch_file(path: str) -> LaunchDescription:
         root = _from_xml(text) if path.endswith(".xml") else _from_yaml(text)
         if root.tag != "launch":
             raise InvalidLaunchEntityError(f"a launch file begins with 'launch', not with '{root.tag}'")
-        return LaunchDescription(to_actions(root.children))
+        deprecated = root.optional("deprecated")
+        root.optional("version")  # of the format; there is one
+        root.finish()
+        reason = None if deprecated is None else deprecated.text
+        return LaunchDescription(to_actions(root.children), deprecated_reason=reason)
     except (ElementTree.ParseError, yaml.YAMLError, InvalidLaunchEntityError) as error:
         raise InvalidLaunchFileError(path, likely_errors=[error]) from error
 

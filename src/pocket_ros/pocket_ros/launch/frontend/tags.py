@@ -12,6 +12,7 @@ from ..conditions import IfCondition, UnlessCondition
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..launch_description_sources.any_launch_description_source import AnyLaunchDescriptionSource
 from .entity import EmbeddedText, Entity, InvalidLaunchEntityError
+from .parameter_tags import parameters
 
 Options = dict[str, Any]
 Make = Callable[[Entity, Options], LaunchDescriptionEntity]
@@ -90,8 +91,23 @@ def _include(entity: Entity, options: Options) -> LaunchDescriptionEntity:
 
 def _group(entity: Entity, options: Options) -> LaunchDescriptionEntity:
     scoped, forwarding = entity.flag("scoped", True), entity.flag("forwarding", True)
-    held: Any = to_actions(entity.children)
-    return actions.GroupAction(held, scoped=scoped, forwarding=forwarding, **options)
+    kept: dict[Any, Any] = dict(_pairs(entity, "keep", "name", "value"))
+    held: Any = to_actions(child for child in entity.children if child.tag != "keep")
+    return actions.GroupAction(
+        held, scoped=scoped, forwarding=forwarding, launch_configurations=kept, **options
+    )
+
+
+def _reset(entity: Entity, options: Options) -> LaunchDescriptionEntity:
+    entity.inside({"keep"})
+    return actions.ResetLaunchConfigurations(dict(_pairs(entity, "keep", "name", "value")), **options)
+
+
+def _append_environment(entity: Entity, options: Options) -> LaunchDescriptionEntity:
+    name, value = entity.text("name"), entity.text("value")
+    given: Options = {"prepend": entity.optional("prepend"), "separator": entity.optional("separator")}
+    given = {key: text for key, text in given.items() if text is not None}
+    return actions.AppendEnvironmentVariable(name, value, **given, **options)
 
 
 def _timer(entity: Entity, options: Options) -> LaunchDescriptionEntity:
@@ -147,43 +163,6 @@ def _executable(entity: Entity, options: Options) -> LaunchDescriptionEntity:
     )
 
 
-def _parameters(entity: Entity) -> list[Any]:
-    from ...launch_ros.parameter_descriptions import ParameterFile
-
-    found: list[Any] = []
-    for child in entity.children:
-        if child.tag != "param":
-            continue
-        file = child.optional("from")
-        if file is not None:
-            found.append(ParameterFile(file, allow_substs=child.flag("allow_substs", False)))
-        else:
-            found.append(_parameter(child))
-        child.finish()
-    return found
-
-
-def _parameter(entity: Entity) -> dict[Any, Any]:
-    from ...launch_ros.parameter_descriptions import ParameterValue
-
-    name = entity.text("name").text
-    nested = entity.inside({"param"})
-    if nested:
-        merged: dict[Any, Any] = {}
-        for child in nested:
-            merged.update(_parameter(child))
-        entity.finish()
-        return {name: merged}
-    kind = entity.optional("type")
-    types = {"str": str, "int": int, "float": float, "bool": bool}
-    if kind is not None and kind.text not in types:
-        raise InvalidLaunchEntityError(f"<param type> must be one of {', '.join(types)}, got '{kind.text}'")
-    value_type = None if kind is None else types[kind.text]
-    found = {name: ParameterValue(entity.text("value"), value_type=value_type)}
-    entity.finish()
-    return found
-
-
 def _node(entity: Entity, options: Options) -> LaunchDescriptionEntity:
     from ...launch_ros.actions import Node
 
@@ -196,7 +175,7 @@ def _node(entity: Entity, options: Options) -> LaunchDescriptionEntity:
         exec_name=entity.optional("exec_name"),
         arguments=_words(entity.optional("args")),
         ros_arguments=_words(entity.optional("ros_args")),
-        parameters=_parameters(entity),
+        parameters=parameters(entity),
         remappings=_pairs(entity, "remap", "from", "to"),
         **_process_options(entity),
         **options,
@@ -234,7 +213,7 @@ def _plain(action: Callable[..., LaunchDescriptionEntity], *attributes: str) -> 
 
 
 _TAGS: dict[str, Make] = {
-    "append_env": _plain(actions.AppendEnvironmentVariable, "name", "value"),
+    "append_env": _append_environment,
     "arg": _arg,
     "executable": _executable,
     "group": _group,
@@ -243,7 +222,8 @@ _TAGS: dict[str, Make] = {
     "log": _log,
     "node": _node,
     "push_ros_namespace": _ros("PushROSNamespace", "namespace"),
-    "reset": _plain(actions.ResetLaunchConfigurations),
+    "reset": _reset,
+    "reset_env": _plain(actions.ResetEnvironment),
     "ros_timer": _ros("ROSTimer"),
     "set_env": _plain(actions.SetEnvironmentVariable, "name", "value"),
     "set_parameter": _set_parameter,

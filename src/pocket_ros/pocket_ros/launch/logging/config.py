@@ -83,6 +83,7 @@ class LaunchConfig:
         self._log_dir: Path | None = None
         self._level = logging.INFO
         self._files: dict[str, logging.Handler] = {}
+        self._own_files: dict[str, logging.Handler] = {}
         self._screen_format = os.environ.get("OVERRIDE_LAUNCH_SCREEN_FORMAT", "default")
         self._log_format = os.environ.get("OVERRIDE_LAUNCH_LOG_FORMAT", "default")
         self._screen = _ScreenHandler()
@@ -143,6 +144,14 @@ class LaunchConfig:
             handler.setFormatter(_Formatter(_LOG_FORMATS.get(self._log_format, self._log_format)))
             self._files[file_name] = handler
         return self._files[file_name]
+
+    def get_own_log_handler(self, file_name: str) -> logging.Handler:
+        """The handler of a file that has the output of one process, without time stamps."""
+        if file_name not in self._own_files:
+            handler = logging.FileHandler(self.get_log_file_path(file_name), delay=True)
+            handler.setFormatter(_Formatter("{msg}"))
+            self._own_files[file_name] = handler
+        return self._own_files[file_name]
 
 
 launch_config = LaunchConfig()

@@ -65,7 +65,7 @@ def _handler(sink: str, own_file: str) -> logging.Handler:
     if sink == "log":
         return launch_config.get_log_file_handler()
     if sink == "own_log":
-        return launch_config.get_log_file_handler(own_file)
+        return launch_config.get_own_log_handler(own_file)
     raise ValueError(f"'{sink}' is not a valid destination of output; choose one of screen, log, own_log")
 
 

@@ -1,11 +1,22 @@
-"""Managed nodes, which are not covered."""
+"""Managed nodes: their states, their publishers and what else follows their transitions."""
 
-from __future__ import annotations
+from .managed_entity import ManagedEntity, SimpleManagedEntity
+from .node import LifecycleNode, LifecycleNodeMixin
+from .publisher import LifecyclePublisher
+from .state_machine import LifecycleState, TransitionCallbackReturn
 
-from typing import Any
+# Names that programs use as well; not in __all__, where they would be taken for those of a plain node.
+LifecycleMixin = LifecycleNodeMixin
+Node = LifecycleNode
+Publisher = LifecyclePublisher
+State = LifecycleState
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(f"rclpy.lifecycle.{name} is not covered; a full ROS 2 has it")
+__all__ = [
+    "LifecycleNode",
+    "LifecycleNodeMixin",
+    "LifecyclePublisher",
+    "LifecycleState",
+    "ManagedEntity",
+    "SimpleManagedEntity",
+    "TransitionCallbackReturn",
+]

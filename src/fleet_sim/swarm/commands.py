@@ -1,0 +1,85 @@
+"""From the actions of controllers to velocity commands: checked, with the agents' own factors, and late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Floats, Rows
+from fleet_sim.core import steering
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.swarm.agents import Group
+
+
+def drive(group: Group, actions: object) -> Rows:
+    """Command the agents of `group` to do `actions` (N, 2), None for resting; return the rows that were commanded.
+
+    NaN leaves an agent to other commands. Raises InvalidValueError for other shapes, and for what is infinite.
+    """
+    if actions is None:
+        actions = np.zeros((len(group), 2))
+    twists = group.kind.twists(group.config, _adjusted(group, _checked(group, actions), group.world.steps))
+    if len(group) == 1:
+        return _drive_one(group, *twists[0].tolist())
+    columns, swarm = group.columns, group.swarm
+    # Controllers are user code and may have removed agents.
+    driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & columns.alive[group.rows]
+    driven_mask &= columns.motion.law[group.rows] != 0
+    rows = group.rows
+    if np.count_nonzero(driven_mask) < len(rows):
+        rows, twists = rows[driven_mask], twists[driven_mask]
+    halted_mask = swarm.halted.take(rows)
+    if np.count_nonzero(halted_mask):
+        twists = np.where(halted_mask[:, None], 0.0, twists)
+    linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+    linear[:, 0], angular[:, 2] = twists[:, 0], twists[:, 1]
+    steering.give_velocities(columns, rows, linear, angular)
+    return rows
+
+
+def _drive_one(group: Group, linear: float, angular: float) -> Rows:
+    """Do the same for a group of one agent."""
+    columns, row = group.columns, group.rows.item()
+    if linear != linear or angular != angular or not columns.alive.item(row) or not columns.motion.law.item(row):
+        return NO_ROWS
+    if group.swarm.halted.item(row):
+        linear = angular = 0.0
+    steering.give_velocity(columns, row, linear, angular)
+    return group.rows
+
+
+def _checked(group: Group, actions: Any) -> Floats:
+    """Return a controller's actions as (N, 2) numbers, finite or NaN; raises InvalidValueError."""
+    array = np.array(actions, np.float64)
+    if array.shape != (len(group), 2) or np.count_nonzero(np.isinf(array)):
+        raise InvalidValueError(
+            f"{type(group.controller).__name__}: expected finite actions of shape ({len(group)}, 2), got {actions!r}"
+        )
+    return array
+
+
+def _adjusted(group: Group, actions: Floats, steps: int) -> Floats:
+    """Return actions with the agents' own factors put in, and as late as their settings say."""
+    spread = getattr(group.config, "idiosyncrasies", None)
+    if spread is not None:
+        mean, deviation = spread
+        factors = group.column("action factors", (2,), default=np.nan)
+        # NaN marks agents that joined since: each draws its factors once, and keeps them.
+        new = np.flatnonzero(np.isnan(factors[:, 0]))
+        if len(new):
+            factors[new] = group.rng.normal(mean, deviation, (len(new), 2))
+        actions = actions * factors
+    delay = getattr(group.config, "delay", 0)
+    if delay:
+        waiting = group.column("action queue", (delay, 2))
+        if group.config.delay_start == "first":
+            # Agents that joined since find their first action wherever they look.
+            begun = group.column("action queue begun", dtype=bool, default=False)
+            if not begun.all():
+                waiting[~begun] = actions[~begun, None]
+                begun[:] = True
+        # A ring buffer: the slot holds the action of `delay` steps ago. It is copied before this step overwrites it.
+        slot = steps % delay
+        actions, waiting[:, slot] = waiting[:, slot].copy(), actions
+    return actions
