@@ -55,9 +55,9 @@ class Watch:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        signal.signal(signal.SIGALRM, self._ring)
 
     def __enter__(self) -> None:
+        signal.signal(signal.SIGALRM, self._ring)
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
 
     def __exit__(self, *_: object) -> None:
