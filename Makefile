@@ -17,7 +17,7 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros faults soak pictures demo run clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros faults fuzz soak pictures demo run clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ faults: $(READY)  ## Kill, fill disks, flood and hang, and see what is promised 
 soak: $(READY)  ## Keep a node, its clients and the library busy, and judge what grows (ARGS="--minutes 120")
 	$(RUN)python test/soak/run.py $(ARGS)
 
+fuzz: $(READY)  ## Feed broken inputs to all that reads what others made (ARGS="--minutes 60"); by coverage with the extra fuzz
+	$(RUN)python test/fuzz/run.py $(ARGS)
+
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
 
@@ -114,6 +117,6 @@ constraints: $(READY)  ## Write the versions that are installed, once they are t
 	  $(RUN)python -m pip freeze --exclude-editable --disable-pip-version-check | grep -v ' @ '; } > constraints.txt
 
 clean:  ## Remove the virtual environment and everything that was built
-	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) build install log dist demo soak .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) build install log dist demo soak fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -199,7 +199,30 @@ HEAD = '{"format": "fleet_sim commands 1", "timestep": 0.1}\n'
         ("{}", "line 1: expected format, timestep"),
         (HEAD.replace("1", "9", 1), "expected the format 'fleet_sim commands 1'"),
         (HEAD + '{"tick": 0, "in_step": true}', "line 2: expected tick, in_step, command"),
-        (HEAD + '{"tick": "0", "in_step": true, "command": {"type": "stop"}}', "line 2: expected a number, got '0'"),
+        (
+            HEAD + '{"tick": "0", "in_step": true, "command": {"type": "stop"}}',
+            "line 2: expected a tick from 0 on, got '0'",
+        ),
+        (
+            HEAD + '{"tick": 1e999, "in_step": true, "command": {"type": "stop"}}',
+            "line 2: expected a tick from 0 on, got inf",
+        ),
+        (
+            HEAD + '{"tick": -1, "in_step": true, "command": {"type": "stop"}}',
+            "line 2: expected a tick from 0 on, got -1",
+        ),
+        (
+            HEAD + '{"tick": 0.5, "in_step": true, "command": {"type": "stop"}}',
+            "line 2: expected a tick from 0 on, got 0.5",
+        ),
+        (
+            HEAD + '{"tick": 0, "in_step": 1, "command": {"type": "stop"}}',
+            "line 2: expected in_step, true or false, got 1",
+        ),
+        (HEAD.replace("0.1", "1e999"), "line 1: expected a timestep above 0 up to 3600 s, got inf"),
+        (HEAD.replace("0.1", "NaN"), "line 1: expected a timestep above 0 up to 3600 s, got nan"),
+        (HEAD.replace("0.1", "true"), "line 1: expected a timestep above 0 up to 3600 s, got True"),
+        (HEAD + "[" * 100_000, "line 2: not JSON: maximum recursion"),
         (HEAD + '{"tick": 0, "in_step": true, "command": {"type": "stp"}}', "line 2: .*Did you mean 'stop'"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -165,3 +166,29 @@ def test_the_schema_accepts_the_demo_and_refuses_mistakes() -> None:
     for section, entry in (("robots", {"name": "a", "poze": []}), ("objects", {"pose": [0, 0, 0]}), ("robot", {})):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({section: [entry]}, scenario_schema())
+
+
+@pytest.mark.parametrize("value", [0, "", False, {}])
+def test_a_section_that_is_no_list_is_refused(load: Load, value: object) -> None:
+    with pytest.raises(ConfigError, match="objects: must be a list of entries"):
+        load(objects=value)
+    load(objects=None)
+
+
+def test_a_pose_that_is_left_empty_is_refused(load: Load) -> None:
+    with pytest.raises(ConfigError, match=r"robots\[0\].pose: must be a pose, got nothing"):
+        load(robots=[{"name": "a", "pose": None}])
+
+
+def test_settings_of_ros_are_checked_where_there_is_no_ros(load: Load) -> None:
+    with pytest.raises(ConfigError, match=r"ros.rates.odm: unknown key\. Did you mean 'odom'"):
+        load(ros={"rates": {"odm": 5}})
+
+
+def test_the_schema_says_the_same_of_empty_sections_names_and_sites() -> None:
+    check = jsonschema.Draft202012Validator(scenario_schema()).is_valid
+    assert check({"robots": None, "objects": None}) and not check({"objects": 0})
+    assert not check({"robots": [{"name": None}]}) and not check({"robots": [{"name": ""}]})
+    assert not check({"robots": [{"name": "a", "pose": None}]})
+    assert check({"robots": [{"name": "a", "visual_frame_pose": None}]})
+    assert check({"site": "hall.map"}) and check({"site": {"map": "hall.map"}}) and not check({"site": 5})

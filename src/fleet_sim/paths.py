@@ -28,7 +28,7 @@ def data_file(kind: str, name: str) -> Path:
     """Return the shipped file `name` of the `kind` "config" or "urdf"; raises ConfigError with the folders searched."""
     folders = [root / kind for root in data_roots()]
     for folder in folders:
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return folder / name
     known = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
     searched = ", ".join(str(folder) for folder in folders)
@@ -41,14 +41,29 @@ def resolve_config(path: str | Path) -> Path:
     A plain name that is neither raises ConfigError with the closest names; a path is returned unchanged.
     """
     given = Path(path)
-    if given.exists() or given.parent != Path("."):
+    if os.path.exists(given) or given.parent != Path("."):
         return given
     folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
     for folder in folders:
-        if (folder / given).is_file():
+        if is_file(folder / given):
             return folder / given
     known = {file.name for folder in (Path("."), *folders) for file in folder.glob("*.y*ml")}
     raise ConfigError(
         f"there is no such file here and no shipped one of that name.{did_you_mean(given.name, known)}",
         source=str(path),
     )
+
+
+def is_file(path: str | Path) -> bool:
+    """Return whether there is such a file; a name that none can have, too long or with a zero in it, is no error."""
+    return os.path.isfile(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder, in the same way."""
+    return os.path.isdir(path)
+
+
+def expanded(path: str | Path) -> Path:
+    """Return `path` with ~ as the home of its user; as in a shell, that of a user who is not known stays."""
+    return Path(os.path.expanduser(path))

@@ -25,7 +25,7 @@ from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, open_sections, prepare_sections, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, with_implied_settings
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
@@ -39,7 +39,7 @@ from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
-from fleet_sim.entities.entries import spawn_scenario
+from fleet_sim.entities.entries import fill_scenario
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.facade.collisions import CollisionQueries
 from fleet_sim.facade.control import RunControl
@@ -95,9 +95,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         config = with_implied_settings(as_scenario(config), source=source)
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
-            prepare_sections(sim, config, source=source)
-            spawn_scenario(sim.world, config, source=source)
-            open_sections(sim, config, source=source)
+            fill_scenario(sim, config, source=source)
         except BaseException:
             sim.close()
             raise

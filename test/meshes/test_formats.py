@@ -190,6 +190,8 @@ def test_a_small_collada_file_cannot_ask_for_any_number_of_triangles(tmp_path: P
         ("a.stl", b"\x00" * 50, "header"),
         ("a.stl", b"\x00" * 80 + struct.pack("<I", 9), "9 triangles"),
         ("a.stl", "solid t\nvertex 0 0 0\n", "three for each"),
+        ("a.dae", QUAD_DAE.replace('meter="0.01"', 'meter="1e999"'), "quad|finite|readable"),
+        ("a.dae", QUAD_DAE.replace('offset="0"', 'offset="99999999999999999999"'), "readable .dae file"),
         ("a.dae", "<COLLADA>", "no element|unclosed|mismatched"),
         ("a.dae", QUAD_DAE.replace("#quad", "#squad"), "squad"),
         ("a.dae", QUAD_DAE.replace("<vcount>4", "<vcount>5"), "5 corners"),

@@ -56,6 +56,8 @@ BAD = {
     "no name": ('<robot name="r">', "<robot>", "<robot>: needs the attribute 'name'"),
     "a missing mesh": ("hand.obj", "hnd.obj", "there is no mesh 'hnd.obj'. Did you mean 'hand.obj'? Searched: "),
     "a mesh of another kind": ("hand.obj", "hand.blend", "must be one of .dae, .obj, .stl"),
+    "a mesh with an endless name": ("hand.obj", "x" * 5000 + ".obj", "there is no mesh 'xxx"),
+    "a mesh of an unknown user": ("hand.obj", "~nobody_here/hand.obj", "there is no mesh '~nobody_here/hand.obj'"),
     "a mesh from afar": ("hand.obj", "https://x.org/hand.obj", "must be a path, or begin with file://"),
     "a missing package": ("hand.obj", "package://robots/hand.obj", "there is no mesh 'package://robots/hand.obj'"),
     "a cycle": ('<child link="arm"/>', '<child link="base"/>', "joins the link 'base' to itself"),

@@ -153,3 +153,9 @@ def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
     path = tmp_path / "two.yaml"
     path.write_text("---\nexpected: true\n---\na: !np 1 + 1\n...\n", encoding="utf-8")
     assert load_documents(path, Variables()) == [{"expected": True}, {"a": 2}]
+
+
+def test_a_text_of_digits_as_long_as_a_message_is_read_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text("a: " + "9" * 100_000 + "\nb: 12\n")
+    assert load_mapping(file) == {"a": "9" * 100_000, "b": 12}

@@ -278,3 +278,11 @@ def test_unknown_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.map").write_text(MAP)
     refused(tmp_path / "small.map", "it has no levels, 'L1' is asked for", level="L1")
     refused(tmp_path / "small.map", r"cell: cells may be a whole number of times 1 m long, got 1.5 m", cell=1.5)
+
+
+@pytest.mark.parametrize("level", [b"00000300", b"256", b"-1", b"9" * 5000])
+def test_a_grey_level_beyond_the_largest_is_refused(tmp_path: Path, level: bytes) -> None:
+    file = map_server(tmp_path)
+    (tmp_path / "hall.pgm").write_bytes(b"P2 4 1 255 0 20 30 " + level)
+    with pytest.raises(ConfigError, match="it has 4 pixels, 4 are expected"):
+        read_site(file)

@@ -123,3 +123,34 @@ def test_a_navigation_graph(tmp_path: Path) -> None:
     assert site.station("dock").kind is StationKind.CHARGE
     assert site.roadmap is not None and site.roadmap.lanes.tolist() == [[0, 1]]
     assert len(site.boxes()) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"floors": [[0, 1, 2]]}, r"levels.L1.floors\[0\]: must be a mapping with vertices, got \[0, 1, 2\]"),
+        ({"floors": [{"vertices": [0, 1]}]}, r"floors\[0\].vertices: a floor has at least 3 corners, got 2"),
+        ({"floors": 5}, "levels.L1.floors: must be a list, got 5"),
+        ({"walls": {"a": 1}}, "levels.L1.walls: must be a list, got"),
+        ({"lanes": "none"}, "levels.L1.lanes: must be a list, got 'none'"),
+        ({"vertices": 5}, "levels.L1.vertices: must be a list, got 5"),
+        ({"measurements": 5}, "levels.L1.measurements: must be a list, got 5"),
+        ({"measurements": [[0, 1, {"distance": [3, 1e300]}]]}, "must be within 1e\\+09 m of its origin"),
+    ],
+)
+def test_what_is_no_building_is_refused_with_its_place(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_site(building(tmp_path, {"levels": {"L1": level(**changes)}}))
+
+
+@pytest.mark.parametrize(
+    ("fiducials", "message"),
+    [
+        ([["x", 1, "a"], [2, 2, "b"]], r"levels.L2.fiducials\[0\]: must be \[x, y, name\]"),
+        ([[1, 1, "a"], [1, 1, "b"]], "levels.L2.fiducials: those of 'L1' and this level are all at one place"),
+    ],
+)
+def test_fiducials_that_lay_nothing_over_are_refused(tmp_path: Path, fiducials: list[Any], message: str) -> None:
+    levels = {"L1": level(fiducials=[[0, 0, "a"], [9, 0, "b"]]), "L2": level(fiducials=fiducials)}
+    with pytest.raises(ConfigError, match=message):
+        read_site(building(tmp_path, {"reference_level_name": "L1", "levels": levels}), level="L2")

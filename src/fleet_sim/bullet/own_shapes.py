@@ -18,6 +18,7 @@ from fleet_sim.core.shapes import BodyShape, Geometry, Vector, seen_as
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.models.height_fields import height_field_file
 from fleet_sim.models.mesh_arrays import mesh_file, read_triangles, read_vertices
+from fleet_sim.paths import is_file
 from fleet_sim.spatial import poses
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -117,7 +118,7 @@ class OwnShapes:
         concave = bool(int(given.get("flags", 0)) & self._client.GEOM_FORCE_CONCAVE_TRIMESH)
         if given.get("fileName"):
             path = Path(given["fileName"])
-            if not path.is_file():
+            if not is_file(path):
                 return None
             name = str(path.resolve())
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes import primitives
 from fleet_sim.meshes.loading import load_mesh
 from fleet_sim.meshes.mesh import Mesh
+from fleet_sim.paths import is_file
 from fleet_sim.spatial.shapes import ShapeKind
 
 NO_SHAPE = -1
@@ -143,7 +143,7 @@ class ShapeCache:
 
 def check_file(path: str, what: str) -> None:
     """Raise InvalidValueError unless `path` is a file."""
-    if not Path(path).is_file():
+    if not is_file(path):
         raise InvalidValueError(f"{what} file {path!r} does not exist; give the path of an existing file")
 
 

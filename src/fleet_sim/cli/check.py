@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, check_entries, prepare_sections, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, check_entries, with_implied_settings
 from fleet_sim.errors import FleetSimError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
@@ -42,7 +42,7 @@ def check(config: Mapping[str, Any], source: str) -> None:
     Whatever reads a scenario in another way finds other faults than loading does. No window is opened, no step is made.
     """
     # Imported here so that --help and a wrong option answer at once.
-    from fleet_sim.entities.entries import spawn_scenario
+    from fleet_sim.entities.entries import fill_scenario
     from fleet_sim.simulation import MultiRobotSimulationCore
 
     settings = with_implied_settings(config, source=source)
@@ -50,5 +50,4 @@ def check(config: Mapping[str, Any], source: str) -> None:
     params = SimulationParams.from_dict(settings, source=source)
     params.gui = params.monitor = False
     with MultiRobotSimulationCore(params) as sim:
-        prepare_sections(sim, settings, source=source)
-        spawn_scenario(sim.world, settings, source=source)
+        fill_scenario(sim, settings, source=source)

@@ -24,7 +24,9 @@ def scenario_schema() -> dict[str, Any]:
         items = object_schema(entry)
         items["properties"].update(features)
         items["properties"]["features"].update(additionalProperties=False, properties=features)
-        schemas[section] = {"type": "array", "items": {**items, "required": ["name", *items.get("required", [])]}}
+        items["properties"]["name"] = {**items["properties"]["name"], "type": "string", "minLength": 1}
+        items["required"] = ["name", *items.get("required", [])]
+        schemas[section] = {"type": ["array", "null"], "items": items}
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),

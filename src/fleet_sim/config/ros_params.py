@@ -95,3 +95,7 @@ class RosSection(Section[object]):
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid."""
         RosParams.from_scenario({"ros": entry}, source=source)
+
+    def prepare(self, sim: Any, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError if the settings are invalid, also where nobody uses them."""
+        self.check(entry, source=source)

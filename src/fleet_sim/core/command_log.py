@@ -18,6 +18,8 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.commands import Command
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.gate.bounds import LONGEST_STEP
+from fleet_sim.gate.data import brief
 from fleet_sim.output import replacing
 
 FORMAT = "fleet_sim commands 1"
@@ -127,7 +129,7 @@ class CommandLog:
                 command = Command.from_dict(data["command"])
             except FleetSimError as error:
                 raise ConfigError(str(error), source=str(path), path=f"line {number}") from error
-            log.entries.append(LoggedCommand(int(data["tick"]), bool(data["in_step"]), command))
+            log.entries.append(LoggedCommand(data["tick"], data["in_step"], command))
         return log
 
 
@@ -171,12 +173,19 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
 def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) -> dict[str, Any]:
     try:
         data = json.loads(line)
-    except ValueError as error:
-        raise ConfigError(f"not JSON: {error}", source=str(path), path=f"line {number}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not JSON: {str(error)[:200]}", source=str(path), path=f"line {number}") from error
     if not isinstance(data, dict) or set(data) != set(keys):
-        raise ConfigError(f"expected {', '.join(keys)}, got {data!r}", source=str(path), path=f"line {number}")
+        raise ConfigError(f"expected {', '.join(keys)}, got {brief(data)}", source=str(path), path=f"line {number}")
     # A bool is an int in Python, but true is no number in JSON.
-    numbers = [data[key] for key in ("tick", "timestep") if key in data]
-    if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers):
-        raise ConfigError(f"expected a number, got {numbers[0]!r}", source=str(path), path=f"line {number}")
+    tick, timestep, in_step = data.get("tick", 0), data.get("timestep", 1.0), data.get("in_step", False)
+    wrong = ""
+    if not isinstance(tick, int) or isinstance(tick, bool) or tick < 0:
+        wrong = f"a tick from 0 on, got {brief(tick)}"
+    elif not isinstance(timestep, (int, float)) or isinstance(timestep, bool) or not 0.0 < timestep <= LONGEST_STEP:
+        wrong = f"a timestep above 0 up to {LONGEST_STEP:g} s, got {brief(timestep)}"
+    elif not isinstance(in_step, bool):
+        wrong = f"in_step, true or false, got {brief(in_step)}"
+    if wrong:
+        raise ConfigError(f"expected {wrong}", source=str(path), path=f"line {number}")
     return data

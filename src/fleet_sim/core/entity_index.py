@@ -9,7 +9,8 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.core.schema import NO_ROW
-from fleet_sim.errors import DuplicateNameError, unknown_name
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
+from fleet_sim.gate.data import brief
 
 
 class EntityIndex:
@@ -44,6 +45,9 @@ class EntityIndex:
 
     def row_of(self, object_id: int) -> int:
         """Return the row of `object_id`; raises UnknownNameError."""
+        # Not by int(), which would take 1.5, "1" and True for an entity.
+        if isinstance(object_id, bool) or not isinstance(object_id, (int, np.integer)):
+            raise InvalidValueError(f"expected a name or an object id, got {brief(object_id)}")
         row = self._row_of_id.get(int(object_id))
         if row is None:
             raise unknown_name("object id", object_id, ())

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.config.scenario import open_sections, prepare_sections
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
@@ -111,10 +112,22 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
 """For each section of a scenario: the class of the handles, and the settings class of its entries."""
 
 
+def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> None:
+    """Put into the new simulation `sim` all that a scenario describes; raises ConfigError naming the entry.
+
+    The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.
+    """
+    prepare_sections(sim, config, source=source)
+    spawn_scenario(sim.world, config, source=source)
+    open_sections(sim, config, source=source)
+
+
 def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "") -> None:
     """Spawn the robots, objects and sensors of a scenario; raises ConfigError naming the entry."""
     for section, (cls, _) in ENTRIES.items():
-        spawn_entries(world, cls, config.get(section) or [], source=source, path=section)
+        # A section may be left empty, which is null in YAML.
+        entries = config.get(section)
+        spawn_entries(world, cls, [] if entries is None else entries, source=source, path=section)
     world.sensors.place(config.get("sensors"), source=source)
 
 

@@ -24,6 +24,7 @@ from fleet_sim.models.loading import load_sdf_world
 from fleet_sim.models.resolver import resolve_urdf
 from fleet_sim.models.sdf_world import PlacedModel, SdfWorld
 from fleet_sim.models.structure import Structure
+from fleet_sim.paths import expanded, is_file
 from fleet_sim.spatial import poses
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -45,8 +46,8 @@ def read_world_file(
 
     What of it is left out is logged in one line; so is its gravity, unless the caller `takes_gravity`.
     """
-    file = Path(path).expanduser()
-    if file.suffix or file.is_file():
+    file = expanded(path)
+    if file.suffix or is_file(file):
         check_file(file, "sdf")
     else:
         file = Path(resolve_urdf(path, search_paths=search_paths))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.geometry import Pose
 from fleet_sim.models.height_fields import Heights, height_field_file, image_heights, read_heights
 from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
+from fleet_sim.paths import expanded, is_file, is_folder
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -60,6 +60,13 @@ def read_pose(value: object) -> Pose | None:
     return pose
 
 
+def _read_place(value: object) -> Pose:
+    pose = read_pose(value)
+    if pose is None:
+        raise InvalidValueError("must be a pose, got nothing; leave the key out for the default")
+    return pose
+
+
 def _read_pose(value: object) -> Pose | None:
     if value is None or isinstance(value, Pose):
         return value
@@ -91,7 +98,10 @@ def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
 
 def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, ...] = ()) -> Any:
     """Return a dataclass field for a pose."""
-    return setting(default, reader=read_pose, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
+    if default is not None:
+        return setting(default, reader=_read_place, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
+    schema = {"anyOf": [_POSE_SCHEMA, {"type": "null"}]}
+    return setting(None, reader=read_pose, schema=schema, doc=doc, aliases=aliases)
 
 
 @dataclass
@@ -193,10 +203,10 @@ def existing_file(name: str | None, what: str) -> str:
     """Return the absolute path of the file `name`; raises InvalidValueError with the closest names beside it."""
     if not name:
         raise InvalidValueError(f"{what}: must name a file, got {name!r}")
-    path = Path(name).expanduser()
+    path = expanded(name)
     check_file(path, what)
-    if not path.is_file():
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    if not is_file(path):
+        beside = path.parent.iterdir() if is_folder(path.parent) else ()
         near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     return str(path.resolve())

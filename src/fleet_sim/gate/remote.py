@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ _folders: ContextVar[tuple[Path, ...] | None] = ContextVar("fleet_sim_remote_fol
 @contextmanager
 def remote_input(folders: Iterable[str | Path] = ()) -> Iterator[None]:
     """Treat what is read inside as input from another process; it may name files below `folders` only."""
-    places = tuple(Path(folder).expanduser().resolve() for folder in folders)
+    places = tuple(Path(os.path.expanduser(folder)).resolve() for folder in folders)
     token = _folders.set(places)
     try:
         yield

@@ -25,10 +25,12 @@ def load_mesh(path: str) -> Mesh:
     if file.suffix.lower() not in FORMATS:
         raise InvalidValueError(f"mesh {path!r}: unknown format; use one of {', '.join(FORMATS)}")
     try:
-        mesh = FORMATS[file.suffix.lower()].read(file.read_bytes(), file)
+        # Numbers that overflow are found below, in what came of them.
+        with np.errstate(over="ignore", invalid="ignore"):
+            mesh = FORMATS[file.suffix.lower()].read(file.read_bytes(), file)
     except OSError as error:
         raise _unreadable(path, error) from error
-    except (ValueError, IndexError, KeyError) as error:
+    except (ValueError, IndexError, KeyError, ArithmeticError) as error:
         raise InvalidValueError(f"mesh {path!r} is no readable {file.suffix} file: {error}") from error
     parts = tuple(part for part in mesh.parts if len(part.triangles))
     if not parts:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleet_sim.meshes.mesh import Material
+from fleet_sim.paths import is_file
 
 
 def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
     """Return the materials of an MTL file by name; missing files are appended to `notes`."""
-    if not file.is_file():
+    if not is_file(file):
         notes.append(f"materials {file} are missing; the mesh is drawn in one colour")
         return {}
     materials: dict[str, Material] = {}
@@ -32,7 +33,7 @@ def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
 def texture_file(folder: Path, name: str, notes: list[str]) -> str:
     """Return the path of a texture; if there is no such file, return "" and append it to `notes`."""
     path = folder / name.replace("\\", "/")
-    if path.is_file():
+    if is_file(path):
         return str(path)
     notes.append(f"texture {path} is missing; the mesh is drawn without it")
     return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from fleet_sim.errors import DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
 from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
 from fleet_sim.models.tiers import check_described, check_tier, described_arguments, locate
+from fleet_sim.paths import expanded
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class ModelEntry:
         check_tier(self.tier)
         if not self.rel_path:
             raise InvalidValueError("rel_path: must name a file, got ''")
-        if self.tier == "user" and not Path(self.rel_path).expanduser().is_absolute():
+        if self.tier == "user" and not expanded(self.rel_path).is_absolute():
             raise InvalidValueError(f"rel_path: a user's model needs an absolute path, got {self.rel_path!r}")
         if any(":=" not in argument for argument in self.xacro_args.split()):
             raise InvalidValueError(f"xacro_args: expected 'name:=value ...', got {self.xacro_args!r}")

@@ -19,6 +19,7 @@ from fleet_sim.models.markup import Element, read_optenv, read_text
 from fleet_sim.models.meshes import MeshFinder, in_installed_package, seen_by_pybullet
 from fleet_sim.models.scaling import scaled_model
 from fleet_sim.models.search_paths import get_search_paths
+from fleet_sim.paths import expanded
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -100,7 +101,7 @@ def _weigh_frames(text: str, root: Element, model: RobotModel) -> str:
 
 
 def _finder(model: RobotModel, folders: Sequence[str | Path]) -> MeshFinder:
-    return MeshFinder(Path(model.path), [Path(folder).expanduser() for folder in (*folders, *get_search_paths())])
+    return MeshFinder(Path(model.path), [expanded(folder) for folder in (*folders, *get_search_paths())])
 
 
 def published_text(path: str | Path, *, search_paths: Sequence[str | Path] = (), scale: float = 1.0) -> str:

@@ -21,6 +21,7 @@ from fleet_sim.models.sdf import read_sdf
 from fleet_sim.models.sdf_world import SdfWorld, read_sdf_world
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.urdf import read_urdf
+from fleet_sim.paths import expanded, is_file, is_folder
 
 SUFFIXES = (".urdf", XACRO_SUFFIX, ".sdf", ".xml", ".mjcf")
 _MAX_INCLUDES = 64
@@ -40,7 +41,7 @@ def load_robot_model(
     folders = tuple(dict.fromkeys(map(str, (*search_paths, *get_search_paths()))))
     try:
         status = os.stat(given)
-    except OSError:
+    except (OSError, ValueError):
         status = None
     if status is None or not stat.S_ISREG(status.st_mode):
         raise _no_file(Path(given))
@@ -55,15 +56,15 @@ def load_sdf_world(
     Meshes and included models are looked up as those of `load_robot_model`. Raises InvalidValueError naming the file,
     the line, the element and the fault.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
+    file = expanded(path)
+    if not is_file(file):
         raise _no_file(file.absolute())
-    folders = [Path(folder).expanduser() for folder in dict.fromkeys(map(str, (*search_paths, *get_search_paths())))]
+    folders = [expanded(folder) for folder in dict.fromkeys(map(str, (*search_paths, *get_search_paths())))]
     return _Source(file.resolve(), folders, limits or MeshLimits()).read_world()
 
 
 def _no_file(file: Path) -> InvalidValueError:
-    beside = file.parent.iterdir() if file.parent.is_dir() else ()
+    beside = file.parent.iterdir() if is_folder(file.parent) else ()
     near = [entry.name for entry in beside if entry.suffix.lower() in (*SUFFIXES, ".world")]
     return InvalidValueError(f"there is no robot description file {str(file)!r}.{did_you_mean(file.name, near)}")
 
@@ -79,7 +80,7 @@ def _found(given: str, changed: int, size: int, folders: tuple[str, ...], limits
 
 @lru_cache(maxsize=256)
 def _read(path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
-    return _Source(Path(path), [Path(folder).expanduser() for folder in folders], limits).read()
+    return _Source(Path(path), [expanded(folder) for folder in folders], limits).read()
 
 
 class _Source:
@@ -122,8 +123,8 @@ class _Source:
             raise element.error(f"more than {_MAX_INCLUDES} files are included; do files include each other?")
         searched = []
         for place in self._finder(Path(element.source)).candidates(element, name):
-            file = place / "model.sdf" if place.is_dir() else place
-            if file.is_file():
+            file = place / "model.sdf" if is_folder(place) else place
+            if is_file(file):
                 return read_file(file), self._finder(file)
             searched.append(str(place))
         raise element.error(f"there is no file {name!r} to include. Searched: {', '.join(dict.fromkeys(searched))}")

@@ -11,6 +11,7 @@ from fleet_sim.errors import did_you_mean
 from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.markup import Element
+from fleet_sim.paths import expanded, is_file, is_folder
 
 _RESOURCE_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH")
 
@@ -43,7 +44,9 @@ class MeshFinder:
         found = self.look(element, name)
         if found is None:
             searched = list(dict.fromkeys(self.candidates(element, name)))
-            near = {entry.name for path in searched if path.parent.is_dir() for entry in path.parent.glob(f"*{suffix}")}
+            near = {
+                entry.name for path in searched if is_folder(path.parent) for entry in path.parent.glob(f"*{suffix}")
+            }
             hint = did_you_mean(Path(name).name, near) if near else ""
             places = ", ".join(str(path) for path in searched[:12]) + (", ..." if len(searched) > 12 else "")
             raise element.error(f"there is no mesh {name!r}.{hint} Searched: {places}")
@@ -54,7 +57,7 @@ class MeshFinder:
 
     def look(self, element: Element, name: str) -> Path | None:
         """Return the absolute path of any file called `name`, None if there is none."""
-        found = next((path for path in self.candidates(element, name) if path.is_file()), None)
+        found = next((path for path in self.candidates(element, name) if is_file(path)), None)
         return None if found is None else found.resolve()
 
     def candidates(self, element: Element, name: str) -> Iterator[Path]:
@@ -64,7 +67,7 @@ class MeshFinder:
         """
         scheme, mark, rest = name.partition("://")
         if not mark:
-            path = Path(name).expanduser()
+            path = expanded(name)
             if path.is_absolute():
                 yield path
                 # In some files a leading slash means the file's own folder.
@@ -114,9 +117,9 @@ def seen_by_pybullet(source: Path, name: str) -> str:
     """
     rest = Path(name.partition("://")[2] or name)
     if rest.is_absolute():
-        return str(rest.resolve()) if rest.is_file() else ""
+        return str(rest.resolve()) if is_file(rest) else ""
     places = (folder / rest for folder in source.parents)
-    return next((str(place.resolve()) for place in places if place.is_file()), "")
+    return next((str(place.resolve()) for place in places if is_file(place)), "")
 
 
 def in_installed_package(name: str, place: Path) -> bool:

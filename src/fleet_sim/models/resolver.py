@@ -12,6 +12,7 @@ from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
 from fleet_sim.models.meshes import in_packages
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan, tier_folders
+from fleet_sim.paths import expanded, is_file
 
 PACKAGE_SCHEMES = ("package://", "model://")
 
@@ -30,12 +31,12 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
     given = str(name_or_path)
     if not given:
         raise InvalidValueError("the name or path of a model must not be empty")
-    folders = [Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())]
+    folders = [expanded(folder) for folder in (*search_paths, *get_search_paths())]
     if is_path(given):
         return _resolve_path(given, folders)
     for folder in folders:
         for candidate in in_folder(folder, given):
-            if candidate.is_file():
+            if is_file(candidate):
                 return _plain(candidate.resolve())
     entry, failure = KNOWN_MODELS.get(given), None
     if entry is not None:
@@ -58,7 +59,7 @@ resolve_model = resolve_urdf
 
 def model_folders(search_paths: Sequence[str | Path] = ()) -> tuple[Path, ...]:
     """Return the folders that hold models: those searched by name, and those of all tiers that are installed."""
-    return (*(Path(folder).expanduser() for folder in (*search_paths, *get_search_paths())), *tier_folders())
+    return (*(expanded(folder) for folder in (*search_paths, *get_search_paths())), *tier_folders())
 
 
 def discover_models(tier: str) -> dict[str, str]:
@@ -79,18 +80,18 @@ def discover_models(tier: str) -> dict[str, str]:
 
 
 def _resolve_path(given: str, folders: list[Path]) -> str:
-    path = Path(given).expanduser()
+    path = expanded(given)
     if given.startswith(PACKAGE_SCHEMES):
         return _in_package(given, folders)
     bare = "/" not in given and "\\" not in given
     if not bare:
         check_file(path, "model")
     # A bare name from another process is never a file of the working folder.
-    if path.is_file() and not (bare and is_remote()):
+    if is_file(path) and not (bare and is_remote()):
         return _plain(path) if path.suffix == XACRO_SUFFIX else given
     if bare:
         for folder in folders:
-            if (folder / given).is_file():
+            if is_file(folder / given):
                 return _plain((folder / given).resolve())
         for tier in ("local", "pybullet_data"):
             for found in scan(tier).values():
@@ -104,7 +105,7 @@ def _in_package(uri: str, folders: list[Path]) -> str:
     """Return the file of a package:// or model:// URI; of a message, only one in a folder of models."""
     places = list(in_packages(uri, folders))
     for place in places:
-        if may_read(place) and place.is_file():
+        if may_read(place) and is_file(place):
             return _plain(place.resolve())
     for place in places:
         check_file(place, "model")
@@ -140,7 +141,7 @@ def _in_user_folder(folder: Path) -> dict[str, str]:
     }
     found = {}
     for name in sorted(names):
-        path = next((path for path in in_folder(folder, name) if path.is_file()), None)
+        path = next((path for path in in_folder(folder, name) if is_file(path)), None)
         if path is not None:
             found[name] = str(path.resolve())
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.paths import expanded, is_folder
 
 _folders: list[Path] = []
 
@@ -21,7 +22,7 @@ def add_search_path(directory: str | Path) -> None:
 
 def remove_search_path(directory: str | Path) -> None:
     """Remove `directory` from the folders searched; a folder that was never added is ignored."""
-    folder = Path(directory).expanduser().resolve()
+    folder = expanded(directory).resolve()
     if folder in _folders:
         _folders.remove(folder)
 
@@ -33,9 +34,9 @@ def get_search_paths() -> list[str]:
 
 def checked_folder(directory: str | Path, what: str = "search path") -> Path:
     """Return the absolute path of a folder; raises InvalidValueError naming `what` and the closest folder names."""
-    folder = Path(directory).expanduser().resolve()
-    if not folder.is_dir():
-        beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
-        near = [entry.name for entry in beside if entry.is_dir()]
+    folder = expanded(directory).resolve()
+    if not is_folder(folder):
+        beside = folder.parent.iterdir() if is_folder(folder.parent) else ()
+        near = [entry.name for entry in beside if is_folder(entry)]
         raise InvalidValueError(f"{what}: there is no folder {str(folder)!r}.{did_you_mean(folder.name, near)}")
     return folder

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
 from fleet_sim.models.meshes import folders_in
-from fleet_sim.paths import data_roots
+from fleet_sim.paths import data_roots, expanded, is_file
 
 Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)
@@ -34,13 +34,13 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
     if tier == "robot_descriptions":
         return _described_file(relative)
     if tier == "user":
-        candidates = [Path(relative).expanduser()]
+        candidates = [expanded(relative)]
     elif tier == "pybullet_data":
         candidates = [_pybullet_folder() / relative]
     else:
         candidates = [folder / relative for folder in _folders(tier)]
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return Path(os.path.abspath(candidate))
     hint = f" Install it: {install_hint}" if install_hint else ""
     if tier == "ros" and not candidates:

@@ -12,15 +12,9 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import (
-    as_scenario,
-    is_scenario,
-    open_sections,
-    prepare_sections,
-    with_implied_settings,
-)
+from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import spawn_entries, spawn_scenario
+from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.gate.bounds import LONGEST_TIME
@@ -45,6 +39,18 @@ SPACING = 2.0
 """Distance in m between the robots of the parameter `robots`."""
 
 
+def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any]:
+    """Return what a file says with the settings this implies, a window only if it asks for one; raises ConfigError."""
+    given: dict[str, Any] = dict(as_scenario(scenario))
+    if is_scenario(given):
+        settings = given.get("simulation", {})
+        # What is no mapping is refused by the reader of the settings.
+        given["simulation"] = {"gui": False, **settings} if isinstance(settings, Mapping) else settings
+    else:
+        given = {"gui": False, **given}
+    return dict(with_implied_settings(given, source=source))
+
+
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
@@ -57,13 +63,8 @@ class NodeParameters:
         self._node = node
         config = self._once("config", "", "Scenario: a YAML file, or the name of a shipped one; empty: an empty world.")
         self._source = str(resolve_config(config)) if config else ""
-        self._scenario: dict[str, Any] = dict(as_scenario(load_mapping(self._source))) if config else {}
-        sections, section = {}, self._scenario
-        if is_scenario(self._scenario):
-            sections, section = self._scenario, dict(self._scenario.get("simulation") or {})
-        given = {**sections, "simulation": {"gui": False, **section}}
-        settings = with_implied_settings(given, source=self._source)
-        self.simulation = SimulationParams.from_dict(settings, source=self._source)
+        self._scenario = completed(load_mapping(self._source) if config else {}, source=self._source)
+        self.simulation = SimulationParams.from_dict(self._scenario, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
         self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
@@ -82,10 +83,7 @@ class NodeParameters:
         """Return the simulation, not yet running; raises ConfigError."""
         sim = MultiRobotSimulationCore(self.simulation)
         try:
-            if is_scenario(self._scenario):
-                prepare_sections(sim, self._scenario, source=self._source)
-                spawn_scenario(sim.world, self._scenario, source=self._source)
-                open_sections(sim, self._scenario, source=self._source)
+            fill_scenario(sim, self._scenario, source=self._source)
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
                 spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")

@@ -12,7 +12,8 @@ from fleet_sim.arrays import Rows
 from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import StateError
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.gate.data import brief
 from fleet_sim.geometry import Pose
 from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.groups import SensorGroups
@@ -105,6 +106,8 @@ class SensorSystem:
     def add(self, spec: Any, owner: SimObject | None = None, **settings: Any) -> Sensor:
         """Add one sensor and return it: see `sim.add_sensor`."""
         plan = plan_sensor(spec, settings)
+        if owner is not None and not isinstance(getattr(owner, "row", None), int):
+            raise InvalidValueError(f"owner: expected an entity, its name, or None for the world, got {brief(owner)}")
         row = NO_ROW if owner is None else owner.row
         return self._mount([row], [owner], [plan])[0]
 
@@ -171,7 +174,10 @@ class SensorSystem:
                 del self._homes[sensor]
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
-        """Remove sensors; raises StateError for a removed one."""
+        """Remove sensors; raises StateError for a removed one, InvalidValueError for what is none."""
+        for sensor in sensors:
+            if not isinstance(sensor, Sensor):
+                raise InvalidValueError(f"expected a sensor, got {brief(sensor)}; see sim.get_sensor(name)")
         chosen = list(dict.fromkeys(sensors))
         self._leave(chosen)
         self._roster.discard(chosen)

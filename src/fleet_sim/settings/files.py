@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ from fleet_sim.settings.types import shown
 
 LARGEST_FILE = 64 * 2**20
 """Bytes of a configuration."""
+LONGEST_NUMBER = 1000
+"""Characters of a number, or of anything else that is written without quotes and is no text."""
 MOST_FILES = 1000
 """Read for one configuration, counted each time they are included."""
 TEXTS = (".svg", ".txt", ".xml")
@@ -40,6 +43,12 @@ class _Loader(yaml.SafeLoader):
     """
 
     most = MOST_IN_FILE
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
+        # The expressions that tell numbers from texts take time with the square of the length.
+        if kind is yaml.ScalarNode and implicit[0] and len(value) > LONGEST_NUMBER:
+            return "tag:yaml.org,2002:str"
+        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
     def compose_document(self) -> yaml.Node | None:
         node = super().compose_document()
@@ -217,7 +226,7 @@ def _guarded(parse: Callable[[], Parsed], source: str) -> Parsed:
 
 
 def _fail_missing(file: Path) -> NoReturn:
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):
         raise ConfigError(f"there is no such file: the folder {str(file.parent)!r} does not exist", source=str(file))
     names = [entry.name for entry in file.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
     raise ConfigError(f"there is no such file.{did_you_mean(file.name, names)}", source=str(file))

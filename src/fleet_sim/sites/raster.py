@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_EXTENT
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.stations import Zone, ZoneKind
 from fleet_sim.spatial import trigonometry as trig
@@ -20,9 +21,12 @@ def free_space(floors: Sequence[Floats], walls: Floats, cell: float, thickness: 
     that is within the bounds of the walls is free.
     """
     corners = np.concatenate([*floors, walls[:, :2], walls[:, 2:]])
+    # NaN fails this comparison too.
+    if not np.abs(corners).max() <= LARGEST_EXTENT:
+        raise InvalidValueError(f"the building must be within {LARGEST_EXTENT:g} m of its origin along each axis")
     low = np.floor((corners.min(axis=0) - thickness) / cell) * cell
     size = np.ceil((corners.max(axis=0) + thickness - low) / cell).astype(np.int64)
-    if not np.isfinite(corners).all() or size.max() > 1_000_000:
+    if size.max() > 1_000_000:
         raise InvalidValueError(f"the building is {(size * cell).tolist()} m large, which is too much")
     width, height = size.tolist()
     check_size(height, width)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
+from fleet_sim.paths import is_file
 from fleet_sim.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.places import SitePlaces
@@ -37,7 +38,7 @@ class SiteSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of an entry."""
-        return object_schema(self.settings)
+        return {"anyOf": [{"type": "string"}, object_schema(self.settings)]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings or the file of the site are wrong."""
@@ -67,7 +68,7 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         settings = read(self.settings, given, source=source, path="site")
         beside = Path(source).parent / settings.map
         try:
-            site = read_site(beside if beside.is_file() else settings.map, level=settings.level, cell=settings.cell)
+            site = read_site(beside if is_file(beside) else settings.map, level=settings.level, cell=settings.cell)
         except ConfigError as error:
             raise error.within("site", source=source) from error
         return settings, site

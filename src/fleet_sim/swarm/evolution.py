@@ -26,7 +26,7 @@ import yaml
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, missing_extra, unknown_name
 from fleet_sim.output import refusals, replacing
-from fleet_sim.paths import resolve_config
+from fleet_sim.paths import is_file, resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_source import load_world, world_in
@@ -133,7 +133,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     world = settings.world
     if isinstance(world, str):
         beside = folder / world
-        world = load_world(beside if beside.is_file() else resolve_config(world))
+        world = load_world(beside if is_file(beside) else resolve_config(world))
     if not isinstance(world, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {world!r}", source=source, path="world")
     if not settings.parameters:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.data import brief
+from fleet_sim.paths import is_file
 from fleet_sim.registry import Registry, instances_of
 from fleet_sim.sites.site import Site
 
@@ -41,7 +43,7 @@ class SiteFormat(ABC):
 def read_text(path: Path) -> str:
     """Return the text in `path`; raises ConfigError."""
     try:
-        if not path.is_file():
+        if not is_file(path):
             fail(path, "there is no such file")
         if path.stat().st_size > LARGEST_FILE:
             fail(path, f"has {path.stat().st_size} bytes, at most {LARGEST_FILE} are read")
@@ -62,8 +64,18 @@ def beside(path: Path, name: object, key: str) -> Path:
     if not isinstance(name, str) or not name:
         fail(path, f"must name a file, got {name!r}", key)
     found = path.parent / name
-    if not found.is_file():
+    if not is_file(found):
         fail(path, f"there is no file {str(found)!r}", key)
+    return found
+
+
+def list_of(entry: Mapping[str, Any], key: str, path: Path, where: str) -> list[Any]:
+    """Return the list under `key`, an empty one where there is none; raises ConfigError."""
+    found = entry.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        fail(path, f"must be a list, got {brief(found)}", f"{where}.{key}")
     return found
 
 

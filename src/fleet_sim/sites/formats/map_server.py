@@ -114,7 +114,7 @@ def _pgm(data: bytes, path: Path) -> Bytes:
     body = data[place + 1 :]
     if data[:2] == b"P2":
         numbers = body.split()
-        if len(numbers) < width * height or not all(word.isdigit() and int(word[:4]) <= largest for word in numbers):
+        if len(numbers) < width * height or not all(_is_level(word, largest) for word in numbers):
             fail(path, f"it has {len(numbers)} pixels, {width * height} are expected")
         pixels = np.array([int(word) for word in numbers[: width * height]], np.uint8)
     else:
@@ -123,6 +123,10 @@ def _pgm(data: bytes, path: Path) -> Bytes:
         pixels = np.frombuffer(body, np.uint8, width * height)
     levels = pixels.reshape(height, width)
     return levels if largest == 255 else np.asarray(levels.astype(np.int64) * 255 // largest, np.uint8)
+
+
+def _is_level(word: bytes, largest: int) -> bool:
+    return word.isdigit() and len(word) < 8 and int(word) <= largest
 
 
 def _picture(path: Path) -> AnyArray:

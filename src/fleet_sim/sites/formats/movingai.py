@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.paths import is_file
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels, read_text
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.site import Site
@@ -153,7 +154,7 @@ def _map_of_scenario(path: Path, name: str) -> Path:
     """Return the map that a scenario names: below its folder, or beside it, as archives are unpacked in either way."""
     for folder in (path.parent, path.parent.parent):
         for candidate in (folder / name, folder / Path(name).name):
-            if candidate.is_file():
+            if is_file(candidate):
                 return candidate
     fail(path, f"its map {name!r} is neither beside it nor in the folder above")
 

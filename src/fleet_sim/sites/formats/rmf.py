@@ -12,7 +12,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, FleetSimError
-from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail
+from fleet_sim.gate.data import brief
+from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.raster import free_space
@@ -54,13 +55,13 @@ class BuildingFormat(SiteFormat):
         """Return one level as a site; raises ConfigError."""
         name, entry = chosen_level(path, content["levels"], level)
         where = f"levels.{name}"
-        given = vertices_of(entry.get("vertices") or [], path, f"{where}.vertices")
+        given = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         frame = frame_of(content, name, path)
         points = frame.to_metres(np.array([vertex.place for vertex in given]).reshape(-1, 2))
         walls = _edges(entry, "walls", points, path, where)
         floors = [
-            points[_indices(floor.get("vertices", []), len(points), path, f"{where}.floors[{index}]")]
-            for index, floor in enumerate(entry.get("floors") or [])
+            points[_floor(floor, len(points), path, f"{where}.floors[{index}]")]
+            for index, floor in enumerate(list_of(entry, "floors", path, where))
         ]
         if not floors and not len(walls):
             fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
@@ -69,7 +70,7 @@ class BuildingFormat(SiteFormat):
             return Site(
                 path.name.split(".")[0],
                 grid,
-                roadmap=roadmap_of(given, points, entry.get("lanes") or [], path, f"{where}.lanes"),
+                roadmap=roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes"),
                 stations=_on_free(grid, _stations(given, points)),
                 doors=_doors(entry, points, path, where),
                 walls=_boxes(walls),
@@ -97,7 +98,7 @@ class GraphFormat(SiteFormat):
         """Return one level as a site; all space within 2 m of its vertices is free. Raises ConfigError."""
         name, entry = chosen_level(path, content["levels"], level)
         where = f"levels.{name}"
-        given = vertices_of(entry.get("vertices") or [], path, f"{where}.vertices")
+        given = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         if not given:
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
@@ -105,7 +106,7 @@ class GraphFormat(SiteFormat):
         floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
         try:
             grid = free_space([floor], np.empty((0, 4)), CELL, WALL)
-            roadmap = roadmap_of(given, points, entry.get("lanes") or [], path, f"{where}.lanes")
+            roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
             return Site(
                 str(content.get("building_name") or path.name.split(".")[0]),
                 grid,
@@ -181,6 +182,15 @@ def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path,
     return Roadmap(points[used], pairs, tuple(names), np.array(list(lanes.values())))
 
 
+def _floor(floor: object, count: int, path: Path, where: str) -> list[int]:
+    if not isinstance(floor, Mapping):
+        fail(path, f"must be a mapping with vertices, got {brief(floor)}", where)
+    corners = _indices(floor.get("vertices"), count, path, f"{where}.vertices")
+    if len(corners) < 3:
+        fail(path, f"a floor has at least 3 corners, got {len(corners)}", f"{where}.vertices")
+    return corners
+
+
 def _indices(entry: object, count: int, path: Path, where: str, length: int = 0) -> list[int]:
     if not isinstance(entry, Sequence) or isinstance(entry, str) or (length and len(entry) < length):
         fail(path, f"must name vertices by number, got {entry!r}"[:200], where)
@@ -194,7 +204,7 @@ def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where
     """Return the edges (K, 4) under `key`, from x, y to x, y in m."""
     edges = [
         _indices(edge[:2] if isinstance(edge, Sequence) else (), len(points), path, f"{where}.{key}[{index}]", 2)
-        for index, edge in enumerate(entry.get(key) or [])
+        for index, edge in enumerate(list_of(entry, key, path, where))
     ]
     pairs = np.array(edges, np.int64).reshape(-1, 2)
     return np.concatenate((points[pairs[:, 0]], points[pairs[:, 1]]), axis=1)
@@ -203,7 +213,7 @@ def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where
 def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> tuple[Door, ...]:
     doors = []
     edges = _edges(entry, "doors", points, path, where).tolist()
-    for index, (edge, raw) in enumerate(zip(edges, entry.get("doors") or [], strict=True)):
+    for index, (edge, raw) in enumerate(zip(edges, list_of(entry, "doors", path, where), strict=True)):
         properties = properties_of(raw[2]) if len(raw) > 2 and isinstance(raw[2], Mapping) else {}
         name = str(properties.get("name") or f"door_{index}")
         doors.append(Door(name, str(properties.get("type", "")), (edge[0], edge[1]), (edge[2], edge[3])))

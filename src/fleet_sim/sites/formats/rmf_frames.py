@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.sites.formats.base import fail
+from fleet_sim.gate.data import brief
+from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.spatial import trigonometry as trig
 
 
@@ -40,19 +41,24 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame
     levels = building["levels"]
     reference = building.get("reference_level_name") or next(iter(levels))
     if name != reference and isinstance(levels.get(reference), Mapping):
-        there, here = _fiducials(levels[reference]), _fiducials(levels[name])
+        there = _fiducials(levels[reference], path, f"levels.{reference}")
+        here = _fiducials(levels[name], path, f"levels.{name}")
         common = sorted(there.keys() & here.keys())
         if len(common) >= 2:
             base = _scaled(levels[reference], str(reference), path)
             targets = base.to_metres(np.array([there[key] for key in common]))
-            return _laid_over(np.array([here[key] for key in common]) * (1.0, -1.0), targets)
+            points = np.array([here[key] for key in common]) * (1.0, -1.0)
+            if not (np.ptp(points, axis=0) > 0.0).any():
+                fail(path, f"those of {reference!r} and this level are all at one place", f"levels.{name}.fiducials")
+            return _laid_over(points, targets)
     return _scaled(levels[name], name, path)
 
 
 def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     """Return the frame whose scale the level's measurements say."""
-    vertices, scales = level.get("vertices") or [], []
-    for index, entry in enumerate(level.get("measurements") or []):
+    place = f"levels.{name}"
+    vertices, scales = list_of(level, "vertices", path, place), []
+    for index, entry in enumerate(list_of(level, "measurements", path, place)):
         where = f"levels.{name}.measurements[{index}]"
         try:
             begin, end = (np.array(vertices[number][:2], np.float64) for number in entry[:2])
@@ -70,13 +76,15 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     return DrawingFrame(np.diag((scale, -scale)), np.zeros(2))
 
 
-def _fiducials(level: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    entries = level.get("fiducials") or []
-    return {
-        str(entry[2]): (float(entry[0]), float(entry[1]))
-        for entry in entries
-        if isinstance(entry, Sequence) and len(entry) > 2 and entry[2]
-    }
+def _fiducials(level: Mapping[str, Any], path: Path, where: str) -> dict[str, tuple[float, float]]:
+    """Return the places of the fiducials that have a name."""
+    found: dict[str, tuple[float, float]] = {}
+    for index, entry in enumerate(list_of(level, "fiducials", path, where)):
+        if not isinstance(entry, list) or len(entry) < 3 or not all(isinstance(n, (int, float)) for n in entry[:2]):
+            fail(path, f"must be [x, y, name], got {brief(entry)}", f"{where}.fiducials[{index}]")
+        if entry[2]:
+            found[str(entry[2])] = (float(entry[0]), float(entry[1]))
+    return found
 
 
 def _laid_over(points: Floats, targets: Floats) -> DrawingFrame:

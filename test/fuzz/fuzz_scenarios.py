@@ -1,0 +1,176 @@
+"""The target of scenarios: `check`, the library, the node and the JSON schema say the same of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from random import Random
+from typing import Any
+
+import jsonschema
+import yaml
+from fuzz_files import Files, words_of
+from fuzz_target import ROOT, Target
+
+from fleet_sim import MultiRobotSimulationCore, SimulationParams
+from fleet_sim.cli.check import check
+from fleet_sim.cli.scenario_schema import scenario_schema
+from fleet_sim.config.ros_params import RosParams
+from fleet_sim.config.scenario import as_scenario, is_scenario
+from fleet_sim.entities.entries import fill_scenario
+from fleet_sim.errors import FleetSimError
+from fleet_sim.settings import load_mapping
+
+VALUES: tuple[Any, ...] = (
+    *(0, -1, 1, 2.5, 1e-9, 1e6, 1e155, -1e155, float("inf"), 2**31, 2**63, 10**30, True, None, "", "x"),
+    *(
+        [],
+        {},
+        [1],
+        [1, 2, 3],
+        ["a"],
+        {"a": 1},
+        [None],
+        [[]],
+        [1e9] * 3,
+        [0] * 4,
+        "1.5",
+        "none",
+        "all",
+        {"type": "lidar"},
+    ),
+)
+"""What a value of a scenario may be changed to."""
+
+BEYOND_SCHEMAS = (
+    # Names that must exist or be free, and files.
+    r"there is no |unknown |is already |is taken|no file|must name|duplicate",
+    # What a class of its own reads: its parameters are those of the type that the entry names.
+    r"\.actions\[|controller|sensors?\b|features?\b",
+    # Numbers that are compared with others: the extent of the world, unit quaternions, sizes of bodies.
+    r"pose|position|the world ends|quaternion|grid",
+)
+"""What the JSON schema leaves to who reads the scenario, as parts of the messages."""
+
+HEADLESS = {"gui": False, "monitor": False}
+
+
+def scenario_target() -> Target:
+    """Return the target. All answer in the same way whether a scenario is valid, and make the same of it."""
+    files = Files()
+    seeds = [path.read_bytes() for path in sorted(ROOT.glob("config/*.yaml")) if path.name != "bin_picking.yaml"]
+    validator = jsonschema.Draft202012Validator(scenario_schema())
+
+    def feed(data: bytes) -> str:
+        file = files.write(data, "scenario.yaml")
+        try:
+            config = headless(load_mapping(file))
+            return compare(config, str(file), validator)
+        finally:
+            files.clean(file)
+
+    return Target(feed, seeds, words_of(seeds), mutate=mutate, seconds=60.0)
+
+
+def headless(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scenario without windows, as there may be no display."""
+    given = dict(as_scenario(config))
+    if not is_scenario(given):
+        return {**given, **HEADLESS}
+    settings = given.get("simulation", {})
+    return {**given, "simulation": {**settings, **HEADLESS} if isinstance(settings, Mapping) else settings}
+
+
+def compare(config: dict[str, Any], source: str, validator: Any) -> str:
+    """Ask all readers; return what they agree on, raise AssertionError where they differ."""
+    told = {"from_dict": asked(lambda: in_library(config, source)), "check": asked(lambda: check(config, source))}
+    if find_spec("rclpy"):
+        told["node"] = asked(lambda: in_node(config, source))
+    reasons = {who: answer if isinstance(answer, FleetSimError) else None for who, answer in told.items()}
+    assert len({reason is None for reason in reasons.values()}) == 1, f"one refuses what another takes: {reasons}"
+    reason = reasons["from_dict"]
+    if reason is None and "node" in told:
+        assert told["node"] == told["from_dict"], "the node makes another world of it"
+    # A file of settings alone has no section, and none of the keys that the schema of scenarios knows.
+    if not is_scenario(config):
+        return "settings"
+    if has_nan(config):
+        return "nan, which JSON does not know"
+    fault = next(iter(validator.iter_errors(config)), None)
+    if reason is None:
+        assert fault is None, f"the schema refuses what is taken: {fault.json_path}: {fault.message[:300]}"
+        return "valid"
+    semantic = any(re.search(pattern, str(reason)) for pattern in BEYOND_SCHEMAS)
+    assert fault is not None or semantic, f"the schema takes what is refused: {reason}"
+    return "refused by all" if fault is not None else "refused for what it means"
+
+
+def has_nan(tree: Any) -> bool:
+    """Return whether some number in a tree is none."""
+    entries = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return tree != tree or any(map(has_nan, entries))
+
+
+def asked(question: Callable[[], object]) -> object:
+    """Return the answer, or the error that is one."""
+    try:
+        return question()
+    except FleetSimError as error:
+        return error
+
+
+def in_library(config: Mapping[str, Any], source: str) -> str:
+    """Return the state that the library makes of a scenario."""
+    with MultiRobotSimulationCore.from_dict(config, source=source) as sim:
+        return sim.state_hash()
+
+
+def in_node(config: Mapping[str, Any], source: str) -> str:
+    """Return the state that the node makes of a scenario."""
+    from fleet_sim.ros.node_params import completed
+
+    scenario = completed(config, source=source)
+    params = SimulationParams.from_dict(scenario, source=source)
+    RosParams.from_scenario(scenario, source=source)
+    with MultiRobotSimulationCore(params) as sim:
+        fill_scenario(sim, scenario, source=source)
+        return sim.state_hash()
+
+
+def mutate(data: bytes, random: Random) -> bytes:
+    """Return a scenario in which values are changed, removed or doubled, and keys are misspelt or moved."""
+    try:
+        tree = yaml.safe_load(data)
+    except (yaml.YAMLError, ValueError):
+        return data[: random.randrange(len(data) + 1)]
+    for _ in range(random.choice((1, 1, 2, 4))):
+        places = list(places_in(tree))
+        if not places:
+            break
+        holder, key = random.choice(places)
+        way = random.randrange(6)
+        if way < 3:
+            holder[key] = random.choice(VALUES)
+        elif way == 3:
+            del holder[key]
+        elif way == 4:
+            other, wanted = random.choice(places)
+            holder[key] = other[wanted]
+        elif isinstance(holder, dict):
+            holder[random.choice((str(key)[:-1], "name", "type", f"{key}s"))] = holder.pop(key)
+        else:
+            holder.insert(key, holder[key])
+    try:
+        return yaml.safe_dump(tree, sort_keys=False).encode()
+    except (yaml.YAMLError, RecursionError):
+        return data
+
+
+def places_in(tree: Any, depth: int = 0) -> Any:
+    """Yield every (list or mapping, index or key) in a tree."""
+    entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in list(entries):
+        yield tree, key
+        if depth < 20:
+            yield from places_in(value, depth + 1)

@@ -1,0 +1,30 @@
+"""All targets by name. Each is made when it is chosen, as some need packages that others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import fuzz_api
+import fuzz_files
+import fuzz_ros
+import fuzz_scenarios
+import fuzz_worlds
+from fuzz_target import Target
+
+TARGETS: dict[str, Callable[[], Target]] = {
+    "yaml": fuzz_files.yaml_target,
+    "urdf": fuzz_files.urdf_target,
+    "sdf": fuzz_files.sdf_target,
+    "mjcf": fuzz_files.mjcf_target,
+    "xacro": fuzz_files.xacro_target,
+    "mesh": fuzz_files.mesh_target,
+    "site": fuzz_files.site_target,
+    "log": fuzz_worlds.log_target,
+    "options": fuzz_worlds.options_target,
+    "api": fuzz_api.api_target,
+    "scenario": fuzz_scenarios.scenario_target,
+    "cdr": fuzz_ros.cdr_target,
+}
+
+NEEDS = {"cdr": "rclpy", "xacro": "xacro"}
+"""The module without which a target is left out."""

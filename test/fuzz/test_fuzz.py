@@ -1,0 +1,76 @@
+"""Whatever is read, only documented errors come of it; and the fuzzer finds and keeps what is wrong."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+TARGETS = ("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "log", "options", "api", "scenario", "cdr")
+NEEDS = {"cdr": "rclpy", "xacro": "xacro"}
+MUTANTS = {"xacro": 3, "cdr": 3000, "api": 10, "scenario": 40}
+"""How many a short run feeds; 300 of the others."""
+
+
+@pytest.fixture(scope="module")
+def targets() -> Iterator[ModuleType]:
+    """Return the module with all targets; the folder of the fuzzer is no package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        yield importlib.import_module("fuzz_targets")
+
+
+def made(targets: ModuleType, name: str) -> Any:
+    if name in NEEDS and find_spec(NEEDS[name]) is None:
+        pytest.skip(f"needs {NEEDS[name]}")
+    return targets.TARGETS[name]()
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, str(HERE / "run.py"), "--folder", str(folder), "--seed", "7", *arguments]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+def test_every_target_is_tested(targets: ModuleType) -> None:
+    assert tuple(targets.TARGETS) == TARGETS and targets.NEEDS == NEEDS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_are_read_and_mutants_read_or_refused(targets: ModuleType, name: str, tmp_path: Path) -> None:
+    from random import Random
+
+    from fuzz_target import Watch, outcome_of
+    from fuzz_worker import Run, feed_mutants
+
+    target = made(targets, name)
+    watch = Watch(60.0)
+    for number, seed in enumerate(target.seeds):
+        assert outcome_of(target, seed, watch).where.startswith("accepted"), f"seed {number}"
+    fuzzing = Run(name, target, tmp_path)
+    feed_mutants(fuzzing, target, Random(7), seconds=60.0, most=len(target.seeds) + MUTANTS.get(name, 300))
+    faults = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.txt")]
+    assert faults == []
+    # What is refused in a sequence of operations is an answer, and no end of it.
+    assert (fuzzing.refused > 0) == (name != "api")
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "found").glob("*")), ids=lambda path: path.name)
+def test_what_was_a_fault_is_none_any_more(targets: ModuleType, path: Path) -> None:
+    from fuzz_target import Watch, outcome_of
+
+    target = made(targets, path.name.partition("-")[0])
+    assert outcome_of(target, path.read_bytes(), Watch(60.0)).fault == ""
+
+
+def test_a_run_prints_a_table(tmp_path: Path) -> None:
+    done = run(tmp_path, "--most", "40", "--target", "site", "--target", "mesh", "--engine", "mutants")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| site | 40 |" in done.stdout and "| mesh | 40 |" in done.stdout
