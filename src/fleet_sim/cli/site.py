@@ -24,7 +24,6 @@ from fleet_sim.sites import (
     write_map,
     write_site,
 )
-from fleet_sim.traffic import Router
 
 GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
 
@@ -90,6 +89,9 @@ def _route(args: argparse.Namespace) -> int:
         check_png(args.picture)
     site = read_site(args.site, level=args.level, cell=args.cell)
     ends = (args.x, args.y), (args.goal_x, args.goal_y)
+    # Imported here so that --help answers at once.
+    from fleet_sim.traffic import Router
+
     route = Router(site).plan(*ends, args.radius, speed=args.speed, mode=args.route)
     for (x, y), limit in zip(route.points.tolist(), [np.inf, *route.speed_limits.tolist()], strict=True):
         print(f"{x:10.3f} {y:10.3f}" + (f"  at most {limit:g} m/s" if np.isfinite(limit) else ""))
