@@ -155,7 +155,10 @@ def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
     assert load_documents(path, Variables()) == [{"expected": True}, {"a": 2}]
 
 
-def test_a_text_of_digits_as_long_as_a_message_is_read_at_once(tmp_path: Path) -> None:
+def test_a_number_as_long_as_a_message_is_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "long.yaml"
     file.write_text("a: " + "9" * 100_000 + "\nb: 12\n")
-    assert load_mapping(file) == {"a": "9" * 100_000, "b": 12}
+    with pytest.raises(ConfigError, match="a number of 100000 characters; at most 1000 are read"):
+        load_mapping(file)
+    file.write_text("a: " + "n" * 100_000 + "\nb: 12\n")
+    assert load_mapping(file) == {"a": "n" * 100_000, "b": 12}

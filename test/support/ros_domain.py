@@ -18,7 +18,7 @@ def use_own_domain() -> None:
     if _held or "ROS_DOMAIN_ID" in os.environ:
         return
     for domain in _DOMAINS:
-        lock = (Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}").open("w")
+        lock = _opened(Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -28,3 +28,11 @@ def use_own_domain() -> None:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         return
     raise RuntimeError(f"all ROS domains for tests ({_DOMAINS.start} to {_DOMAINS.stop - 1}) are in use")
+
+
+def _opened(path: Path) -> IO[str]:
+    """Open a file to lock, which may be another user's: then it can be read only, and that is enough for a lock."""
+    try:
+        return path.open("a")
+    except PermissionError:
+        return path.open()

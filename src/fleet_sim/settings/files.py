@@ -23,6 +23,7 @@ LARGEST_FILE = 64 * 2**20
 """Bytes of a configuration."""
 LONGEST_NUMBER = 1000
 """Characters of a number, or of anything else that is written without quotes and is no text."""
+_OF_NUMBERS = frozenset("0123456789+-._:eE")
 MOST_FILES = 1000
 """Read for one configuration, counted each time they are included."""
 TEXTS = (".svg", ".txt", ".xml")
@@ -47,6 +48,8 @@ class _Loader(yaml.SafeLoader):
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
         # The expressions that tell numbers from texts take time with the square of the length.
         if kind is yaml.ScalarNode and implicit[0] and len(value) > LONGEST_NUMBER:
+            if _OF_NUMBERS.issuperset(value):
+                raise InvalidValueError(f"a number of {len(value)} characters; at most {LONGEST_NUMBER} are read")
             return "tag:yaml.org,2002:str"
         return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
