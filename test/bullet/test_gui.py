@@ -82,8 +82,13 @@ class Window:
 
     def press(self, key: str) -> str:
         """Press a key in the window and return the action it means."""
-        subprocess.run(["xdotool", "key", key], check=True, env=self.environment, stderr=subprocess.DEVNULL)
-        return self.ask("action")
+        for _ in range(5):
+            subprocess.run(["xdotool", "key", key], check=True, env=self.environment, stderr=subprocess.DEVNULL)
+            # A window that has just opened on a busy machine misses keys.
+            action = self.ask("action")
+            if action != "nothing":
+                return action
+        raise AssertionError(f"the window does not hear the key {key}")
 
     def await_red(self, low: float, high: float) -> float:
         """Wait until the share of red pixels on the screen is in [low, high], and return it."""

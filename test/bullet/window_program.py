@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import sys
+import time
 
 import numpy as np
 from bullet_scene import Scene
@@ -40,11 +41,13 @@ class Program:
         self.gui = Gui(scene.mirror, self.visualizer)
 
     def action(self) -> str:
-        """Wait for a key, carry out what it means and return that."""
-        while True:
+        """Wait for a key for some seconds, carry out what it means and return that; "nothing" without one."""
+        end = time.monotonic() + 5.0
+        while time.monotonic() < end:
             for action in self.gui.poll():
                 self.gui.apply(action)
                 return action
+        return "nothing"
 
     def frame(self) -> str:
         """Let the window draw another picture."""
