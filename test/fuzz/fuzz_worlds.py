@@ -75,28 +75,30 @@ def options_target() -> Target:
     )
 
 
+_POSE = {"positions": [[1.0, 2.0, 0.0]], "orientations": [[0.0, 0.0, 0.0, 1.0]]}
+_ROBOT = {"name": "r", "shape": {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}}
+_COMMANDS: list[dict[str, object]] = [
+    {"type": "spawn", "robots": [_ROBOT], "objects": [{**_ROBOT, "name": "o", "pose": [0.5, 0, 0]}]},
+    {"type": "navigate", "names": ["r"], **_POSE},
+    {"type": "follow_path", "name": "r", **_POSE},
+    {"type": "set_velocity", "names": ["r"], "linear": [[1, 0, 0]], "angular": [[0, 0, 1]], "timeout": 1.0},
+    {"type": "set_poses", "names": ["r"], **_POSE, "preserve_velocity": False},
+    {"type": "execute_action", "names": ["r"], "actions": [{"type": "wait", "duration": 0.2}]},
+    {"type": "execute_action", "names": ["r"], "actions": [{"type": "pick", "target_object": "o"}]},
+    {"type": "cancel_actions", "names": ["r"], "reason": "x", "goal": ""},
+    {"type": "attach", "name": "r", "object_name": "o", "attach": True, "search_radius": 2.0},
+    {"type": "set_joints", "names": ["r"], "joint_names": ["a"], "positions": [[0.1]]},
+    {"type": "stop", "names": ["r"]},
+    {"type": "save_state", "name": "s"},
+    {"type": "restore_state", "name": "s"},
+    {"type": "reset"},
+    {"type": "remove", "names": ["r"]},
+    {"type": "clear"},
+]
+
+
 def log_target() -> Target:
     """Return the target of logs of commands, which are replayed."""
-    pose = {"positions": [[1.0, 2.0, 0.0]], "orientations": [[0.0, 0.0, 0.0, 1.0]]}
-    robot = {"name": "r", "shape": {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}}
-    commands = [
-        {"type": "spawn", "robots": [robot], "objects": [{**robot, "name": "o", "pose": [0.5, 0, 0]}]},
-        {"type": "navigate", "names": ["r"], **pose},
-        {"type": "follow_path", "name": "r", **pose},
-        {"type": "set_velocity", "names": ["r"], "linear": [[1, 0, 0]], "angular": [[0, 0, 1]], "timeout": 1.0},
-        {"type": "set_poses", "names": ["r"], **pose, "preserve_velocity": False},
-        {"type": "execute_action", "names": ["r"], "actions": [{"type": "wait", "duration": 0.2}]},
-        {"type": "execute_action", "names": ["r"], "actions": [{"type": "pick", "target_object": "o"}]},
-        {"type": "cancel_actions", "names": ["r"], "reason": "x", "goal": ""},
-        {"type": "attach", "name": "r", "object_name": "o", "attach": True, "search_radius": 2.0},
-        {"type": "set_joints", "names": ["r"], "joint_names": ["a"], "positions": [[0.1]]},
-        {"type": "stop", "names": ["r"]},
-        {"type": "save_state", "name": "s"},
-        {"type": "restore_state", "name": "s"},
-        {"type": "reset"},
-        {"type": "remove", "names": ["r"]},
-        {"type": "clear"},
-    ]
     head = json.dumps({"format": "fleet_sim commands 1", "timestep": 0.1})
 
     def log_of(chosen: list[dict[str, object]]) -> bytes:
@@ -105,7 +107,7 @@ def log_target() -> Target:
         ]
         return "\n".join([head, *lines, ""]).encode()
 
-    seeds = [log_of(commands)] + [log_of([commands[0], command]) for command in commands[1:]]
+    seeds = [log_of(_COMMANDS)] + [log_of([_COMMANDS[0], command]) for command in _COMMANDS[1:]]
     files = Files()
 
     def feed(data: bytes) -> None:
