@@ -269,32 +269,6 @@ def test_followers_stay_with_their_leaders_through_the_life_of_the_engine(make_s
     assert_led(agent, 2e-3)
 
 
-# ---- joints without a single position --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("physics", [False, True])
-def test_spherical_joints_are_held_with_a_warning(
-    make_sim: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture, physics: bool
-) -> None:
-    file = mimic_file(
-        tmp_path, ("ball", "spherical", ""), ("flat", "planar", ""), ("turn", "revolute", ""), name="doll"
-    )
-    sim = make_sim(physics=physics)
-    agent = spawn(sim, file, mass=None if physics else 0.0)
-    assert caplog.text.count("held fixed: ball, flat") == 1
-    spawn(sim, file, name="second", pose=fs.Pose((0, 5, 0)))
-    assert caplog.text.count("held fixed") == 1, "once for all of its kind"
-    assert agent.movable_joint_names == ("turn",)
-    with pytest.raises(fs.InvalidValueError, match="'ball' of 'doll' is spherical or planar, which is held fixed"):
-        agent.set_joint_target("ball", 0.5)
-    agent.set_joint_target("turn", 0.5)
-    run(sim, 10)
-    assert agent.get_joint_state("turn")[0] == pytest.approx(0.5, abs=0.01)
-    assert agent.get_joint_state("ball") == (0.0, 0.0)
-    position = sim.bullet.getLinkState(agent.body_id, 0)[4]
-    assert agent.get_link_pose("ball_link").position == pytest.approx(position, abs=1e-3)
-
-
 def test_gears_of_mimic_joints_are_not_said_to_be_lost(
     make_sim: Make, gripper: str, caplog: pytest.LogCaptureFixture
 ) -> None:
