@@ -314,6 +314,7 @@ class DocumentedNames(WorldNames):
 
     @enable_memory_profiling.setter
     def enable_memory_profiling(self, on: bool) -> None:
+        """Log memory use from now on, or no longer."""
         self.params.enable_memory_profiling = on
 
     def get_memory_usage(self) -> dict[str, float]:
