@@ -24,8 +24,12 @@ from fleet_sim.spatial import trigonometry as trig
 
 log = logging.getLogger(__name__)
 
-CELL = 0.25
-"""Of the grid made from walls and floors, in m; `with_cells_of` gives larger ones."""
+CELLS = (0.1, 0.2, 0.25, 0.5, 1.0)
+"""Sizes in m of the cells made from walls and floors: the first that gives no more than MOST_CELLS.
+
+Doors need small cells: a gap of 0.9 m has room for few of 0.25 m.
+"""
+MOST_CELLS = 400_000
 WALL = 0.1
 """Thickness of walls in m, as Open-RMF builds them."""
 
@@ -66,7 +70,7 @@ class BuildingFormat(SiteFormat):
         if not floors and not len(walls):
             fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
         try:
-            grid = free_space(floors, walls, CELL, WALL)
+            grid = free_space(floors, walls, _cell_for(points), WALL)
             return Site(
                 path.name.split(".")[0],
                 grid,
@@ -105,7 +109,7 @@ class GraphFormat(SiteFormat):
         low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
         floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
         try:
-            grid = free_space([floor], np.empty((0, 4)), CELL, WALL)
+            grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
             return Site(
                 str(content.get("building_name") or path.name.split(".")[0]),
@@ -229,6 +233,12 @@ def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
             x, y = points[index].tolist()
             found[name] = Station(name, kinds[0], x, y)
     return tuple(found.values())
+
+
+def _cell_for(points: Floats) -> float:
+    """Return the size of the cells for a building with corners at `points` (N, 2) in m."""
+    width, height = np.ptp(points, axis=0).tolist()
+    return next((cell for cell in CELLS if width * height <= MOST_CELLS * cell * cell), CELLS[-1])
 
 
 def _on_free(grid: Grid, stations: tuple[Station, ...]) -> tuple[Station, ...]:
