@@ -17,6 +17,8 @@ from hall import hall, hall_file
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
 
+# These are about what OpenGL cameras see of bodies that PyBullet alone knows.
+pytestmark = pytest.mark.usefixtures("opengl")
 Sim = fs.MultiRobotSimulationCore
 Maker = Callable[..., Sim]
 
