@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import ConfigError
+from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
 from fleet_sim.sites.formats.base import FORMATS, SiteFormat, fail, read_text
@@ -25,7 +25,11 @@ def read_site(path: str | Path, *, level: str | None = None, cell: float | None 
     if not candidates:
         expected = ", ".join(form.doc for form in found)
         fail(file, f"it is none of what ends in {file.suffix!r}: {expected}")
-    site = candidates[0].read(content, file, level)
+    try:
+        site = candidates[0].read(content, file, level)
+    except (InvalidValueError, UnknownNameError) as error:
+        # What the file describes is refused by the parts of a site, which do not know of files.
+        raise ConfigError(str(error), source=str(file)) from error
     try:
         return site if cell is None else site.with_cells_of(cell)
     except ValueError as error:

@@ -36,6 +36,8 @@ class SiteFormat(ABC):
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in `content`, which was read from `path`; raises ConfigError.
 
+        An InvalidValueError or UnknownNameError of the site itself becomes a ConfigError that names the file.
+
         `level` is the floor of a building to read; None where there is only one.
         """
 

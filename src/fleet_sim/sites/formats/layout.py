@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
 from fleet_sim.sites.formats.movingai import map_of, stations_of
 from fleet_sim.sites.grid import Grid
@@ -41,10 +40,7 @@ class LayoutFormat(SiteFormat):
         # LSMART itself has no names for them, so they are counted over all kinds.
         stations = stations_of(read, grid, STATIONS, counted=True)
         name = content.get("name", path.stem)
-        try:
-            return Site(str(name), grid, stations=stations)
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path)) from error
+        return Site(str(name), grid, stations=stations)
 
 
 FORMAT = LayoutFormat()

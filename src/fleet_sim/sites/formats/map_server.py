@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from fleet_sim.arrays import AnyArray, Bools, Bytes, Floats
-from fleet_sim.errors import ConfigError, FleetSimError, missing_extra
+from fleet_sim.errors import ConfigError, missing_extra
 from fleet_sim.images import write_png
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
@@ -60,10 +60,7 @@ class MapServerFormat(SiteFormat):
             fail(path, f"must be below occupied_thresh ({config.occupied_thresh:g})", "free_thresh")
         picture = Path(config.image) if Path(config.image).is_absolute() else beside(path, config.image, "image")
         x, y, yaw = [*config.origin, 0.0][:3]
-        try:
-            return Site(path.stem, Grid(_free(_pixels(picture), config), config.resolution, (x, y, yaw)))
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path)) from error
+        return Site(path.stem, Grid(_free(_pixels(picture), config), config.resolution, (x, y, yaw)))
 
 
 def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:

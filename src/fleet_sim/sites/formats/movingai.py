@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
-from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.paths import is_file
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels, read_text
 from fleet_sim.sites.grid import Grid, check_size
@@ -62,10 +61,7 @@ def _size(header: dict[str, str], key: str, path: Path) -> int:
 
 def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also_free: str = "") -> Map:
     """Return the map in `rows` of `width` letters each; raises ConfigError naming the line."""
-    try:
-        check_size(len(rows), width)
-    except FleetSimError as error:
-        raise ConfigError(str(error), source=str(path)) from error
+    check_size(len(rows), width)
     for index, row in enumerate(rows):
         if len(row) != width:
             fail(path, f"line {first_line + index}: it has {len(row)} letters, {width} are expected")
@@ -128,10 +124,7 @@ class ScenFormat(SiteFormat):
         map_path = _map_of_scenario(path, rows[0][1][1])
         grid = Grid(read_map(read_text(map_path), map_path).free_mask)
         starts, goals = (self._cells(path, grid, rows, column) for column in (4, 6))
-        try:
-            return Site(path.stem, grid, starts=starts, goals=goals)
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path)) from error
+        return Site(path.stem, grid, starts=starts, goals=goals)
 
     @staticmethod
     def _cells(path: Path, grid: Grid, rows: list[tuple[int, list[str]]], column: int) -> Ints:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.sites.formats.base import SiteFormat, beside, fail, no_levels, read_text
 from fleet_sim.sites.formats.movingai import read_map, stations_of
 from fleet_sim.sites.grid import Grid
@@ -39,10 +38,7 @@ class RobotRunnersFormat(SiteFormat):
         starts = np.empty(0, np.int64)
         if "agentFile" in content:
             starts = self._starts(content, path, grid)
-        try:
-            return Site(path.stem, grid, stations=stations_of(read, grid, STATIONS), starts=starts)
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path)) from error
+        return Site(path.stem, grid, stations=stations_of(read, grid, STATIONS), starts=starts)
 
     @staticmethod
     def _starts(content: Mapping[str, Any], path: Path, grid: Grid) -> Ints:
