@@ -105,8 +105,8 @@ def _route(args: argparse.Namespace) -> int:
 def figures_of(site: Site) -> dict[str, str]:
     """Return what a site has, as texts by name."""
     grid, regions = site.grid, site.grid.regions()
-    parts = int(regions.max(initial=-1)) + 1
-    largest = len(grid.largest_region())
+    sizes = np.bincount(regions[regions >= 0])
+    parts, largest = len(sizes), int(sizes.max(initial=0))
     found = {
         "site": site.name,
         "size": f"{grid.size[0]:g} x {grid.size[1]:g} m, {grid.width} x {grid.height} cells of {grid.cell:g} m",

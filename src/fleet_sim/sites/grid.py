@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +27,7 @@ class Grid:
     free_mask: Bools
     cell: float = 1.0
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    _axes: Floats = field(init=False, repr=False)
+    _turn: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         mask = np.array(self.free_mask, bool)
@@ -42,8 +41,7 @@ class Grid:
         if max(map(abs, origin)) > LARGEST_EXTENT:
             raise InvalidValueError(f"origin: expected at most {LARGEST_EXTENT:g}, got {origin}")
         object.__setattr__(self, "origin", tuple(origin))
-        sine, cosine = trig.sin_cos_of(float(origin[2]))
-        object.__setattr__(self, "_axes", np.array([[cosine, sine], [-sine, cosine]]))
+        object.__setattr__(self, "_turn", trig.sin_cos_of(float(origin[2])))
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
 
@@ -80,15 +78,27 @@ class Grid:
         free: Bools = known_mask & self.free_mask.ravel()[np.where(known_mask, cells, 0)]
         return free
 
+    def to_world(self, own: Floats) -> Floats:
+        """Return points (K, 2), in m along the grid's own x and y from its corner, in the frame of the world."""
+        sine, cosine = self._turn
+        x, y = own[:, 0], own[:, 1]
+        # In this order, and not as a product of matrices, whose last bits depend on the machine.
+        return np.stack((self.origin[0] + cosine * x - sine * y, self.origin[1] + sine * x + cosine * y), axis=1)
+
+    def to_own(self, points: Floats) -> Floats:
+        """Return `points` (K, 2) of the world in m along the grid's own x and y: the inverse of `to_world`."""
+        sine, cosine = self._turn
+        east, north = points[:, 0] - self.origin[0], points[:, 1] - self.origin[1]
+        return np.stack((cosine * east + sine * north, cosine * north - sine * east), axis=1)
+
     def positions(self, cells: Ints) -> Floats:
         """Return the middles (K, 2) of `cells` (K,), in m in the frame of the world."""
         rows, columns = np.divmod(np.asarray(cells, np.int64), self.width)
-        own = np.stack((columns + 0.5, self.height - rows - 0.5), axis=1) * self.cell
-        return np.asarray(own @ self._axes + np.array(self.origin[:2]))
+        return self.to_world(np.stack((columns + 0.5, self.height - rows - 0.5), axis=1) * self.cell)
 
     def cells_at(self, points: Floats) -> Ints:
         """Return the cells (K,) that hold `points` (K, 2) in m; NO_CELL for those outside of the grid."""
-        own = (np.asarray(points, np.float64) - np.array(self.origin[:2])) @ self._axes.T / self.cell
+        own = self.to_own(np.asarray(points, np.float64)) / self.cell
         columns, ups = np.floor(own[:, 0]).astype(np.int64), np.floor(own[:, 1]).astype(np.int64)
         inside_mask = (columns >= 0) & (columns < self.width) & (ups >= 0) & (ups < self.height)
         return np.where(inside_mask, (self.height - 1 - ups) * self.width + columns, NO_CELL)
@@ -127,7 +137,7 @@ class Grid:
         for down in range(-steps, steps + 1):
             for right in range(-steps, steps + 1):
                 # From the middle to the nearest point of the other cell.
-                gap = float(trig.hypot(max(abs(down) - 0.5, 0.0), max(abs(right) - 0.5, 0.0)))
+                gap = trig.hypot_of(max(abs(down) - 0.5, 0.0), max(abs(right) - 0.5, 0.0))
                 if gap < reach - 1e-9:
                     top, left = steps + down, steps + right
                     near_mask |= blocked[top : top + self.height, left : left + self.width]
@@ -147,23 +157,20 @@ class Grid:
         for start in np.flatnonzero(free).tolist():
             if labels[start] >= 0:
                 continue
-            labels[start] = count
-            self._fill(free, labels, deque([np.array([start])]), width)
+            self._fill(free, labels, start, count, width)
             count += 1
         inner: Ints = labels.reshape(self.height + 2, width)[1:-1, 1:-1]
         return inner.ravel()
 
     @staticmethod
-    def _fill(free: Bools, labels: Ints, waiting: deque[Ints], width: int) -> None:
-        """Label what can be reached from `waiting`, a whole front of cells at a time."""
-        while waiting:
-            front = waiting.popleft()
+    def _fill(free: Bools, labels: Ints, start: int, label: int, width: int) -> None:
+        """Label what can be reached from `start`, a whole front of cells at a time."""
+        front = np.array([start])
+        while len(front):
+            labels[front] = label
             around = (front[:, None] + np.array([-width, -1, 1, width])).ravel()
             # A cell may be next to several of the front, and must be walked on from once.
-            fresh = np.unique(around[free[around] & (labels[around] < 0)])
-            if len(fresh):
-                labels[fresh] = labels[front[0]]
-                waiting.append(fresh)
+            front = np.unique(around[free[around] & (labels[around] < 0)])
 
     def largest_region(self) -> Ints:
         """Return the cells (K,) of the region with the most cells, ascending; none where nothing is free."""

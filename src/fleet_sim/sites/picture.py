@@ -61,9 +61,7 @@ def draw_site(site: Site, pixels: int | None = None, *, way: Floats | None = Non
 def _pixels(site: Site, points: Floats, scale: int) -> Ints:
     """Return the pixels (N, 2), row and column, of `points` (N, 2) in m."""
     grid = site.grid
-    x, y, yaw = grid.origin
-    turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
-    own = (points - (x, y)) @ turn / grid.cell * scale
+    own = grid.to_own(points) / grid.cell * scale
     return np.stack((grid.height * scale - own[:, 1], own[:, 0]), axis=1).astype(np.int64)
 
 

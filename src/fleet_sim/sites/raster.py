@@ -49,7 +49,7 @@ def _block(mask: Bools, grid: Grid, wall: Sequence[float], half: float) -> None:
     columns = np.arange(*_span(min(x1, x2) - half - left, max(x1, x2) + half - left, cell, grid.width))
     ups = np.arange(*_span(min(y1, y2) - half - bottom, max(y1, y2) + half - bottom, cell, grid.height))
     x, y = np.meshgrid(left + (columns + 0.5) * cell, bottom + (ups + 0.5) * cell)
-    length = max(float(trig.hypot(x2 - x1, y2 - y1)), 1e-9)
+    length = max(trig.hypot_of(x2 - x1, y2 - y1), 1e-9)
     ahead, aside = (x2 - x1) / length, (y2 - y1) / length
     along = (x - x1) * ahead + (y - y1) * aside
     off = np.abs((y - y1) * ahead - (x - x1) * aside)

@@ -15,7 +15,6 @@ from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.rectangles import rectangles
 from fleet_sim.sites.roadmap import Roadmap
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
-from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +110,8 @@ class Site:
         top, left, bottom, right = rectangles(~self.grid.free_mask).T.astype(np.float64)
         grid = self.grid
         own = np.stack((0.5 * (left + right), grid.height - 0.5 * (top + bottom)), axis=1) * grid.cell
-        sine, cosine = trig.sin_cos(grid.origin[2])
         boxes = np.empty((len(own), 5))
-        boxes[:, 0] = grid.origin[0] + cosine * own[:, 0] - sine * own[:, 1]
-        boxes[:, 1] = grid.origin[1] + sine * own[:, 0] + cosine * own[:, 1]
+        boxes[:, :2] = grid.to_world(own)
         boxes[:, 2] = grid.origin[2]
         boxes[:, 3], boxes[:, 4] = 0.5 * grid.cell * (right - left), 0.5 * grid.cell * (bottom - top)
         return boxes

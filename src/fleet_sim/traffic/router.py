@@ -11,7 +11,6 @@ from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute, Route
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
-from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.across import Across, Way, as_array
 from fleet_sim.traffic.lanes import Lanes
 from fleet_sim.traffic.points import Point
@@ -95,32 +94,26 @@ class Router:
         lanes = self._lanes.get(room)
         if lanes is None:
             assert self.site.roadmap is not None
-            nodes = np.array([self._to_cells(place) for place in self.site.roadmap.positions]).reshape(-1, 2)
-            lanes = self._lanes[room] = Lanes(self.site.roadmap, nodes, across)
+            roadmap = self.site.roadmap
+            lanes = self._lanes[room] = Lanes(roadmap, self._in_cells(roadmap.positions), across)
         return lanes
 
     # ---- frames ------------------------------------------------------------------------------------------------------
 
+    def _in_cells(self, places: Floats) -> Floats:
+        """Return places (N, 2) in m as columns and rows (N, 2) in cells."""
+        own = self._grid.to_own(places) / self._grid.cell
+        return np.stack((own[:, 0], self._grid.height - own[:, 1]), axis=1)
+
     def _to_cells(self, place: Floats) -> Point:
         """Return a place (2,) in m as (column, row) in cells."""
-        grid = self._grid
-        x, y, yaw = grid.origin
-        east, north = float(place[0]) - x, float(place[1]) - y
-        sine, cosine = trig.sin_cos_of(yaw)
-        return (
-            float(cosine * east + sine * north) / grid.cell,
-            grid.height - float(cosine * north - sine * east) / grid.cell,
-        )
+        ((column, row),) = self._in_cells(place[None]).tolist()
+        return column, row
 
     def _route(self, start: Floats, way: Way, goal: Floats) -> Route:
         grid = self._grid
-        x, y, yaw = grid.origin
         cells = as_array(way.points)
-        right, up = cells[:, 0] * grid.cell, (grid.height - cells[:, 1]) * grid.cell
-        points = np.empty((len(cells), 2))
-        sine, cosine = trig.sin_cos_of(yaw)
-        points[:, 0] = x + cosine * right - sine * up
-        points[:, 1] = y + sine * right + cosine * up
+        points = grid.to_world(np.stack((cells[:, 0], grid.height - cells[:, 1]), axis=1) * grid.cell)
         # As they were given, without the rounding of the frames.
         points[0], points[-1] = start, goal
         return Route(points, np.array(way.limits))
