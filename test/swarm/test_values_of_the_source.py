@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from source_worlds import AGENT, spawned, world_of
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import FleetSimError
@@ -14,19 +15,7 @@ from fleet_sim.swarm.agent_types import MazeAgent
 from fleet_sim.swarm.agents import Controller, Group
 from fleet_sim.swarm.pictures import draw_world, picture
 from fleet_sim.swarm.sensors.binary_fov import BinaryFOVSensor
-from fleet_sim.swarm.world import RectangularWorld, World_from_config
-
-AGENT = {"type": "MazeAgent", "agent_radius": 0.1}
-
-
-def world_of(**config: Any) -> RectangularWorld:
-    world = World_from_config({"time_step": 0.1, "size": [10, 10], **config})
-    world.setup()
-    return world
-
-
-def spawned(**spawner: Any) -> RectangularWorld:
-    return world_of(spawners=[{"agent": AGENT, **spawner}])
+from fleet_sim.swarm.world import RectangularWorld
 
 
 def with_agent(**settings: Any) -> RectangularWorld:
