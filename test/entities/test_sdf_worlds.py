@@ -12,6 +12,7 @@ import pybullet_data
 import pytest
 
 import fleet_sim as fs
+from fleet_sim.models import load_robot_model
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -222,3 +223,22 @@ def test_messages_may_name_worlds_in_folders_of_models_only(make_sim: MakeSim, w
     sim = make_sim(model_paths=[str(world_file.parent)])
     sim.dispatcher.dispatch(message)
     assert sim.get_object("hall_cart").mass == 4.0
+
+
+RING = """<sdf version="1.9"><model name="m"><link name="a"><pose relative_to="inner::x">0 0 0 0 0 0</pose></link>
+<model name="inner"><pose relative_to="a">0 0 0 0 0 0</pose><link name="x"/></model>
+<joint name="j" type="fixed"><parent>a</parent><child>inner::x</child></joint></model></sdf>"""
+HUGE = """<sdf version="1.9"><model name="m"><link name="a"><pose>1e308 1e308 0 0 0 0.5</pose></link>
+<link name="b"><pose relative_to="a">1e308 1e308 0 0 0 0.5</pose></link>
+<joint name="j" type="fixed"><parent>a</parent><child>b</child></joint></model></sdf>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(RING, "relative to 'inner::x'"), (HUGE, "too large to compute with")], ids=["ring", "huge"]
+)
+def test_robots_and_worlds_are_refused_alike(make_sim: MakeSim, tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "m.sdf"
+    file.write_text(text)
+    for read in (lambda: load_robot_model(file), lambda: make_sim().load_world(file)):
+        with pytest.raises(fs.InvalidValueError, match=words):
+            read()

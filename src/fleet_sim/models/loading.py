@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -105,17 +106,15 @@ class _Source:
             raise root.error(
                 f"a robot description begins with <robot> (URDF), <sdf> or <mujoco>.{did_you_mean(root.tag, readers)}"
             )
-        try:
-            # Numbers that overflow are an error here, and no warning followed by a model of infinities.
-            with np.errstate(over="raise", invalid="raise"):
-                return readers[root.tag]()
-        except (ArithmeticError, np.linalg.LinAlgError) as error:
-            raise root.error(f"has numbers too large to compute with ({error})") from error
+        with _checked_numbers(root):
+            return readers[root.tag]()
 
     def read_world(self) -> SdfWorld:
         """Return all models of an SDF file."""
         path = str(self._file)
-        return read_sdf_world(read_text(content_of(self._file), path), path, self._finder(self._file), self._include)
+        root = read_text(content_of(self._file), path)
+        with _checked_numbers(root):
+            return read_sdf_world(root, path, self._finder(self._file), self._include)
 
     def _include(self, element: Element, name: str) -> tuple[Element, MeshFinder]:
         self._included += 1
@@ -131,3 +130,13 @@ class _Source:
 
     def _finder(self, file: Path) -> MeshFinder:
         return MeshFinder(file, self._folders, self._limits)
+
+
+@contextmanager
+def _checked_numbers(root: Element) -> Iterator[None]:
+    """Raise InvalidValueError for numbers that overflow, and no warning followed by a model of infinities."""
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            yield
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise root.error(f"has numbers too large to compute with ({error})") from error

@@ -43,7 +43,7 @@ def _rows(value: object, what: str, kind: type[np.float64] | type[np.int64]) -> 
         rows = given.astype(kind).reshape(-1, 3)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: a list of triples of numbers, or a flat list of them, got {error}") from error
-    if given.dtype.kind not in "iuf" or (kind is np.int64 and (given != given.astype(kind)).any()):
+    if given.dtype.kind not in "iuf" or (kind is np.int64 and (given.reshape(-1, 3) != rows).any()):
         whole = "whole numbers" if kind is np.int64 else "numbers"
         raise InvalidValueError(f"{what}: expected {whole}, got {str(value)[:80]}")
     if not 1 <= len(rows) <= MOST_TRIANGLES:

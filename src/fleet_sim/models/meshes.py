@@ -77,15 +77,19 @@ class MeshFinder:
         elif scheme == "file":
             yield self._source.parent / rest
         elif scheme in ("package", "model"):
-            package, _, inside = rest.partition("/")
-            yield from (folder / inside for folder in self.package_folders(package))
+            yield from self.in_packages(rest)
         else:
             raise element.error(
                 f"the file {name!r} must be a path, or begin with file://, package:// or model://; "
                 "fetch other files first"
             )
 
-    def package_folders(self, package: str) -> Iterator[Path]:
+    def in_packages(self, rest: str) -> Iterator[Path]:
+        """Yield the paths where `package/file` is searched, in order."""
+        package, _, inside = rest.partition("/")
+        yield from (folder / inside for folder in self._package_folders(package))
+
+    def _package_folders(self, package: str) -> Iterator[Path]:
         """Yield the folders that may be the package of that name."""
         above = self._source.parents
         yield from (folder / package for folder in above)
@@ -103,11 +107,9 @@ class MeshFinder:
 
 
 def in_packages(name: str, search_paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths where the file of a package:// or model:// URI is searched, in order."""
-    package, _, inside = name.partition("://")[2].partition("/")
+    """Return the paths where the file of a package:// or model:// URI is searched, in order."""
     # Of no file: there are no folders above it.
-    finder = MeshFinder(Path("/"), search_paths)
-    yield from (folder / inside for folder in finder.package_folders(package))
+    return MeshFinder(Path("/"), search_paths).in_packages(name.partition("://")[2])
 
 
 def seen_by_pybullet(source: Path, name: str) -> str:

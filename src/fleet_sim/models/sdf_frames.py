@@ -37,6 +37,9 @@ class SdfFrames:
         # Those above first: `relative_to` may lead through all links, which is too deep for recursion.
         for above in reversed(self._chain(name)):
             if above not in self._known:
+                if above in asked:
+                    # A ring that leads through an inner model.
+                    raise self._astray(self._placed[name.partition(SCOPE)[0]], above)
                 # Kept, since chains share their upper part.
                 self._known[above] = self._found(above, (*asked, above))
         return self._known[name]
@@ -66,8 +69,6 @@ class SdfFrames:
         found, above = arrays(pose_of(element)), relative_to(element)
         if not above or above in (MODEL, "world"):
             return found
-        if above not in self or above in asked:
-            raise self._astray(element, above)
         return poses.compose(*self.pose(above, asked), *found)
 
     def _astray(self, element: Element, above: str) -> InvalidValueError:
