@@ -89,7 +89,6 @@ class Player:
         self._handles: list[SimObject] = []
         self._sensors: list[Any] = []
         self._saved: list[Any] = []
-        self._gone: list[SimObject] = []
         self._count = 0
 
     def play(self, sim: MultiRobotSimulationCore) -> None:
@@ -305,4 +304,4 @@ def api_target() -> Target:
         # Programs of one last word are alike, so that those with new ones are kept.
         return told[-1] if told else "nothing"
 
-    return Target(feed, seeds, seconds=30.0, inputs_per_turn=2 * OPERATIONS_OF_A_SEQUENCE)
+    return Target(feed, seeds, seconds=30.0)

@@ -6,7 +6,7 @@ import re
 import signal
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -33,8 +33,6 @@ class Target:
     """A mutator that knows the format, used for half of the mutants."""
     seconds: float = 5.0
     """In which an input is read."""
-    inputs_per_turn: int = field(default=1, kw_only=True)
-    """How many inputs, or operations, one call of `feed` stands for."""
 
 
 @dataclass(frozen=True)

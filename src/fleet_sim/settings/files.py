@@ -103,7 +103,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
 def load_documents(path: str | Path, variables: Variables) -> list[Any]:
     """Return the documents in the YAML file `path`, which are separated by `---`; it may be a template.
 
-    `variables` are those of the template, and note which were used. Raises ConfigError as `load_mapping` does, and
+    `variables` are those of the template, and note which are asked for. Raises ConfigError as `load_mapping` does, and
     MissingDependencyError for a template without Jinja2.
     """
     return [document for document in _Reading(None, variables).documents(Path(path)) if document is not None]
@@ -132,7 +132,7 @@ class _Reading:
         if depth and file.suffix.lower() in TEXTS:
             return self._text_of(file)
         text, loader = self._prepare(file, depth, variables)
-        return _guarded(lambda: yaml.load(text, Loader=loader), str(file))
+        return _parse(text, str(file), loader)
 
     def _prepare(self, file: Path, depth: int, variables: Variables | None) -> tuple[str, type[yaml.SafeLoader]]:
         """Return the YAML text of `file`, and what loads it."""

@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.settings.expressions import CONSTANTS, FUNCTIONS, combined
+from fleet_sim.settings.expressions import CONSTANTS, FUNCTIONS, MODULES, combined
 
 MOST_ROUNDS = 100_000
 """Of all loops of a template together."""
@@ -25,7 +25,6 @@ LONGEST_VALUE = 10_000
 LONGEST_RESULT = 4 * 2**20
 """Of a rendered template, in characters."""
 
-MODULES = ("math", "np", "numpy")
 FILTERS = frozenset(
     ("abs", "all", "any", "count", "d", "default", "first", "float", "int", "join", "last", "length", "list", "lower")
     + ("max", "min", "round", "sort", "string", "sum", "trim", "unique", "upper")

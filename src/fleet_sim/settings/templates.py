@@ -17,11 +17,10 @@ _EXPRESSION = re.compile(r"<\{.*?\}>|<%.*?%>")
 
 
 class Variables:
-    """The values of a template's variables, and which of them were used by the files that were rendered."""
+    """The values of a template's variables, and which of them the files ask for."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self.values = dict(values or {})
-        self.used: set[str] = set()
         self.known: set[str] = set()
         """What the files ask for, given or not."""
 
@@ -35,7 +34,7 @@ class Variables:
     def inside(self, exported: Mapping[str, Any]) -> Variables:
         """Return these variables for a file that is included, with what its parent has set."""
         inner = Variables({**exported, **self.values})
-        inner.used, inner.known = self.used, self.known
+        inner.known = self.known
         return inner
 
 

@@ -26,10 +26,11 @@ class _Separated(Substitution):
     def perform(self, context: LaunchContext) -> str:
         from ...launch_ros.utilities.parameter_values import text_to_value
 
-        items = [text_to_value(item.perform(context), self._item_type) for item in self._items]
+        texts = [item.perform(context) for item in self._items]
+        items: list[Any] = [text_to_value(text, self._item_type) for text in texts]
         kinds = {type(item) for item in items}
         if len(kinds) > 1 and kinds != {int, float}:
-            items = [item.perform(context) for item in self._items]  # of no common type: they are texts
+            items = list(texts)  # of no common type: they are texts
         text: str = yaml.safe_dump(items, default_flow_style=True, allow_unicode=True)
         return text
 
