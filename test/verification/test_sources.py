@@ -36,7 +36,6 @@ EXEMPT = {
     "cli/": "prints and draws",
     "sensors/drawing.py": "draws",
     "sensors/render/": "draws: pictures are not verified",
-    "sites/picture.py": "draws",
     "bullet/camera.py": "places a camera that draws",
     "bullet/saved.py": "counts turns: only the whole number matters",
     "spatial/triangle_tree.py": "counts levels: only the whole number matters",

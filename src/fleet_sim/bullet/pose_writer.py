@@ -22,11 +22,12 @@ class PoseWriter:
         self._detached = detached
         self._staged = staged
 
-    def make_missing(self, rows: Rows) -> None:
-        """Make the bodies that `rows` lack, at the poses of the columns."""
+    def make_missing(self, rows: Rows) -> int:
+        """Make the bodies that `rows` lack, at the poses of the columns; return how many."""
         missing = self._bodies.missing(rows)
         if len(missing):
             self._create(missing)
+        return len(missing)
 
     def _create(self, rows: Rows) -> None:
         world = self._world
@@ -43,10 +44,7 @@ class PoseWriter:
         created = 0
         # Comparing counts is cheaper than looking at each row, and usually no body is missing.
         if rows is not None or bodies.count < len(world):
-            missing = bodies.missing(world.rows if rows is None else rows)
-            created = len(missing)
-            if created:
-                self._create(missing)
+            created = self.make_missing(world.rows if rows is None else rows)
         if rows is None:
             behind = np.flatnonzero(world.bullet_behind)
             # Freed rows keep their flags until they are reused.

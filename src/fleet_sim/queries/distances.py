@@ -8,14 +8,12 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
-from fleet_sim.queries.rays import hull_planes
-from fleet_sim.sensors.hulls import hull_faces
+from fleet_sim.queries.rays import hull_planes, hull_surface
 from fleet_sim.sensors.solids import Solids, solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
-from fleet_sim.spatial.triangle_tree import TriangleTree
 
 ExactSolver = Callable[[Ints, float], Floats]
 """Given pairs (K, 2) of rows and a limit in m, return the signed distances (K,), infinite beyond the limit."""
@@ -91,8 +89,7 @@ def _to_pieces(point: Floats, solids: Solids) -> Floats:
         if depth <= 0.0:
             distances[index] = depth
         else:
-            tree = TriangleTree(hull.vertices[hull_faces(hull.vertices)])
-            distances[index] = tree.nearest(local, np.array([np.inf]))[0][0]
+            distances[index] = hull_surface(hull).tree.nearest(local, np.array([np.inf]))[0][0]
     return distances
 
 

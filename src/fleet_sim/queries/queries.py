@@ -66,7 +66,7 @@ class SpatialQueries:
         if self._floor and floor:
             rays.meet_floor()
         solids = solids_of(self._world, rows)
-        rays.meet_solids(solids, solids.links)
+        rays.meet_solids(solids)
         rays.meet_surfaces(surfaces_of(self._world, rows))
         hit_mask = np.isfinite(rays.ranges)
         way[hit_mask] = rays.directions[hit_mask] * rays.ranges[hit_mask, None]

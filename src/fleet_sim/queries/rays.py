@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from fleet_sim.sensors.solids import Solids
 from fleet_sim.sensors.surfaces import PlacedSurface
 from fleet_sim.spatial import quaternions, ray_shapes
 from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.triangles import Surface
 
 _PAIRS = 1 << 18
 """Pairs of a ray and a shape compared at once."""
@@ -90,8 +91,8 @@ class Rays:
                 rays, ranges[rays], -facing[:, None] * normals, np.full(count, placed.row), np.full(count, placed.link)
             )
 
-    def meet_solids(self, solids: Solids, links: Ints) -> None:
-        """Let the rays meet convex pieces, which are on `links`."""
+    def meet_solids(self, solids: Solids) -> None:
+        """Let the rays meet convex pieces."""
         radii = np.sqrt((solids.half_extents**2).sum(axis=1))
         # No sphere is around a plane, so every ray is compared with it.
         radii[solids.kinds == ShapeKind.PLANE] = np.inf
@@ -104,9 +105,9 @@ class Rays:
             along = np.clip(along, 0.0, np.where(np.isfinite(self.reach), self.reach, 1e9)[part, None])
             gaps = away - along[..., None] * self.directions[part, None]
             rays, pieces = np.nonzero((gaps * gaps).sum(axis=2) <= radii * radii)
-            self._meet_pairs(rays + first, pieces, solids, links)
+            self._meet_pairs(rays + first, pieces, solids)
 
-    def _meet_pairs(self, rays: Ints, pieces: Ints, solids: Solids, links: Ints) -> None:
+    def _meet_pairs(self, rays: Ints, pieces: Ints, solids: Solids) -> None:
         turns = solids.orientations[pieces]
         # Into the frame of each piece, where a box is aligned with the axes and a cylinder stands upright.
         back = quaternions.conjugate(turns)
@@ -119,7 +120,7 @@ class Rays:
             ranges[chosen], normals[chosen] = _enter(
                 kind, origins[chosen], directions[chosen], solids.take(pieces[chosen])
             )
-        self.meet(rays, ranges, quaternions.rotate(turns, normals), solids.rows[pieces], links[pieces])
+        self.meet(rays, ranges, quaternions.rotate(turns, normals), solids.rows[pieces], solids.links[pieces])
 
 
 def _enter(kind: int, origins: Floats, directions: Floats, solids: Solids) -> ray_shapes.Entries:
@@ -142,9 +143,13 @@ def _enter(kind: int, origins: Floats, directions: Floats, solids: Solids) -> ra
     return ranges, normals
 
 
+@lru_cache(maxsize=256)
+def hull_surface(hull: Hull) -> Surface:
+    """Return the sides of a hull, in its frame; made once, as finding them is slow."""
+    return Surface(hull.vertices[hull_faces(hull.vertices)])
+
+
 def hull_planes(hull: Hull) -> tuple[Floats, Floats]:
     """Return unit normals (F, 3) and offsets (F,) of the sides of a hull, in its frame."""
-    corners = hull.vertices[hull_faces(hull.vertices)]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.sqrt((normals * normals).sum(axis=1)), 1e-300)[:, None]
-    return normals, (normals * corners[:, 0]).sum(axis=1)
+    surface = hull_surface(hull)
+    return surface.normals, (surface.normals * surface.corners[:, 0]).sum(axis=1)

@@ -18,10 +18,8 @@ Cut = tuple[Floats, Ints]
 _BOX_CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 # Corner numbers are three bits, one per axis: an edge joins corners that differ in one bit.
 _BOX_EDGES = np.array([(a, b) for a in range(8) for b in range(a) if bin(a ^ b).count("1") == 1])
-_ANGLES = np.arange(SIDES) * (2.0 * np.pi / SIDES)
-_RIM = np.concatenate(
-    [np.stack((trig.cos(_ANGLES), trig.sin(_ANGLES), np.full(SIDES, side))) for side in (-1.0, 1.0)], axis=1
-).T
+_SINES, _COSINES = trig.sin_cos(np.arange(SIDES) * (2.0 * np.pi / SIDES))
+_RIM = np.concatenate([np.stack((_COSINES, _SINES, np.full(SIDES, side))) for side in (-1.0, 1.0)], axis=1).T
 _RIM_EDGES = np.concatenate(
     [
         np.stack((np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES), axis=1),
@@ -87,12 +85,12 @@ def cut_capsules(solids: Solids, height: float) -> Cut:
     bounds = np.stack(((off - radii) / steep, (off + radii) / steep))
     low, high = np.maximum(bounds.min(axis=0), -reach), np.minimum(bounds.max(axis=0), reach)
     counts = np.where(low <= high, SIDES, 0)
-    gain = axes[:, 0, None] * trig.cos(_ANGLES) + axes[:, 1, None] * trig.sin(_ANGLES)
+    gain = axes[:, 0, None] * _COSINES + axes[:, 1, None] * _SINES
     balance = -gain * radii[:, None] / np.sqrt(gain * gain + (steep * steep)[:, None]) * np.sign(steep)[:, None]
     along = np.clip((off[:, None] - balance) / steep[:, None], low[:, None], high[:, None])
     drop = off[:, None] - steep[:, None] * along
     widths = np.sqrt(np.maximum(radii[:, None] ** 2 - drop * drop, 0.0))
     corners = np.empty((2, len(radii), SIDES))
-    corners[0] = solids.positions[:, 0, None] + along * axes[:, 0, None] + widths * trig.cos(_ANGLES)
-    corners[1] = solids.positions[:, 1, None] + along * axes[:, 1, None] + widths * trig.sin(_ANGLES)
+    corners[0] = solids.positions[:, 0, None] + along * axes[:, 0, None] + widths * _COSINES
+    corners[1] = solids.positions[:, 1, None] + along * axes[:, 1, None] + widths * _SINES
     return corners, counts

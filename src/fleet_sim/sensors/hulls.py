@@ -61,8 +61,9 @@ def _outermost(points: Floats) -> Floats:
     """Return the points furthest out along the axes and in directions all around."""
     # A Fibonacci lattice on the sphere: equal steps in height, turned by the golden angle.
     heights = 1.0 - 2.0 * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
-    around, angles = np.sqrt(1.0 - heights * heights), _GOLDEN_ANGLE * np.arange(DIRECTIONS)
-    spread = np.stack((around * trig.cos(angles), around * trig.sin(angles), heights))
+    around = np.sqrt(1.0 - heights * heights)
+    sines, cosines = trig.sin_cos(_GOLDEN_ANGLE * np.arange(DIRECTIONS))
+    spread = np.stack((around * cosines, around * sines, heights))
     # The axes are among the directions, so that the box around the hull is exactly that of the mesh.
     directions = np.concatenate((spread, np.eye(3), -np.eye(3)), axis=1)
     # Directions are those of a body as wide as it is high: otherwise most of them would see the ends of a rod.

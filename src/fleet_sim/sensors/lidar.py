@@ -158,8 +158,8 @@ def _see_level(
 
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
     """Cast the rays of sensors whose plane is not level."""
-    angles = fan.angles
-    rays = np.stack((trig.cos(angles), trig.sin(angles), np.zeros(fan.rays)), axis=1)
+    sines, cosines = trig.sin_cos(fan.angles)
+    rays = np.stack((cosines, sines, np.zeros(fan.rays)), axis=1)
     turns = np.repeat(batch.orientations[members], fan.rays, axis=0)
     directions = quaternions.rotate(turns, np.tile(rays, (len(members), 1)))
     origins = np.repeat(batch.positions[members], fan.rays, axis=0)

@@ -67,9 +67,8 @@ class RangeParams(SensorParams):
         # Equal steps along the axis cut the cone into bands of equal area (Archimedes), so rays are evenly dense.
         along = 1.0 - rise * indices / max(1, self.rays - 1)
         across = np.sqrt(np.maximum(1.0 - along * along, 0.0))
-        return np.stack(
-            (along, across * trig.cos(_GOLDEN_ANGLE * indices), across * trig.sin(_GOLDEN_ANGLE * indices)), axis=1
-        )
+        sines, cosines = trig.sin_cos(_GOLDEN_ANGLE * indices)
+        return np.stack((along, across * cosines, across * sines), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

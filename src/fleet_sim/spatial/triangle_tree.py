@@ -108,7 +108,6 @@ class TriangleTree:
             gaps = np.maximum(np.maximum(lower - at, at - upper), 0.0)
             # No point of a box is farther away than its farthest corner, and it holds at least one triangle.
             farthest = np.maximum(np.abs(at - lower), np.abs(at - upper))
-            limits = limits.copy()
             np.minimum.at(limits, asked, _dot(farthest, farthest) * (1.0 + 1e-12))
             kept_mask = _dot(gaps, gaps) <= limits[asked]
             asked, boxes = asked[kept_mask], boxes[kept_mask]

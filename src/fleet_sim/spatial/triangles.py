@@ -31,16 +31,6 @@ class Surface:
         self.cut = lru_cache(maxsize=_CUTS)(self._cut)
 
     @cached_property
-    def lower(self) -> Floats:
-        """The lower corner (3,) of the box around it."""
-        return np.asarray(self.corners.min(axis=(0, 1)))
-
-    @cached_property
-    def upper(self) -> Floats:
-        """The upper corner (3,) of the box around it."""
-        return np.asarray(self.corners.max(axis=(0, 1)))
-
-    @cached_property
     def tree(self) -> TriangleTree:
         """The triangles, sorted for rays and nearest points."""
         return TriangleTree(self.corners)

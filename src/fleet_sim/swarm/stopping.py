@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from fleet_sim.settings.expressions import Expression
+from fleet_sim.swarm.metrics.nested import STEPS
 from fleet_sim.swarm.swarm_world import SwarmWorld
 from fleet_sim.swarm.world_config import StopCondition
-
-_STEPS = re.compile(r"\bworld\.(total_)?steps\b")
-"""As a function of the world would say it."""
 
 
 class Condition:
@@ -23,7 +19,7 @@ class Condition:
         """Raises InvalidValueError for a text that is not an expression."""
         self.given = condition
         """The condition as it was given."""
-        text = _STEPS.sub("steps", condition) if isinstance(condition, str) else ""
+        text = STEPS.sub("steps", condition) if isinstance(condition, str) else ""
         self._condition = Expression(text) if text else condition
         self._world = world
 

@@ -13,6 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError, StateError
 from fleet_sim.settings import read
+from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
@@ -154,8 +155,7 @@ class SwarmBody(metaclass=BodyType):
         self.place(self.position, value)
 
     def _heading(self) -> float:
-        x, y, z, w = self.columns.orientation[self.row].tolist()
-        return trig.atan2_of(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return quaternions.yaw_of(self.columns.orientation, self.row)
 
     def place(self, position: object, angle: float) -> None:
         """Put it at `position` (2,) with the heading `angle`; raises InvalidValueError for what is not finite."""

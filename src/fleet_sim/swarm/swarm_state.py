@@ -209,10 +209,11 @@ class SwarmState:
 
     def start_of(self, config: AgentConfig, name: str | None = None) -> Start:
         """Return where an agent made from `config` starts: the middle of the world where that does not say."""
+        shift = config.shift
         # Corners that stay in place are in the frame of the world.
-        middle = np.zeros(2) if config.shift.any() else 0.5 * self.size
+        middle = np.zeros(2) if shift.any() else 0.5 * self.size
         position = middle if config.position is None else np.array(config.position)
-        return Start(position + config.shift, config.angle, name or config.name)
+        return Start(position + shift, config.angle, name or config.name)
 
     def furnish(self, body: SwarmBody) -> None:
         """Make the controller and the sensors of an agent that is in no world yet."""

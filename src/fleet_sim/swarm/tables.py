@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import os
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import check_target, part_of, refusals
+from fleet_sim.output import check_target, part_of, refusals, replacing
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -61,16 +60,10 @@ class MetricTable(Configured, Subscriber):
         """Write the last lines; may be called again."""
         if not self.closed:
             self.closed = True
-            part = part_of(self.path)
-            try:
-                with refusals(self.path):
-                    self._flush()
-                    self._sink.close()
-                    if part.exists():
-                        # Renaming is atomic: nobody sees half a file, and an old one stays until the new one is whole.
-                        os.replace(part, self.path)
-            finally:
-                part.unlink(missing_ok=True)
+            # The sink has written beside `path` all along; here that file takes its place.
+            with replacing(self.path):
+                self._flush()
+                self._sink.close()
 
 
 class _CsvSink:

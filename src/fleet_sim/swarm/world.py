@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
-from fleet_sim.settings import Variables, read
+from fleet_sim.settings import read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
@@ -33,7 +33,7 @@ from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
 from fleet_sim.swarm.world_pickle import packed, unpacked
-from fleet_sim.swarm.world_source import load_world, naming
+from fleet_sim.swarm.world_source import load_world, naming, read_world
 
 
 class RectangularWorld(NamedWorld):
@@ -277,11 +277,7 @@ def config_from_yaml(path: str | Path, **values: Any) -> RectangularWorldConfig:
     Raises ConfigError, also for a value that the file does not ask for, and MissingDependencyError for a template
     without Jinja2.
     """
-    variables = Variables(values)
-    config = load_world(path, variables)
-    variables.check_used(str(path))
-    with naming(str(path)):
-        return config_from_dict(config)
+    return read_world(path, values, config_from_dict)
 
 
 WorldConfig.maker = World_from_config

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from fleet_sim.errors import ConfigError, StateError
-from fleet_sim.output import refusals, replacing
-from fleet_sim.settings import Checked, Variables, parse_value, read, setting
+from fleet_sim.output import replacing
+from fleet_sim.settings import Checked, parse_value, read, setting
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.settings.types import shown
 from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.world_source import load_world, naming
+from fleet_sim.swarm.world_source import read_world
 from fleet_sim.swarm.written import changed_settings, plain, yaml_of
 
 StopCondition = int | str | Callable[..., Any]
@@ -76,11 +76,7 @@ class WorldConfig(Checked):
     @classmethod
     def from_yaml(cls: type[Settings], path: str | Path, **values: Any) -> Settings:
         """Return the settings in a YAML file, a template whose variables have these `values`; raises ConfigError."""
-        variables = Variables(values)
-        config = load_world(path, variables)
-        variables.check_used(str(path))
-        with naming(str(path)):
-            return cls.from_dict(config)
+        return read_world(path, values, cls.from_dict)
 
     @classmethod
     def from_yamls(cls: type[Settings], s: str) -> Settings:
@@ -104,9 +100,9 @@ class WorldConfig(Checked):
         return yaml_of({key: value for key, value in self.as_dict().items() if key == "type" or key in changed})
 
     def save_yaml(self, path: str | Path) -> None:
-        """Write `to_yaml` to a file; raises OutputError where it cannot be written."""
+        """Write `to_yaml` to a file; raises InvalidValueError where it cannot be written."""
         text = self.to_yaml()
-        with replacing(path) as part, refusals(path):
+        with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
 
     def create_world(self) -> Any:

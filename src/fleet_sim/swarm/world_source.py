@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Variables, load_documents
 from fleet_sim.settings.types import shown
+
+Made = TypeVar("Made")
 
 
 @contextmanager
@@ -53,3 +55,15 @@ def load_world(path: str | Path, variables: Variables | None = None) -> dict[str
                 f"holds {len(documents)} documents, of which {len(worlds)} have a `type` and so are worlds; one must"
             )
         return world_in(worlds[0])
+
+
+def read_world(path: str | Path, values: Mapping[str, Any], make: Callable[[dict[str, Any]], Made]) -> Made:
+    """Return what `make` makes of the world in a YAML file, a template whose variables have these `values`.
+
+    Raises ConfigError, also for a value that the file does not ask for.
+    """
+    variables = Variables(values)
+    config = load_world(path, variables)
+    variables.check_used(str(path))
+    with naming(str(path)):
+        return make(config)

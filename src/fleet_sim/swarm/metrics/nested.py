@@ -14,7 +14,7 @@ from fleet_sim.swarm.parameters import documented
 from fleet_sim.swarm.swarm_state import Measured, SwarmState
 
 _VALUES = re.compile(r"\b(metrics?(?:\[[^\]]*\])?)\.(?:current_)?value\b")
-_STEPS = re.compile(r"\bworld\.(?:total_)?steps\b")
+STEPS = re.compile(r"\bworld\.(?:total_)?steps\b")
 """How RobotSwarmSimulator's templates write values of metrics, and the number of steps."""
 
 
@@ -32,7 +32,7 @@ def read_expression(text: object) -> Expression | None:
         return text
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f'must be an expression such as "metric > 0.5", got {text!r}')
-    return Expression(_STEPS.sub("steps", _VALUES.sub(r"\1", text)))
+    return Expression(STEPS.sub("steps", _VALUES.sub(r"\1", text)))
 
 
 @documented
