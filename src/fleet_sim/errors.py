@@ -71,6 +71,10 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+class PlanError(FleetSimError, ValueError):
+    """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
