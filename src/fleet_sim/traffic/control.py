@@ -19,9 +19,10 @@ from fleet_sim.traffic.execution.lane_limits import lane_limits
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.obstacles import Obstacles
-from fleet_sim.traffic.settings import TrafficSettings
 from fleet_sim.traffic.regions import regions_of
+from fleet_sim.traffic.settings import TrafficSettings
 from fleet_sim.traffic.timing import PlanTiming
+
 
 class InTraffic(DriveRule):
     """A robot in the traffic is driven by nothing else."""
@@ -120,7 +121,8 @@ class TrafficControl:
         except BaseException:
             table.clear_rows(rows)
             raise
-        world.version += 1
+        finally:
+            world.version += 1
         for row in world.actions.busy(rows).tolist():
             world.actions.cancel_base(row, "the robot takes part in the traffic now")
         self.floor.timing.changed = True
