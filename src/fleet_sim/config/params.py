@@ -18,6 +18,7 @@ from fleet_sim.gate.bounds import (
     MOST_PIXELS,
     MOST_SUBSTEPS,
 )
+from fleet_sim.paths import beside, is_folder
 from fleet_sim.settings import Checked, load_mapping, names_of, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
@@ -176,9 +177,13 @@ class SimulationParams(Checked):
             return read(cls, config, source=source)
         if not is_scenario(config):
             check_spelling(config, names_of(cls), source=source)
-            return read(cls, config, source=source)
+            return read(cls, config, source=source)._beside(source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")
+        return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
+
+    def _beside(self, source: str) -> SimulationParams:
+        self.model_paths = [beside(source, folder, is_folder) for folder in self.model_paths]
+        return self
 
     @classmethod
     def from_config(cls, path: str | Path = "config.yaml") -> SimulationParams:
