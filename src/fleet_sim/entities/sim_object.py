@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.contacts import Contact
 from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.look import Rgba
@@ -18,7 +19,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.entities.collision_handle import CollisionHandle
 from fleet_sim.entities.colours import color_of, set_color
 from fleet_sim.entities.concave import check_pickable
-from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
+from fleet_sim.entities.materials import push, set_mass, set_material, twist
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
@@ -260,7 +261,7 @@ class SimObject(CollisionHandle):
 
     def get_contacts(self) -> list[Contact]:
         """Return the contacts of the entity in the last step of physics; empty without physics."""
-        return contacts_of(self._world, self.row)
+        return self._world.bodies.contacts(self.row)
 
     @property
     def pickable(self) -> bool:
