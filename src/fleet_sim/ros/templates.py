@@ -24,6 +24,7 @@ ALIGNMENT = 8
 POSITION = ("position.x", "position.y", "position.z")
 ORIENTATION = ("orientation.x", "orientation.y", "orientation.z", "orientation.w")
 TWIST = ("linear.x", "linear.y", "linear.z", "angular.x", "angular.y", "angular.z")
+AXES = ("x", "y", "z")
 STAMP = {"sec": ("i4", ("header.stamp.sec",)), "nanosec": ("u4", ("header.stamp.nanosec",))}
 """The stamp of a message with a header, as `numbers` of a template."""
 
@@ -131,3 +132,9 @@ def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:
                 for name in outer:
                     target = getattr(target, name)
                 setattr(target, field, value)
+
+
+def stamped_template(messages: Sequence[Any], fields: Mapping[str, Sequence[str]]) -> MessageTemplate:
+    """Return the template of messages with a header: groups sec, nanosec, and those of `fields`, float64 by path."""
+    numbers = {name: ("f8", paths) for name, paths in fields.items()}
+    return MessageTemplate(messages, [MessagePart({**STAMP, **numbers})])
