@@ -299,6 +299,7 @@ class SimObject(CollisionHandle):
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
         offset = None if keep_world_pose else (relative_pose or Pose((0.0, 0.0, 0.0))).as_position_orientation()
+        # Nothing changes, and `carried` is not called again.
         if int(world.parent[child]) == row and world.parent_link[child] == link:
             return True
         if not attachments.take(world, child, row, link, offset):
@@ -307,7 +308,7 @@ class SimObject(CollisionHandle):
         return True
 
     def carried(self) -> None:
-        """Hear that something carries this entity from now on."""
+        """Called when something starts to carry this entity."""
 
     def detach_object(
         self, obj: SimObject, drop_pose: Pose | None = None, drop_relative_pose: Pose | None = None
@@ -322,6 +323,7 @@ class SimObject(CollisionHandle):
             return False
         attachments.detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
         if drop_pose is not None:
+            # After detaching: the pose of what is carried cannot be set.
             obj.set_pose(drop_pose)
         elif drop_relative_pose is not None:
             obj.set_pose(obj.get_pose() * drop_relative_pose)

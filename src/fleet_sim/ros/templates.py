@@ -19,6 +19,7 @@ from fleet_sim.arrays import AnyArray, Ints
 HEADER_SIZE = 4
 """Length of the encapsulation header in bytes, which names the kind of CDR."""
 
+# Of the widest numbers in CDR.
 ALIGNMENT = 8
 
 POSITION = ("position.x", "position.y", "position.z")
@@ -108,6 +109,8 @@ class MessageTemplate:
         return joined
 
     def _find(self, numbers: Numbers, differing: Ints) -> None:
+        # All bytes of all numbers differ, so each element contributes the same number of differing bytes, in the order
+        # of its fields.
         width = sum(np.dtype(kind).itemsize * len(paths) for kind, paths in numbers.values())
         starts = differing.reshape(-1, width)
         column = 0
@@ -115,6 +118,7 @@ class MessageTemplate:
             size = np.dtype(kind).itemsize
             places = [column + index * size for index in range(len(paths))]
             column += len(paths) * size
+            # A view as wider numbers needs a whole number of them.
             whole = len(self._bytes) // size * size
             view = self._bytes[:whole].view(np.dtype(kind).newbyteorder("<"))
             self._slots[name] = (view, starts[:, places] // size)
