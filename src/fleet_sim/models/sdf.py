@@ -94,6 +94,7 @@ class SdfModel:
         links, joints = self._parts()
         names = {link.name for link in links}
         if any(joint.parent == _WORLD for joint in joints) and _WORLD not in names:
+            # A joint to the world fixes the robot there: a link of that name is what PyBullet fixes.
             links.insert(0, LinkParts(_WORLD, self._element))
         if self.static if static is None else static:
             joints += self._ties(links, joints)
