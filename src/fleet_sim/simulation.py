@@ -223,7 +223,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.monitor,
             self.view,
             self.snapshots,
-            owner=self,
+            self,
         )
 
     def _list_systems(self) -> None:

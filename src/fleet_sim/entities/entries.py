@@ -244,6 +244,7 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
         _check_vacant(world, points)
     turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
     alone = at.count is None and len(points) == 1
+    # A `count` of 1 is numbered too: a script that changes the count finds the same names.
     names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
     return spawn_many(world, cls, params, points, turns, names)
 
