@@ -67,8 +67,8 @@ class Library:
                     except Exception:
                         self.tally.fail_with_traceback(work.__name__)
                 self.tally.tell()
-            # Simulations that were closed are cycles of objects: by itself Python takes them when it has seen enough new
-            # objects, which is every forty rounds or so, and what waits looks like a leak until then.
+            # Simulations that were closed are cycles of objects. Python itself collects them every forty rounds or so,
+            # and what waits looks like a leak until then.
             gc.collect()
 
     def stop(self, number: int, frame: object) -> None:
