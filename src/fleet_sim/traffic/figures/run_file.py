@@ -108,10 +108,10 @@ def _rounded(values: Floats) -> list[float]:
     return [float(f"{value:.6g}") for value in values.tolist()]
 
 
-def _sparse(values: Floats) -> list[list[float]]:
+def _sparse(values: Floats) -> tuple[list[int], list[float]]:
     """Return [the numbers of the squares that are not 0, their values]."""
     places = np.flatnonzero(values)
-    return [places.tolist(), _rounded(values.ravel()[places])]
+    return places.tolist(), _rounded(values.ravel()[places])
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
