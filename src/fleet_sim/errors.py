@@ -71,6 +71,10 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+class PlanError(FleetSimError, ValueError):
+    """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
+
+
 def closest(given: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like `given`, None if none is like it."""
     close = difflib.get_close_matches(given, sorted(known), n=1, cutoff=0.6)
