@@ -10,7 +10,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fleet_sim"
-LAZY = ["fleet_sim", "fleet_sim.battery", "fleet_sim.envs", "fleet_sim.models", "fleet_sim.sites", "fleet_sim.swarm"]
+LAZY = [
+    *("fleet_sim", "fleet_sim.battery", "fleet_sim.envs", "fleet_sim.models", "fleet_sim.sites", "fleet_sim.swarm"),
+    "fleet_sim.traffic",
+]
 
 ABSTRACT = """
 from abc import ABC, abstractmethod

@@ -41,8 +41,8 @@ _HOMES = {
     "entities.sim_object": "SimObject",
     "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
     "errors": (
-        "ConfigError DuplicateNameError FleetSimError InvalidValueError MissingDependencyError StaleHandleError "
-        "StateError UnknownNameError"
+        "ConfigError DuplicateNameError FleetSimError InvalidValueError MissingDependencyError PlanError "
+        "StaleHandleError StateError UnknownNameError"
     ),
     "geometry": "Path Pose",
     "meshes.limits": "MeshLimits",
@@ -152,6 +152,7 @@ if TYPE_CHECKING:
     from fleet_sim.errors import FleetSimError as FleetSimError
     from fleet_sim.errors import InvalidValueError as InvalidValueError
     from fleet_sim.errors import MissingDependencyError as MissingDependencyError
+    from fleet_sim.errors import PlanError as PlanError
     from fleet_sim.errors import StaleHandleError as StaleHandleError
     from fleet_sim.errors import StateError as StateError
     from fleet_sim.errors import UnknownNameError as UnknownNameError

@@ -76,6 +76,8 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
     for command in {**ours, **theirs}.values():
         command.add(commands)
+    for subparser in commands.choices.values():
+        subparser.set_defaults(parser=subparser)
     return parser
 
 
@@ -102,7 +104,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Wrong usage exits with 2, as argparse does.
     """
     argv = sys.argv[1:] if argv is None else argv
-    args = build_parser(argv).parse_args(argv)
+    args, unknown = build_parser(argv).parse_known_args(argv)
+    if unknown:
+        # The subcommand's own parser shows its usage, with the options that there are.
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
     # does not have that folder on its path.
     if os.getcwd() not in sys.path:

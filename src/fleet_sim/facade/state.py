@@ -101,7 +101,7 @@ class State:
         self._sensors.clear()
         world.clock.restart()
         world.renew()
-        self._collisions.count = 0
+        self._collisions.restart_count()
         self._initial = None
         self._mirror.reset()
         self._tell_reset("cleared")

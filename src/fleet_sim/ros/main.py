@@ -30,6 +30,9 @@ PATIENCE = 1.5
 LONGEST_STEP = 2.0
 """After a signal the process ends within this time even where a step never does, in s."""
 
+STOP_PERIOD = 0.05
+"""At shutdown the simulation is told to stop this often, in s."""
+
 FAULT_PAUSE = 0.01
 """After a fault in the executor, in s."""
 
@@ -155,8 +158,11 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     Does not return where the simulation is in a step that does not end, see `abandon`.
     """
     simulation, spinning = workers
-    node.simulation.stop()
-    simulation.join(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while simulation.is_alive() and time.monotonic() < deadline:
+        # More than once: a run that begins only now has not heard of it.
+        node.simulation.stop()
+        simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         abandon(simulation)
     # From here on all waits are bounded.

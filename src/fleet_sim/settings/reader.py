@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 import numpy as np
 
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
-from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of
+from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of, names_of
 from fleet_sim.settings.types import as_number, describe, is_union, shown
 
 T = TypeVar("T")
@@ -108,9 +108,7 @@ def _read(cls: type[T], data: object, where: Where) -> T:
         return data
     if not isinstance(data, Mapping):
         where.fail(f"must be a mapping with the keys of {cls.__name__}, got {shown(data)}")
-    fields = fields_of(cls)
-    names = {name: name for name in fields}
-    names.update({alias: field.name for field in fields.values() for alias in field.rules.aliases})
+    fields, names = fields_of(cls), names_of(cls)
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in names:

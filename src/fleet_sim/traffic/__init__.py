@@ -1,7 +1,37 @@
-"""Traffic: routes of robots in a site."""
+"""Traffic: routes of single robots, and planners for many robots in a site."""
 
-from fleet_sim.core.routes import NoRoute, Route
-from fleet_sim.traffic.router import Router
-from fleet_sim.traffic.section import offer_routes
+from __future__ import annotations
 
-__all__ = ["NoRoute", "Route", "Router", "offer_routes"]
+from typing import TYPE_CHECKING
+
+from fleet_sim.core.routes import NoRoute as NoRoute
+from fleet_sim.core.routes import Route as Route
+from fleet_sim.exports import lazy
+
+_HOMES = {
+    "checks": "check_paths",
+    "circles": "rotations",
+    "claims": "Claims",
+    "network": "Network",
+    "planners.planner": "Planner PlannerSettings checked_plan",
+    "planners.registry": "PLANNERS make_planner",
+    "problem": "Problem",
+    "router": "Router",
+    "section": "offer_routes",
+}
+
+if TYPE_CHECKING:
+    from fleet_sim.traffic.checks import check_paths as check_paths
+    from fleet_sim.traffic.circles import rotations as rotations
+    from fleet_sim.traffic.claims import Claims as Claims
+    from fleet_sim.traffic.network import Network as Network
+    from fleet_sim.traffic.planners.planner import Planner as Planner
+    from fleet_sim.traffic.planners.planner import PlannerSettings as PlannerSettings
+    from fleet_sim.traffic.planners.planner import checked_plan as checked_plan
+    from fleet_sim.traffic.planners.registry import PLANNERS as PLANNERS
+    from fleet_sim.traffic.planners.registry import make_planner as make_planner
+    from fleet_sim.traffic.problem import Problem as Problem
+    from fleet_sim.traffic.router import Router as Router
+    from fleet_sim.traffic.section import offer_routes as offer_routes
+else:
+    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
