@@ -191,7 +191,7 @@ class SimulationParams(UsedSettings):
         return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
 
     def _beside(self, source: str) -> SimulationParams:
-        self.model_paths = [beside(source, folder, is_folder) for folder in self.model_paths]
+        self.model_paths = tuple(beside(source, folder, is_folder) for folder in self.model_paths)
         return self
 
     @classmethod
