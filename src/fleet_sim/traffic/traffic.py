@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints, Rows, as_floats
+from fleet_sim.arrays import Bools, Ints, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
@@ -78,18 +78,19 @@ class Traffic:
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
-    def send(self, agent: Agent, place: Place) -> None:
-        """Send a robot to a place; a stopped one drives on. Takes effect with the next plan.
+    def send(self, agent: Agent, place: Place, heading: float | None = None) -> None:
+        """Send a robot to a place; a stopped one drives on. Takes effect with the next plan; its actions end.
 
-        Raises InvalidValueError for a robot that takes no part, a place that is not at a node, and one that no way
-        leads to, UnknownNameError for a station that there is not.
+        It has arrived when it stands there, turned to `heading` in rad if one is given. Raises InvalidValueError for a
+        robot that takes no part, a place that is not at a node, and one that no way leads to, UnknownNameError for a
+        station that there is not.
         """
-        row = self._row(agent)
-        self.send_rows(np.array([row]), np.array([self.node_of(place)]))
+        turned = np.array([np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)])
+        self._control.send(np.array([self._row(agent)]), np.array([self.node_of(place)]), turned)
 
     def send_rows(self, rows: Rows, nodes: Ints) -> None:
         """Send the robots in `rows` (N,) to `nodes` (N,), all or none; raises as `send` does."""
-        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64))
+        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64), np.full(len(rows), np.nan))
 
     def node_of(self, place: Place) -> int:
         """Return the node at a place; raises InvalidValueError where there is none."""
@@ -165,6 +166,11 @@ class Traffic:
     def closed(self) -> Bools:
         """Which nodes (N,) are closed."""
         return self._control.floor.closed.copy()
+
+    @property
+    def covered(self) -> Bools:
+        """Which nodes (N,) something outside of the traffic is on, or on the way to."""
+        return self._control.floor.covered.copy()
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 
