@@ -139,6 +139,7 @@ class TrafficControl:
             if node in held or np.count_nonzero(nodes == node) > 1:
                 raise refused(world, row, f"another robot has node {node}")
         floor.execution.stand(rows, nodes)
+        floor.disturbances.enter(rows)
         self._floor = floor
 
     def remove(self, rows: Rows, reason: str) -> None:
@@ -227,14 +228,18 @@ class TrafficControl:
         if len(displaced):
             self.remove(displaced, "it was brought elsewhere")
         floor.execution.hold_unfit(self.rule)
-        covered, changed = floor.obstacles.look(floor.execution.rows)
-        if changed:
-            floor.covered = covered
-            floor.open_up()
-        floor.timing.step(floor.closed | floor.covered)
+        self._disturb(floor)
+        floor.look()
+        floor.timing.step(floor.blocked)
         arrived = floor.execution.advance(dt)
         if len(arrived):
             self._tell_arrived(arrived)
+
+    def _disturb(self, floor: Floor) -> None:
+        gone, changed = floor.disturbances.step(floor.execution.rows)
+        if len(gone):
+            self._sim.remove_rows(gone)
+        floor.timing.changed |= changed
 
     def _keep_others_off(self) -> None:
         """End what drives a robot past the rule, such as an action or a controller in Python."""
@@ -264,7 +269,8 @@ class TrafficControl:
         """Return what happened so far."""
         table, rows = self._table, self.rows
         seconds = self._world.clock.seconds
-        counts = {} if self._floor is None else self._floor.timing.figures()
+        floor = self._floor
+        counts = {} if floor is None else {**floor.timing.figures(), **floor.disturbances.counts._asdict()}
         return {
             "robots": len(rows),
             "waiting_s": seconds(int(table.waited[rows].sum())),
@@ -277,17 +283,22 @@ class TrafficControl:
         floor = self._floor
         if floor is None:
             return None
-        return floor, floor.closed.copy(), floor.execution.graph.save(), floor.timing.save()
+        graph, timing = floor.execution.graph.save(), floor.timing.save()
+        return floor, floor.closed.copy(), graph, timing, floor.disturbances.counts
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         if saved is None:
             self._floor = None
             return
-        self._floor, closed, graph, timing = saved
+        self._floor, closed, graph, timing, counts = saved
         floor = self.floor
         floor.closed[:] = closed
         floor.execution.graph.restore(graph)
         floor.execution.renew()
         floor.timing.restore(timing)
+        floor.disturbances.counts = counts
+        changed = floor.timing.changed
+        floor.look()
         floor.open_up()
+        floor.timing.changed = changed

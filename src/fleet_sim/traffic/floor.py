@@ -8,6 +8,7 @@ from fleet_sim.arrays import Bools
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.disturbances import Disturbances
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.execution.lane_limits import lane_limits
 from fleet_sim.traffic.execution.tracks import tracks_of
@@ -36,9 +37,25 @@ class Floor:
         self.regions = regions_of(self.network.neighbours)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
         self.covered: Bools = np.zeros(len(self.network), np.bool_)
-        self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, sim.params.seed)
+        self.scheduled: Bools = np.zeros(len(self.network), np.bool_)
+        seed = sim.params.seed if settings.seed is None else settings.seed
+        self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, seed)
+        self.disturbances = Disturbances(sim.world, table, site, self.network, settings.disturbances, seed)
+
+    @property
+    def blocked(self) -> Bools:
+        """The nodes (N,) that are closed or covered."""
+        return self.closed | self.scheduled | self.covered
+
+    def look(self) -> None:
+        """See what is closed and covered now."""
+        scheduled, rescheduled = self.disturbances.closed()
+        covered, moved = self.obstacles.look(self.execution.rows)
+        if rescheduled or moved:
+            self.scheduled, self.covered = scheduled, covered
+            self.open_up()
 
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
-        self.execution.open_mask[:] = ~(self.closed | self.covered)
+        self.execution.open_mask[:] = ~self.blocked
         self.timing.changed = True
