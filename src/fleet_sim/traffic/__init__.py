@@ -8,18 +8,6 @@ from fleet_sim.core.routes import NoRoute as NoRoute
 from fleet_sim.core.routes import Route as Route
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "checks": "check_paths",
-    "circles": "rotations",
-    "claims": "Claims",
-    "network": "Network",
-    "planners.planner": "Planner PlannerSettings checked_plan",
-    "planners.registry": "PLANNERS make_planner",
-    "problem": "Problem",
-    "router": "Router",
-    "section": "offer_routes",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.traffic.checks import check_paths as check_paths
     from fleet_sim.traffic.circles import rotations as rotations
@@ -34,4 +22,4 @@ if TYPE_CHECKING:
     from fleet_sim.traffic.router import Router as Router
     from fleet_sim.traffic.section import offer_routes as offer_routes
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())
