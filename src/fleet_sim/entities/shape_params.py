@@ -172,11 +172,13 @@ class ShapeParams(Checked):
         if self.concave and kind not in ("mesh", "heightfield"):
             raise InvalidValueError(f"concave: only a mesh can be concave, not a {kind}")
         if kind != "heightfield" and (self.heights is not None or self.height_image):
-            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {kind}")
+            raise InvalidValueError(f"heights and height_image: for a heightfield only, not for a {kind}")
         if kind != "mesh" and (self.vertices is not None or self.indices is not None or self.mesh_path):
-            raise InvalidValueError(f"mesh_path, vertices and indices: are of a mesh, not of a {kind}")
+            raise InvalidValueError(f"mesh_path, vertices and indices: for a mesh only, not for a {kind}")
         if kind == "heightfield" and self.mesh_scale != (1.0, 1.0, 1.0):
-            raise InvalidValueError("mesh_scale: is of a mesh; field_size and heights are the size of a heightfield")
+            raise InvalidValueError(
+                "mesh_scale: for a mesh only; give a heightfield its size by field_size and heights"
+            )
 
     def _field(self) -> str:
         """Return the file of the surface of a heightfield."""
