@@ -155,7 +155,7 @@ def test_a_shape_is_given_only_what_it_has() -> None:
                 fs.ShapeParams(kind, **given).to_geometry()
     with pytest.raises(fs.InvalidValueError, match="for a heightfield only, not for a shape without a shape_type"):
         fs.ShapeParams(heights=[[0, 1], [1, 0]]).to_geometry()
-    with pytest.raises(fs.InvalidValueError, match="mesh_scale: for a mesh only; give"):
+    with pytest.raises(fs.InvalidValueError, match="mesh_scale: for a mesh only, not for a heightfield"):
         fs.ShapeParams("heightfield", heights=[[0, 1], [1, 0]], mesh_scale=(2, 2, 2)).to_geometry()
 
 

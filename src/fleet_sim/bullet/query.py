@@ -90,6 +90,7 @@ class BulletHandle:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
         value = getattr(self._mirror.client, name)
+        self._mirror.called_by_user = True
         # Classes are given as they are: `except sim.bullet.error` needs the class itself.
         if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value

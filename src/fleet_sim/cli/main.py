@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, run, schema, site, swarm, verify
+from fleet_sim.cli import bench, check, evolve, models, report, run, schema, site, swarm, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -38,6 +38,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "evolve": evolve,
         "models": models,
         "site": site,
+        "report": report,
         "check": check,
         "schema": schema,
         "bench": bench,

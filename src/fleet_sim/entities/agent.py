@@ -148,7 +148,7 @@ class Agent(EndEffectorHandle, PowerHandle):
         self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()
-        drive.stop(self._world, np.array([self.row]))
+        drive.stop(self._world, np.array([self.row]), stay=True)
 
     def require_mobile(self) -> None:
         """Raise StateError unless this agent can move now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -53,11 +54,12 @@ class BaseGymEnv(gym.Env[Any, Any]):
         Without `render_mode`, the render mode of the settings is used.
         """
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.config = self.configure(config_file)
-        self.render_mode = render_mode or self.config.simulation.render_mode
+        config = self.configure(config_file)
         # The mode asks for a window, whatever the settings say.
         if render_mode == "human":
-            self.config.simulation.sim_mode = "gpu-gui"
+            config = replace(config, simulation=replace(config.simulation, sim_mode="gpu-gui"))
+        self.config = config.in_use("an environment")
+        self.render_mode = render_mode or self.config.simulation.render_mode
         self.reward_range = (-float("inf"), float("inf"))
         self.robots: list[FrankaArm] = []
         self.sim: MultiRobotSimulationCore | None = None

@@ -33,7 +33,7 @@ class BaseBin:
         self, bin_config: BinSettings | Mapping[str, Any], bullet_client: Client, name: str | None = None
     ) -> None:
         """Spawn a bin in a simulation, or the one of a `sim.bullet`; `bin_config` is settings or a mapping of them."""
-        self.config = load_section(self.settings_class, bin_config, "bin_config")
+        self.config = load_section(self.settings_class, bin_config, "bin_config").in_use("a bin")
         self.sim = simulation_of(bullet_client)
         self.name = name
         self.dimensions = np.array(self.default_dimensions)

@@ -54,7 +54,7 @@ class Camera:
         `camera_config` is settings or a mapping of them.
         """
         self.sim = simulation_of(bullet_client)
-        self.config = load_section(PictureSettings, camera_config, "camera_config")
+        self.config = load_section(PictureSettings, camera_config, "camera_config").in_use("a camera")
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
         self._name = _free_name(self.sim)

@@ -82,6 +82,8 @@ class NodeParameters:
     def build_simulation(self) -> MultiRobotSimulationCore:
         """Return the simulation, not yet running; raises ConfigError."""
         sim = MultiRobotSimulationCore(self.simulation)
+        # From now on those in use, which are copies.
+        self.simulation, self.ros = sim.params, self.ros.in_use("the node")
         try:
             fill_scenario(sim, self._scenario, source=self._source)
             if self._robots:

@@ -50,7 +50,7 @@ class SwarmAgent(NamedBody):
         """
         if not isinstance(world, SwarmState):
             raise InvalidValueError(f"{type(self).__name__}(config, world): expected a world, got {world!r}")
-        settings = read(self.config_class, config)
+        settings = read(self.config_class, config).in_use("an agent")
         super().__init__(world.columns, world.swarm, settings, self._start or world.start_of(settings, name))
         self.world = world
         self._group: Group | None = None
