@@ -12,7 +12,11 @@ import fleet_sim as fs
 @pytest.mark.parametrize(
     ("kind", "given", "reason"),
     [
-        ("box", {"radius": 1.0}, "radius: for a sphere or cylinder or capsule only, not for a box; it has half_extents"),
+        (
+            "box",
+            {"radius": 1.0},
+            "radius: for a sphere or cylinder or capsule only, not for a box; it has half_extents",
+        ),
         ("sphere", {"half_extents": (1.0, 1.0, 1.0)}, "half_extents: for a box only, not for a sphere; it has radius"),
         ("sphere", {"height": 2.0}, "height: for a cylinder"),
         ("plane", {"radius": 2.0}, "not for a plane; it has no size"),

@@ -45,4 +45,6 @@ class TrafficColumns(FeatureColumns):
     turns: Bools = column(bool, writer="Traffic.enroll", doc="turns towards where it drives")
     lead: Bytes = column(np.uint8, writer="Traffic.enroll", doc="FORWARD, BACKWARD or EITHER end leads")
     radius: Floats = column(float, unit="m", writer="Traffic.enroll", doc="of its footprint")
-    tilt: Floats = column(float, (4,), default=(0.0, 0.0, 0.0, 1.0), writer="Traffic.enroll", doc="orientation at yaw 0")
+    tilt: Floats = column(
+        float, (4,), default=(0.0, 0.0, 0.0, 1.0), writer="Traffic.enroll", doc="orientation at yaw 0"
+    )
