@@ -87,7 +87,7 @@ class World(ConnectedParts, BodyColumns):
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
         self.bounds_version = 0
-        """Counts how often AABBs were computed anew, by whoever asked for them."""
+        """Counts how often AABBs were recomputed."""
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class World(ConnectedParts, BodyColumns):
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
-        """Return the rows that called code has not removed meanwhile."""
+        """Return the rows that were not removed by code called since."""
         live_mask = self.alive[rows] & (self.generation[rows] == generations)
         return rows[live_mask], generations[live_mask]
 

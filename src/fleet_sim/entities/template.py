@@ -144,8 +144,8 @@ def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     path = params.urdf_path
     if path is None and params.global_scaling != 1.0:
         raise InvalidValueError(
-            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
-            "give them their sizes"
+            f"global_scaling: for robot descriptions (urdf_path) only, got {params.global_scaling:g} for a body of "
+            "shapes; give the shapes their sizes"
         )
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""The documented methods of a simulation: one line each, which calls the part that does the work.
+"""The documented methods of a simulation; each calls the part that does the work.
 
 Those that ask about what is in the world, or change it, are in `documented_world.py`.
 """

@@ -80,7 +80,7 @@ class Checked:
 
 
 Checks = dict[str, tuple[object, Any, Field]]
-"""By name: the default of a field, or MISSING where it is made anew; what it is converted to; and the field."""
+"""By name: the default of a field, or MISSING where each object has its own; what it is converted to; and the field."""
 
 
 def _checks_of(cls: type) -> Checks:

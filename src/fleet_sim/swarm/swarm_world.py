@@ -1,4 +1,4 @@
-"""A world with what spawners, subscribers and pictures need of it: who is in it, how agents come and go, its metrics.
+"""The part of a world that spawners, subscribers and pictures need: its members, adding and removing them, its metrics.
 
 Spawners, subscribers and the world refer to each other, so they are defined in one file. `RectangularWorld` sets it
 up and steps it.
@@ -52,7 +52,7 @@ class Spawner:
 
 
 class Subscriber:
-    """Hears of each step of a world, after its metrics. Override `step`; `close` is called at the end of a run."""
+    """Called after each step of a world and its metrics. Override `step`; `close` is called at the end of a run."""
 
     def step(self, world: SwarmWorld) -> None:
         """Look at the world after a step."""

@@ -1,4 +1,4 @@
-"""What spawners have in common: when they spawn, how many, which way those look, and room for them."""
+"""The base of spawners: when they spawn, how many agents, with which headings, and where there is room."""
 
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ class AgentSpawner(Configured, Spawner):
         if self.oneshot and self.mode != "oneshot":
             raise self.refuse(f"oneshot: true does not go with mode {self.mode!r}; leave one of them out")
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
+        # A stream of its own for each spawner: another one before it does not change its draws.
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
         self._due = self.world.steps + self.world.sim.clock.ticks(self.delay)
