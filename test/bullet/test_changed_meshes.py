@@ -70,7 +70,14 @@ def test_the_mesh_of_a_model_that_changed(tmp_path: Path) -> None:
 def test_a_drawn_camera_sees_a_mesh_that_changed(tmp_path: Path) -> None:
     file = tmp_path / "box.obj"
     shape = ShapeParams("mesh", mesh_path=str(file))
-    camera = {"type": "camera", "width": 9, "height": 9, "pose": {"position": [0, 0, 5], "rpy": [0, np.pi / 2, 0]}, "near": 0.1, "far": 10}
+    camera = {
+        "type": "camera",
+        "width": 9,
+        "height": 9,
+        "pose": {"position": [0, 0, 5], "rpy": [0, np.pi / 2, 0]},
+        "near": 0.1,
+        "far": 10,
+    }
     sim = new_sim()
     robot = sim.spawn(AgentSpawnParams(sensors=[camera], initial_pose=Pose((0, 0, 0))))
     for moment, height in enumerate((0.5, 2.0)):
