@@ -73,6 +73,7 @@ class World(ConnectedParts, BodyColumns):
         self.in_step = False
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
+        self.gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
         self.block_on_collision_default = False
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""

@@ -212,7 +212,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
 
 def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
     if getattr(entry, "sdf", None) is not None:
-        found = read_world_file(entry.sdf, world.model_paths)
+        found = read_world_file(entry.sdf, world)
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )

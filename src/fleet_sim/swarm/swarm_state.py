@@ -84,6 +84,8 @@ class SwarmState:
         self.steps = 0
         """The number of completed steps."""
         self._teams: list[Team] = []
+        self.teams: set[Team | None] = {None}
+        """The teams of all who were there, and of whom spawners will put there."""
         self._cached: dict[str, object] = {}
 
     # ---- time and chance ---------------------------------------------------------------------------------------------

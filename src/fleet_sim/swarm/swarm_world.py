@@ -101,8 +101,7 @@ class SwarmWorld(SwarmState):
 
     def agent_of(self, row: int) -> SwarmAgent:
         """Return the agent or object in `row`."""
-        index = int(self.swarm.group[row])
-        group = self.groups[index]
+        group = self.groups[int(self.swarm.group[row])]
         return group.agents[group.number_of(row)]
 
     def agent_named(self, name: str) -> SwarmAgent:
@@ -142,6 +141,7 @@ class SwarmWorld(SwarmState):
     def _recipe(self, spec: object, *, is_object: bool, kind: type[SwarmAgent] | None = None) -> Recipe:
         cls, config = (kind, spec) if kind and isinstance(spec, AgentConfig) else spawning.agent_type(spec)
         key = spawning.group_key(cls, config, is_object)
+        self.teams.add(config.team)
         return Recipe(cls, config, self.group_for(key, cls, config, is_object=is_object), is_object)
 
     def spawn_many(self, recipe: Recipe, positions: object, angles: object) -> list[SwarmAgent]:

@@ -55,6 +55,11 @@ class NestedMetric(DeclaredMetric):
         super().attach_world(world)
         self._inner = [world.contents.make_metric(spec) for spec in self.inner_specs]
 
+    @property
+    def inner(self) -> Sequence[Measured]:
+        """The inner metrics, once it observes a world."""
+        return self._inner
+
     def measure_inner(self) -> list[float]:
         """Let the inner metrics take an observation; return their values."""
         for metric in self._inner:

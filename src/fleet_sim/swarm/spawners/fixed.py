@@ -55,9 +55,13 @@ class PointAgentSpawner(AgentSpawner):
         doc="Position; null: the agent's own position, or the centre of the world.",
     )
 
+    uses_own_position = True
+
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
+        if self.position is not None and self._agent_has_position:
+            raise self.refuse("position: is given twice, here and as agent.position; leave one of them out")
         self._spread = 0.0
 
     @property
@@ -167,6 +171,8 @@ class CsvAgentSpawner(Configured, Spawner):
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent
         if not isinstance(plain, Mapping):
             raise InvalidValueError(f"agent: must be a name or a mapping with a type, got {agent!r}")
+        if plain.get("position") is not None:
+            raise self.refuse("agent.position: the columns x and y say where agents are; leave it out")
         lines = _read_table(self.file)
         for key in ("x", "y"):
             if lines and key not in lines[0]:
