@@ -26,8 +26,17 @@ def lattice(width: int, height: int) -> Network:
 class Runs:
     """Robots of `radius` on a network: the columns, the graph and the law, without a world."""
 
-    def __init__(self, network: Network, starts: Ints, *, radius: float = 0.3, speed: float = 2.0, accel: float = 2.0,
-                 turns: bool = True, dt: float = 0.1) -> None:
+    def __init__(
+        self,
+        network: Network,
+        starts: Ints,
+        *,
+        radius: float = 0.3,
+        speed: float = 2.0,
+        accel: float = 2.0,
+        turns: bool = True,
+        dt: float = 0.1,
+    ) -> None:
         count = len(starts)
         self.dt, self.radius, self.rows = dt, radius, np.arange(count)
         self.tracks = tracks_of(network, 2.0 * radius)
@@ -53,8 +62,19 @@ class Runs:
 
     def step(self) -> Floats:
         """Make a step; return the places (N, 2)."""
-        advance(self.rows, self.dt, self.open_mask, self.tracks, marks_of(self.table), self.graph.ways, self.graph.uses,
-                self.drivers, self.limits, self.motions, self.velocities)
+        advance(
+            self.rows,
+            self.dt,
+            self.open_mask,
+            self.tracks,
+            marks_of(self.table),
+            self.graph.ways,
+            self.graph.uses,
+            self.drivers,
+            self.limits,
+            self.motions,
+            self.velocities,
+        )
         return self.table.place.copy()
 
     def run(self, steps: int) -> Floats:

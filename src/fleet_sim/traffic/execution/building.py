@@ -15,9 +15,7 @@ UNSEEN, SEEN, DONE = range(3)
 
 
 @compiled
-def first_fault(
-    paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints
-) -> tuple[int, int, int, int]:
+def first_fault(paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints) -> tuple[int, int, int, int]:
     """Return (kind, robot, other robot, step) of the first fault of `paths` that begin at `ends`, or SOUND.
 
     `standing` and `taken` are scratch by resource, -1 before, and after a sound plan.

@@ -121,7 +121,9 @@ class Execution:
         world.velocity[rows, :2] = velocities
         flat = np.zeros((3, len(rows)))
         flat[:2] = velocities.T
-        scatter(world.motion.body_linear, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat))
+        scatter(
+            world.motion.body_linear, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat)
+        )
         world.touch(rows)
 
     def _write_turns(self, rows: Rows) -> None:
