@@ -92,6 +92,7 @@ def interrupted_by_sigterm() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Python allows signal handlers in the main thread only; tests and other programs call `main` from others.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -119,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with interrupted_by_sigterm():
             code: int = args.command(args)
+        # Here, where a closed pipe is handled, and not at the end of the interpreter.
         sys.stdout.flush()
     except FleetSimError as error:
         print(f"fleet-sim: error: {error}", file=sys.stderr)

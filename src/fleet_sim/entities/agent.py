@@ -314,7 +314,7 @@ class Agent(EndEffectorHandle, PowerHandle):
         attachments.follow_rows(self._world, np.array([self.row]))
 
     def carried(self) -> None:
-        """Hear that something carries the robot from now on: it stops, and its actions are cancelled."""
+        """Called when something starts to carry the robot: it stops, and its actions are cancelled."""
         self._world.actions.cancel(self.row, "the robot was picked up")
         drive.stop(self._world, np.array([self.row]))
 

@@ -18,9 +18,9 @@ from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.execution.lane_limits import lane_limits
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.obstacles import Obstacles
-from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.obstacles import CoveredNodes
 from fleet_sim.traffic.regions import regions_of
+from fleet_sim.traffic.settings import TrafficSettings
 from fleet_sim.traffic.timing import PlanTiming
 
 
@@ -60,7 +60,7 @@ class Floor:
         self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
         tracks = tracks_of(self.network, 2.0 * reach, lane_limits(site, self.network))
         self.execution = Execution(sim.world, table, tracks)
-        self.obstacles = Obstacles(sim.world, table, tracks, reach, f"{site.name}_wall_")
+        self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
         self.regions = regions_of(self.network.neighbours)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
         self.covered: Bools = np.zeros(len(self.network), np.bool_)
@@ -121,7 +121,8 @@ class TrafficControl:
         except BaseException:
             table.clear_rows(rows)
             raise
-        world.version += 1
+        finally:
+            world.version += 1
         for row in world.actions.busy(rows).tolist():
             world.actions.cancel_base(row, "the robot takes part in the traffic now")
         self.floor.timing.changed = True

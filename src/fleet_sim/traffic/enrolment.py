@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fleet_sim.config.modes import MotionMode, MovementDirection
 from fleet_sim.core.world import World
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.config.modes import MotionMode, MovementDirection
 from fleet_sim.spatial import quaternions
 from fleet_sim.traffic.columns import BACKWARD, EITHER, FORWARD, TrafficColumns
 
@@ -43,7 +43,7 @@ def hindrance(world: World, row: int) -> str:
         numbers["angular speed"] = min(motion.angular_limit[row], motion.angular_limits[row, 2])
         numbers["angular acceleration"] = min(motion.angular_accel[row], motion.angular_accels[row, 2])
     for what, value in numbers.items():
-        if not 0.0 < value:
+        if not value > 0.0:
             return f"its {what} is limited to {value:g}"
         if what.endswith("speed") and not np.isfinite(value):
             return f"its {what} has no limit"

@@ -1,4 +1,4 @@
-"""Obstacles: nodes that robots cannot use because something outside of the traffic is in the way."""
+"""CoveredNodes: those that robots cannot use because something outside of the traffic is in the way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEEPEST = 8
 """Carriers of carriers that are looked for."""
 
 
-class Obstacles:
+class CoveredNodes:
     """Finds the nodes at which, or on the way to which, a robot of `radius` m would touch what is not in the traffic.
 
     That is every body that takes part in collisions, except robots in the traffic, what they carry, what is not at

@@ -44,6 +44,8 @@ class Planning:
         """Raises FleetSimError for a planner that there is not, or cannot be made."""
         self._network = network
         self._settings = settings
+        # Compiled before the first plan, whose time would depend on whether it was before.
+        self._made().prepare()
         self.planner = self._made()
         self.plans = 0
         self.refusals = 0

@@ -18,8 +18,10 @@ from fleet_sim.traffic.enrolment import not_enrolled
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.settings import TrafficSettings
 
-Place: TypeAlias = str | int | Sequence[float]
+Place: TypeAlias = str | int | tuple[float, float]
 """The name of a station, the number of a node, or a point (x, y) in m that is at a node."""
+Places: TypeAlias = Place | list[Place] | Ints
+"""A place, or several in a list, or the numbers of nodes in an array."""
 
 
 class Traffic:
@@ -92,7 +94,7 @@ class Traffic:
     def node_of(self, place: Place) -> int:
         """Return the node at a place; raises InvalidValueError where there is none."""
         network = self.network
-        if isinstance(place, (int, np.integer)) and not isinstance(place, bool):
+        if isinstance(place, (int, np.integer)):
             if not 0 <= place < len(network):
                 raise InvalidValueError(f"node {place}: nodes are numbered from 0 to {len(network) - 1}")
             return int(place)
@@ -102,7 +104,7 @@ class Traffic:
             raise InvalidValueError(f"{place!r} is at no node: in a wall, outside, or too narrow for the robots")
         return node
 
-    def _point(self, place: str | Sequence[float]) -> tuple[float, float]:
+    def _point(self, place: str | tuple[float, float]) -> tuple[float, float]:
         if isinstance(place, str):
             station = self.site.station(place)
             return station.x, station.y
@@ -163,23 +165,19 @@ class Traffic:
         """Let a robot stop at the next node that it can, with no goal any more; it gives way to others there."""
         self._control.withdraw_goal(np.array([self._row(agent)]))
 
-    def close(self, places: Place | Sequence[Place]) -> None:
+    def close(self, places: Places) -> None:
         """Close places: no robot enters these nodes, except those that cannot stop before any more."""
         self._control.close(self._nodes_of(places))
 
-    def open(self, places: Place | Sequence[Place]) -> None:
+    def open(self, places: Places) -> None:
         """Open closed places."""
         self._control.close(self._nodes_of(places), closed=False)
 
-    def _nodes_of(self, places: Place | Sequence[Place]) -> Ints:
-        if isinstance(places, (str, int, np.integer)):
-            return np.array([self.node_of(places)])
-        if isinstance(places, np.ndarray) and places.dtype.kind in "iu":
+    def _nodes_of(self, places: Places) -> Ints:
+        if isinstance(places, np.ndarray):
             return np.array([self.node_of(int(node)) for node in places], np.int64)
-        given = list(places)
-        # Two numbers with a fraction are a point, not two nodes.
-        if len(given) == 2 and all(isinstance(part, float) for part in given):
-            return np.array([self.node_of(tuple(given))])
+        # A point is a tuple, and several places are a list.
+        given = places if isinstance(places, list) else [places]
         return np.array([self.node_of(place) for place in given], np.int64)
 
     @property

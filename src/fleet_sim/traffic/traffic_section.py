@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.config.sections import Section
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import ConfigError, FleetSimError, StateError
+from fleet_sim.errors import ConfigError, FleetSimError, StateError, unknown_name
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
@@ -68,7 +66,11 @@ def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Ag
     if settings.robots == "all":
         # Those with a fixed base are part of the furniture.
         return [agent for agent in sim.agents if agent.can_move]
-    return [sim.get_agent(name) for name in settings.robots]
+    known = {agent.name: agent for agent in sim.agents}
+    for name in settings.robots:
+        if name not in known:
+            raise unknown_name("robot", name, map(str, known))
+    return [known[name] for name in settings.robots]
 
 
 def offer_traffic(

@@ -25,10 +25,7 @@ class RobotRunnersFormat(SiteFormat):
 
     suffixes = (".json",)
     doc = "League of Robot Runners problem"
-
-    def recognises(self, content: Any) -> bool:
-        """Return whether it names a map and agents."""
-        return isinstance(content, Mapping) and "mapFile" in content
+    keys = ("mapFile",)
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site, with the agents' cells as starts; raises ConfigError."""

@@ -81,9 +81,8 @@ def advance(
         row = rows[index]
         before = drivers.speed[row]
         motions[index] = 0
-        if drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0:
-            if _turn(row, dt, tracks, marks, ways, drivers, limits):
-                motions[index] = 2
+        if _stands(row, drivers) and _turn(row, dt, tracks, marks, ways, drivers, limits):
+            motions[index] = 2
         drivers.waiting[row] = False
         if motions[index] == 0:
             passed = marks.at[row]
@@ -94,11 +93,16 @@ def advance(
                 motions[index] = 1
         else:
             velocities[index] = 0.0
-        node = ways.nodes[row, marks.at[row]]
-        if node == drivers.goal[row] and not drivers.arrived[row]:
-            if drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0:
-                drivers.arrived[row] = True
-                motions[index] |= 4
+        at_goal = ways.nodes[row, marks.at[row]] == drivers.goal[row]
+        if at_goal and not drivers.arrived[row] and _stands(row, drivers):
+            drivers.arrived[row] = True
+            motions[index] |= 4
+
+
+@compiled
+def _stands(row: int, drivers: Drivers) -> bool:
+    """Return whether a robot stands on a node."""
+    return drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
 
 
 @compiled
@@ -177,12 +181,11 @@ def _grant(
     place = marks.at[row]
     ahead = -drivers.progress[row]
     while ahead <= needed:
-        if place > marks.at[row] and place < marks.length[row] - 1:
-            if _stops_at(row, place, marks.length[row], tracks, ways, drivers):
-                return
-        place += 1
-        if place >= marks.length[row]:
+        if place >= marks.length[row] - 1:
             return
+        if place > marks.at[row] and _stops_at(row, place, marks.length[row], tracks, ways, drivers):
+            return
+        place += 1
         if place > marks.granted[row]:
             if not _is_free(row, place, open_mask, tracks, ways, uses):
                 return
@@ -282,10 +285,11 @@ def _leave(row: int, before: int, tracks: Tracks, marks: Marks, ways: Ways, uses
     while marks.behind[row] < at:
         uses.left[ways.nodes[row, marks.behind[row]]] += 1
         marks.behind[row] += 1
-    if marks.behind[row] == at and at < marks.granted[row]:
-        if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
-            uses.left[ways.nodes[row, at]] += 1
-            marks.behind[row] += 1
+    if marks.behind[row] > at or at == marks.granted[row]:
+        return
+    if drivers.progress[row] >= tracks.clears[ways.lanes[row, at + 1]]:
+        uses.left[ways.nodes[row, at]] += 1
+        marks.behind[row] += 1
 
 
 @compiled

@@ -1,0 +1,98 @@
+"""The section `orders` of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.config.sections import Section
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.orders import Orders
+from fleet_sim.orders.places import Places
+from fleet_sim.orders.settings import OrdersSettings
+from fleet_sim.orders.transport import RouteTransport
+from fleet_sim.settings import object_schema, read
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.router import Router
+
+
+class OrdersSection(Section[MultiRobotSimulationCore]):
+    """Lets the fleet of a scenario serve orders; `sim.get_manager("orders")` returns the Orders."""
+
+    doc = "Orders between the stations of the site, and how robots serve them."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of OrdersSettings."""
+        return object_schema(OrdersSettings)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings are wrong."""
+        read(OrdersSettings, entry, source=source, path="orders")
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
+        settings = read(OrdersSettings, entry, source=source, path="orders")
+        try:
+            orders = offer_orders(sim, settings)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within("orders", source=source) from error
+        for index, order in enumerate(settings.list):
+            try:
+                orders.submit(order)
+            except FleetSimError as error:
+                raise ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
+
+
+def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None = None) -> Orders:
+    """Let the robots of `sim` serve orders on its site; returns the Orders, which are also the manager "orders".
+
+    `settings.list` is left aside: submit orders. Raises InvalidValueError without a site, DuplicateNameError where
+    there are orders already, and what the allocator of `settings` raises.
+    """
+    chosen = OrdersSettings() if settings is None else settings
+    site, router = _building(sim)
+    desk: OrderDesk = sim.features.use("orders")
+    transport = RouteTransport(sim.world)
+    try:
+        orders = Orders(sim.world, desk.table, Places(site, router), transport, chosen)
+        sim.register_manager(orders, "orders")
+    except BaseException:
+        transport.close()
+        raise
+    if chosen.robot is not None:
+        sim.features.give("orders", _without(sim, desk), chosen.robot)
+    desk.open(orders)
+
+    def leave() -> None:
+        # With `sim.clear()` the building and its fleet are gone.
+        desk.open(None)
+        transport.close()
+        sim.unregister_manager(orders)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+    return orders
+
+
+def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
+    try:
+        return sim.get_manager("site"), sim.get_manager("router")
+    except UnknownNameError as error:
+        raise InvalidValueError(
+            "orders lead to the stations of a site; add a section 'site' to the scenario"
+        ) from error
+
+
+def _without(sim: MultiRobotSimulationCore, desk: OrderDesk) -> Rows:
+    """Return the robots that can drive and have no settings for orders of their own."""
+    world = sim.world
+    rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & ~desk.table.present[world.rows]]
+    return np.array([row for row in rows.tolist() if world.handles[row].can_move], np.int64)
+
+
+SECTION = OrdersSection()
