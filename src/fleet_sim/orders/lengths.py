@@ -30,7 +30,9 @@ class RouteLengths:
     def __init__(self, site: Site, radius: float) -> None:
         self._cell = site.grid.cell
         self._grid = site.open_grid
-        self._steps = Steps(self._grid, Rules(site), radius)
+        rules = Rules(site)
+        self._uniform = rules.uniform
+        self._steps = Steps(self._grid, rules, radius)
         self._tables: OrderedDict[int, Table] = OrderedDict()
 
     def cells_of(self, points: Floats) -> Ints:
@@ -44,6 +46,11 @@ class RouteLengths:
             cells = (rows + down + 1) * steps.width + columns + right + 1
             found = np.where((found < 0) & (own >= 0) & steps.clear_mask[cells], cells, found)
         return found
+
+    def joined(self, begin: int, end: int) -> bool:
+        """Return whether a way leads from cell `begin` to cell `end`; False where one-way zones would have to tell."""
+        regions = self._steps.regions
+        return self._uniform and min(begin, end) >= 0 and bool(regions[begin] == regions[end])
 
     def to(self, goal: int, cells: Ints) -> Floats:
         """Return the lengths (K,) from `cells` to the cell `goal`, as `cells_of` numbers them."""

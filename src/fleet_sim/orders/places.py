@@ -61,7 +61,7 @@ class Places:
         if known is not None:
             return known
         if isinstance(place, str):
-            raise unknown_name("station", place, self.names)
+            raise unknown_name("station", place, [station.name for station in self.site.stations])
         grid = self.site.open_grid
         if not grid.is_free(grid.cells_at(np.array([place])))[0]:
             raise InvalidValueError(f"the point ({place[0]:g}, {place[1]:g}) is not on free space of the site")
@@ -81,9 +81,13 @@ class Places:
         for begin, end in pairwise(stops):
             reason = self._ways.get((begin, end))
             if reason is None:
-                reason = self._ways[begin, end] = self._no_way(begin, end)
+                reason = self._ways[begin, end] = "" if self._joined(begin, end) else self._no_way(begin, end)
             if reason:
                 raise InvalidValueError(f"no robot gets from {self.names[begin]} to {self.names[end]}: {reason}")
+
+    def _joined(self, begin: int, end: int) -> bool:
+        """Return whether there is surely a way: most places can be told without looking for it."""
+        return self._table().joined(*self._cells_of(np.array([begin, end])).tolist())
 
     def _no_way(self, begin: int, end: int) -> str:
         points = np.array([self.points[begin], self.points[end]])
