@@ -155,7 +155,7 @@ def test_a_shape_is_given_only_what_it_has() -> None:
                 fs.ShapeParams(kind, **given).to_geometry()
     with pytest.raises(fs.InvalidValueError, match="of a heightfield, not of a shape without a shape_type"):
         fs.ShapeParams(heights=[[0, 1], [1, 0]]).to_geometry()
-    with pytest.raises(fs.InvalidValueError, match="mesh_scale: is of a mesh; field_size"):
+    with pytest.raises(fs.InvalidValueError, match="mesh_scale: is of a mesh, not of a heightfield"):
         fs.ShapeParams("heightfield", heights=[[0, 1], [1, 0]], mesh_scale=(2, 2, 2)).to_geometry()
 
 

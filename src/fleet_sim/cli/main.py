@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, run, schema, site, swarm, verify
+from fleet_sim.cli import bench, check, evolve, models, report, run, schema, site, swarm, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -38,6 +38,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "evolve": evolve,
         "models": models,
         "site": site,
+        "report": report,
         "check": check,
         "schema": schema,
         "bench": bench,
@@ -88,6 +89,7 @@ def interrupted_by_sigterm() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Python allows signal handlers in the main thread only; tests and other programs call `main` from others.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -115,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with interrupted_by_sigterm():
             code: int = args.command(args)
+        # Here, where a closed pipe is handled, and not at the end of the interpreter.
         sys.stdout.flush()
     except FleetSimError as error:
         print(f"fleet-sim: error: {error}", file=sys.stderr)

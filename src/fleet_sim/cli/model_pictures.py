@@ -39,6 +39,7 @@ def _view(lower: Floats, upper: Floats, aspect: float, yaw: float, pitch: float)
     # The box's bounding sphere of radius r touches the edge of a picture with half angle a from distance r / sin(a).
     radius = 0.5 * float(np.linalg.norm(upper - lower))
     half = math.radians(0.5 * _FOV)
+    # The field of view is vertical; in an upright picture the horizontal one is the smaller.
     narrow = half if aspect >= 1.0 else math.atan(aspect * math.tan(half))
     return {
         "camera_mode": "manual",

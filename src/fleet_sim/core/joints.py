@@ -180,6 +180,7 @@ class JointPool(JointColumns):
         """Return the first slots of `number` runs of `count` slots each."""
         free = self._free.get(count, [])
         again = min(number, len(free)) if count else 0
+        # Of the same length, so that a reused run fits exactly.
         starts = [free.pop() for _ in range(again)]
         fresh = number - again
         first = self.used

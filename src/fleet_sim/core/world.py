@@ -137,6 +137,7 @@ class World(ConnectedParts, BodyColumns):
         count = len(names)
         if count > len(self.free_rows):
             needed = self.capacity + count - len(self.free_rows)
+            # Doubled, so that spawning one by one costs a constant time on average.
             self.grow(max(2 * self.capacity, needed))
         taken = self.free_rows.take(count)
         rows = np.array(taken, np.int64)

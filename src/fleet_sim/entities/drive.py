@@ -75,9 +75,14 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
     world.motion.blocked_by[rows] = NO_ROW
 
 
-def stop(world: World, rows: Rows) -> None:
-    """Stop the robots in `rows` at once; goals and commands are dropped."""
+def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
+    """Stop the robots in `rows` at once; goals and commands are dropped.
+
+    `stay` tells features that drive robots themselves to leave them where they are until they are sent on.
+    """
     steering.halt(world, rows)
+    for rule in world.drive_rules:
+        rule.stopped(rows, stay=stay)
     # Wheels with motors would go on turning at their last velocity.
     wheels = world.joints.slots(world.robots, rows)
     wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]

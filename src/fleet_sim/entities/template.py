@@ -83,12 +83,8 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
     if robot is None and (getattr(params, "motors", None) or getattr(params, "joint_motors", None)):
         raise InvalidValueError("motors, joint_motors: need a robot description, urdf_path; a shape has no joints")
-    if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
-        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
-    if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
-        raise InvalidValueError(
-            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
-        )
+    if getattr(params, "self_collision", False):
+        _check_self_collision(params, model, dynamic=body["dynamic"])
     body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
@@ -109,6 +105,16 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         sensors=world.sensors.plan(params.sensors),
         robot=robot,
     )
+
+
+def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None, *, dynamic: bool) -> None:
+    # A compound shape has a model too, but neither a description nor links.
+    if model is None or params.urdf_path is None:
+        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
+    if dynamic and Path(model.path).suffix.lower() in _FLAGLESS:
+        raise InvalidValueError(
+            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+        )
 
 
 def declared_columns(params: Checked) -> dict[str, dict[str, Any]]:

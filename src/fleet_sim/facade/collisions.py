@@ -66,7 +66,6 @@ class CollisionQueries:
 
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""
-        self._collisions.set_frequency(frequency)
         self._params.collision_check_frequency = frequency
 
     def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:

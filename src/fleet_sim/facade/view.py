@@ -112,9 +112,11 @@ class View:
         return self._mirror.client.quiet()
 
     def show_collisions(self) -> None:
-        """Colour bodies while they collide, if the settings enable it."""
+        """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""
         if self._params.enable_collision_color_change:
             self._highlight.show(np.unique(self._collisions.pairs).tolist())
+        elif self._highlight.is_shown:
+            self._highlight.show([])
 
     @property
     def is_open(self) -> bool:

@@ -29,6 +29,7 @@ class PictureService(Interface):
                 if not 1 <= pixels <= LARGEST:
                     raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
             png = await self._render(request)
+            # As an array: of other sequences rclpy checks every single byte in Python.
             response.image.data = array("B", png)
             response.success = True
         except FleetSimError as error:

@@ -104,6 +104,7 @@ def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
+    # Settings that were made in code may stand among those of a mapping.
     if isinstance(data, cls):
         return data
     if not isinstance(data, Mapping):
@@ -201,6 +202,7 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
 
 def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) -> Any:
     origin, items = get_origin(hint), get_args(hint)
+    # As a list its items are Python's numbers, which the checks below know.
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.gate.bounds import LONGEST_HISTORY
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import UsedSettings, setting
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.colours import RANDOM_COLOR, read_color
 from fleet_sim.swarm.outlines import ANCHORS, Point, anchor_of, read_anchor, read_points
@@ -62,7 +62,7 @@ COLOR_DOC = "Red, green, blue; Random: drawn for each agent."
 
 
 @dataclass
-class AgentConfig(Checked):
+class AgentConfig(UsedSettings):
     """Settings of every agent and object."""
 
     associated_type: ClassVar[str] = ""

@@ -90,7 +90,7 @@ class Crowd:
 
 
 def joined(known: AnyArray, more: AnyArray) -> AnyArray:
-    """Return readings `known` followed by `more`, blown up to their shape where there are any."""
+    """Return readings `known` followed by `more`, which become zeros of the shape of `known` where theirs differs."""
     if not len(known):
         return more
     if more.shape[1:] != known.shape[1:]:

@@ -78,7 +78,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
         refuse_agent_keys(params, fields_of(cls.config_class))
         config = read(cls.config_class, params)
     _check_components(config)
-    return cls, config
+    return cls, config.in_use("an agent")
 
 
 def _check_components(config: AgentConfig) -> None:

@@ -217,7 +217,7 @@ class SwarmBody(metaclass=BodyType):
         if checked == RANDOM_COLOR:
             checked = drawn_color(self.columns.random.stream("swarm colours"))
         # Others may have been made from the same settings.
-        self.config = replace(self.config, body_color=checked)
+        self.config = replace(self.config, body_color=checked).in_use("an agent")
 
     @property
     def outline(self) -> Floats | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fleet_sim.arrays import Rows, as_floats
 from fleet_sim.core import steering
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError, named, unknown_name
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
@@ -246,10 +246,7 @@ class SwarmWorld(SwarmState):
 
     def metric(self, name: str) -> Metric:
         """Return the metric of that name; raises UnknownNameError with the closest one."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise unknown_name("metric", name, [metric.name for metric in self.metrics])
+        return named("metric", name, self.metrics)
 
     def add_metric(self, spec: object) -> Metric:
         """Take a metric after each step from now on, an object or a mapping as in a configuration; returns it.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from fleet_sim.errors import ConfigError, StateError
 from fleet_sim.output import replacing
-from fleet_sim.settings import Checked, parse_value, read, setting
+from fleet_sim.settings import UsedSettings, parse_value, read, setting
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.settings.types import shown
 from fleet_sim.swarm.canvas import Color
@@ -38,7 +38,7 @@ LISTS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
 
 
 @dataclass
-class WorldConfig(Checked):
+class WorldConfig(UsedSettings):
     """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
     associated_type: ClassVar[str | type[Any]] = "RectangularWorld"

@@ -60,6 +60,22 @@ class CrowdMetric(DeclaredMetric):
         self.set_value(self.measure(crowd) if len(crowd) else float("nan"))
 
 
+@documented
+@dataclass(eq=False, repr=False)
+class ScaledMetric(CrowdMetric):
+    """Base of metrics of a crowd with a factor on their values. Override `unscaled`."""
+
+    scale: float = setting(1.0, doc="Factor on the value.")
+
+    @abstractmethod
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value, before `scale`, for a crowd of one agent or more."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.scale * self.unscaled(crowd)
+
+
 class Ledger:
     """Numbers per agent that outlive changes of the population: kept by object id, ascending."""
 

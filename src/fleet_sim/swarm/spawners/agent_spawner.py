@@ -110,12 +110,13 @@ class AgentSpawner(Configured, Spawner):
         """Spawn where that is due in this step."""
         if self.world.steps < self._due:
             return
-        self.spawn()
         self._spawned += 1
         if self.mode == "repeat":
             self._due += max(1, self.world.sim.clock.ticks(self.interval))
         done = self.mode == "oneshot" or (self.times is not None and self._spawned >= self.times)
         self.mark_for_deletion = self.mark_for_deletion or done
+        # Last, as it may raise: what has no room is not drawn again in each step.
+        self.spawn()
 
     def spawn(self) -> None:
         """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them.
