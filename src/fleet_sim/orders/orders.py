@@ -200,6 +200,7 @@ class Orders:
             return
         self._known = world.version
         self.fleet.join()
+        self.places.look()
         radii = [footprint_radius(world, row) for row in self.fleet.couriers if not self._table.slowed[row]]
         if radii:
             self.places.radius = min(radii)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from fleet_sim.orders.places import Places
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.csv_file import read_orders
 from fleet_sim.orders.sources.robot_runners import read_task_orders
-from fleet_sim.orders.transport import RouteTransport
+from fleet_sim.orders.traffic_transport import FleetTransport
 from fleet_sim.paths import is_file
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.traffic import Traffic
 
 
 class OrdersSection(Section[MultiRobotSimulationCore]):
@@ -85,9 +87,10 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     chosen = OrdersSettings() if settings is None else settings
     site, router = _building(sim)
     desk: OrderDesk = sim.features.use("orders")
-    transport = RouteTransport(sim.world)
+    traffic = partial(_traffic, sim)
+    transport = FleetTransport(sim.world, traffic)
     try:
-        orders = Orders(sim.world, desk.table, Places(site, router), transport, chosen)
+        orders = Orders(sim.world, desk.table, Places(site, router, traffic), transport, chosen)
         orders.begin_arrivals()
         sim.register_manager(orders, "orders")
     except BaseException:
@@ -115,6 +118,14 @@ def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
         raise InvalidValueError(
             "orders lead to the stations of a site; add a section 'site' to the scenario"
         ) from error
+
+
+def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:
+    try:
+        traffic: Traffic = sim.get_manager("traffic")
+    except UnknownNameError:
+        return None
+    return traffic
 
 
 def _without(sim: MultiRobotSimulationCore, desk: OrderDesk) -> Rows:
