@@ -7,8 +7,8 @@ import numpy as np
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.core.columns import FeatureColumns, column
 
-STOPPED, DELAYED, BROKEN, UNFIT = 1, 2, 4, 8
-"""Reasons to stand, as bits: by command, by a delay, by a breakdown, because the robot may not drive."""
+STOPPED, DELAYED, BROKEN, UNFIT, SERVING = 1, 2, 4, 8, 16
+"""Reasons to stand, as bits: by command, by a delay, by a breakdown, as it may not drive, at work at its goal."""
 
 FORWARD, BACKWARD, EITHER = 0, 1, 2
 
