@@ -81,13 +81,13 @@ def test_a_place_is_closed_by_schedule() -> None:
     agent = crowd.agents[0]
     goal = (4.5, 0.5) if agent.get_pose().position[0] < 2.5 else (0.5, 0.5)
     crowd.run(0.1)
-    assert crowd.traffic.closed.sum() == 1
+    assert crowd.traffic.blocked[0].sum() == 1
     crowd.traffic.send(agent, goal)
     crowd.run(9.0)
     assert not crowd.traffic.has_arrived(agent)
     crowd.run(10.0)
     assert crowd.traffic.has_arrived(agent)
-    assert not crowd.traffic.closed.any()
+    assert not crowd.traffic.blocked[0].any()
 
 
 def test_a_restored_run_is_disturbed_as_before() -> None:

@@ -27,7 +27,7 @@ def box(crowd: Crowd, x: float, y: float, half: float, **values: object) -> fs.S
 
 def covered(crowd: Crowd) -> list[list[float]]:
     crowd.run(0.1)
-    return sorted(crowd.traffic.network.positions[crowd.traffic.covered].tolist())
+    return sorted(crowd.traffic.network.positions[crowd.traffic.blocked[1]].tolist())
 
 
 @pytest.mark.parametrize("static", [True, False])

@@ -25,7 +25,7 @@ DEEPEST = 8
 """Carriers of carriers that are looked for."""
 
 
-class Points(NamedTuple):
+class Samples(NamedTuple):
     """Places (K, 2) in m, by x, and the ends (K, 2) of the lanes that they are on, the nearer one first."""
 
     places: Floats
@@ -85,13 +85,13 @@ class CoveredNodes:
         self._movers = rows[~static_mask]
 
     @cached_property
-    def _nodes(self) -> Points:
+    def _nodes(self) -> Samples:
         """The places of the nodes."""
         count = len(self._tracks.positions)
         return _sorted(self._tracks.positions, np.repeat(np.arange(count)[:, None], 2, axis=1))
 
     @cached_property
-    def _lanes(self) -> Points:
+    def _lanes(self) -> Samples:
         """Points on lanes, so close that whatever comes nearer than the radius to a lane is within reach of one."""
         tracks = self._tracks
         begins, slots = np.nonzero(tracks.neighbours >= 0)
@@ -117,7 +117,7 @@ class CoveredNodes:
             covered[crossed[~covered[crossed].any(axis=1), 0]] = True
         return covered
 
-    def _hit(self, points: Points, rows: Rows, reach: float) -> Ints:
+    def _hit(self, points: Samples, rows: Rows, reach: float) -> Ints:
         """Return the nodes (K, 2) of points that are nearer than `reach` to one of `rows`."""
         shapes = shape_arrays(self._world, rows)
         lowers, uppers = world_aabbs(*shapes)
@@ -133,9 +133,9 @@ class CoveredNodes:
         return np.concatenate(found)
 
 
-def _sorted(places: Floats, nodes: Ints) -> Points:
+def _sorted(places: Floats, nodes: Ints) -> Samples:
     order = np.argsort(places[:, 0], kind="stable")
-    return Points(places[order], nodes[order])
+    return Samples(places[order], nodes[order])
 
 
 def _gaps(points: Floats, shapes: ShapeArrays, index: int, lower: Floats, upper: Floats) -> Floats:

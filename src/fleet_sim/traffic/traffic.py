@@ -158,14 +158,10 @@ class Traffic:
         return nodes_of(self.network, self.site, places)
 
     @property
-    def closed(self) -> Bools:
-        """Which nodes (N,) are closed, by `close` or by schedule."""
-        return self._control.floor.closed | self._control.floor.scheduled
-
-    @property
-    def covered(self) -> Bools:
-        """Which nodes (N,) something outside of the traffic is on, or on the way to."""
-        return self._control.floor.covered.copy()
+    def blocked(self) -> tuple[Bools, Bools]:
+        """Which nodes (N,) are closed, by `close` or by schedule; and on which, or before which, an obstacle is."""
+        floor = self._control.floor
+        return floor.closed | floor.scheduled, floor.covered.copy()
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 
