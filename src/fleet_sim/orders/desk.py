@@ -38,6 +38,11 @@ class OrderDesk:
         if self._orders is not None:
             self._orders.run()
 
+    def measure(self, dt: float) -> None:
+        """Add up what robots did in a step."""
+        if self._orders is not None:
+            self._orders.odometer.run(dt)
+
     def removed(self, rows: Rows) -> None:
         """Hear that entities are about to be removed."""
         if self._orders is not None:

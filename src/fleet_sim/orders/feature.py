@@ -27,6 +27,8 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
         """Decide before actions begin, so that robots start in the step in which they are told."""
         desk = OrderDesk(host.world, table)
         host.pipeline.add(System("orders", Phase.UPDATE, each_step(desk.run)), before="actions")
+        # After all motion, that of the engine included, and after the batteries if these are in use already.
+        host.pipeline.add(System("orders_odometer", Phase.OBSERVE, desk.measure), before="sensors")
         host.checkpoints.register_late("orders", desk)
         host.world.on_remove.append(desk.removed)
         return desk

@@ -103,7 +103,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     def leave() -> None:
         # With `sim.clear()` the building and its fleet are gone.
         desk.open(None)
-        transport.close()
+        orders.close()
         sim.unregister_manager(orders)
         sim.events.off("cleared", leave)
 
