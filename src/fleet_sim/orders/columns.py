@@ -21,6 +21,7 @@ class OrderColumns(FeatureColumns):
     slowed: Bools = column(bool, writer="Fleet", doc="drives at its speed for loads")
     own_limit: Floats = column(float, unit="m/s", writer="Fleet", doc="its linear_limit without a load")
     own_limits: Floats = column(float, (3,), unit="m/s", writer="Fleet", doc="its linear_limits without a load")
+    radius: Floats = column(float, unit="m", writer="Fleet", doc="of its footprint without a load")
     top: Floats = column(float, unit="m", frame="body", writer="Fleet", doc="height at which loads stand on it")
     odometer: Floats = column(float, unit="m", writer="Odometer", doc="driven in all")
     odometer_loaded: Floats = column(float, unit="m", writer="Odometer", doc="driven with a load")

@@ -11,7 +11,6 @@ from typing import Any
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.world import World
-from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
@@ -246,9 +245,8 @@ class Orders:
         self._known = world.version
         self.fleet.join()
         self.places.look()
-        radii = [footprint_radius(world, row) for row in self.fleet.couriers if not self._table.slowed[row]]
-        if radii:
-            self.places.radius = min(radii)
+        if self.fleet.couriers:
+            self.places.radius = float(self._table.radius[list(self.fleet.couriers)].min())
 
     def removed(self, rows: Rows) -> None:
         """Hear that entities are about to be removed."""
