@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fleet_sim import ConfigError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.closest import Closest
+from fleet_sim.traffic.figures.closest import Closest, nearest_by_arrays
 from fleet_sim.traffic.figures.series import MOST, Series
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
 
@@ -54,6 +54,13 @@ def test_robots_may_come_and_go() -> None:
     assert found.driven.sum() == 3.0
 
 
+def test_the_first_step_counts_where_it_begins_is_known() -> None:
+    found = FigureCollector(GRID)
+    found.begin(np.array([1]), points(3))
+    found.observe(1.0, np.array([0, 1]), points(0, 4), np.array([DRIVING, DRIVING]))
+    assert found.driven.tolist() == [0.0, 1.0]
+
+
 def test_heat_counts_passages_and_waiting_by_square() -> None:
     found = FigureCollector(GRID)
     for cell, code in ((0, DRIVING), (1, DRIVING), (1, WAITING), (1, WAITING), (0, DRIVING)):
@@ -85,12 +92,15 @@ def test_small_cells_are_counted_together() -> None:
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=2, max_size=30), st.integers(0, 5))
 def test_the_closest_approach_is_that_of_all_pairs(places: list[tuple[int, int]], seed: int) -> None:
     closest, moved = Closest(), np.array(places, float)
-    smallest = np.inf
+    smallest = slowly = np.inf
+    order = np.arange(len(moved))
     for step in np.random.default_rng(seed).uniform(-3, 3, (4, *moved.shape)):
         gaps = np.linalg.norm(moved[:, None] - moved[None], axis=2)
         smallest = min(smallest, gaps[np.triu_indices(len(moved), 1)].min())
         closest.look(moved)
         assert closest.distance == pytest.approx(smallest, abs=1e-12)
+        slowly = nearest_by_arrays(moved, order, slowly)
+        assert slowly == closest.distance
         moved = moved + step
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, report, run, schema, site, swarm, verify
+from fleet_sim.cli import bench, check, evolve, models, new, report, run, schema, site, swarm, traffic, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -33,11 +33,13 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     instances_of(Subcommand, "a module or an object with `add(commands)`"),
     group="fleet_sim.subcommand",
     built_in={
+        "new": new,
         "run": run,
         "swarm": swarm,
         "evolve": evolve,
         "models": models,
         "site": site,
+        "traffic": traffic,
         "report": report,
         "check": check,
         "schema": schema,
@@ -48,6 +50,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
+  fleet-sim new my_fleet                           write a scenario to begin with, with comments
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
@@ -58,6 +61,8 @@ EXAMPLES = """examples:
   fleet-sim bench --robots 1000 10000              measure the step on this machine
   fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
   fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
+  fleet-sim traffic run a.map --planner pibt --robots 500 --seconds 600 --json run.json
+                                                   let robots drive by a planner; `report` makes a page of it
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """
 

@@ -24,6 +24,7 @@ def execute(args: argparse.Namespace) -> int:
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.reports import page_of, write_table
     from fleet_sim.reports.tables import check_table
+    from fleet_sim.reports.text import lines_of
     from fleet_sim.traffic.figures import read_run
 
     if args.out and not args.out.lower().endswith((".html", ".htm")):
@@ -43,17 +44,3 @@ def execute(args: argparse.Namespace) -> int:
     if not args.out and not args.csv:
         print("\n".join(lines_of(runs)))
     return 0
-
-
-def lines_of(runs: list[Any]) -> list[str]:
-    """Return the figures of the runs as the lines of a table."""
-    from fleet_sim.reports.figures import rows_of
-    from fleet_sim.reports.scales import number
-
-    lines = []
-    for heading, rows in rows_of(runs).items():
-        lines.append(heading)
-        for figure, values in rows:
-            texts = "".join(f"{number(value, figure.digits):>16}" for value in values)
-            lines.append(f"  {figure.name:<32}{texts} {figure.unit}".rstrip())
-    return lines

@@ -35,6 +35,11 @@ class OrderDesk:
             )
         return self._orders
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there are orders."""
+        return self._orders is not None
+
     def open(self, orders: Orders | None) -> None:
         """Run `orders` from now on, or none."""
         self._orders = orders

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.orders.commands import CancelOrders as CancelCommand
 from fleet_sim.orders.commands import SubmitOrders as SubmitCommand
 from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import OrderStatus as Status
+from fleet_sim.orders.states import RobotState
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
@@ -19,6 +22,9 @@ from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
 
 MOST = 1000
 """Orders in one request, and in one response."""
+MOST_NAMED = 20
+"""Robots without energy that are named."""
+_OUT = RobotState.OUT.code
 _TIMES = ("pick_time", "stop_time", "drop_time")
 
 
@@ -136,6 +142,41 @@ class OrdersInterface(Interface):
         orders = self._desk.orders
         names = _few(request.ids) or orders.names[request.first : request.first + MOST]
         return [orders.status(name) for name in names], len(orders)
+
+
+class OrdersDiagnostics(Interface):
+    """Adds orders to /diagnostics: how many are in each state, and a warning for robots without energy."""
+
+    rate = "diagnostics"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._desk: OrderDesk | None = None
+        if "orders" in bridge.sim.features.used:
+            self._desk = bridge.sim.features.use("orders")
+            self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+
+    def publish(self, now: int) -> None:
+        if self._desk is None or not self._desk.is_open:
+            return
+        orders, table = self._desk.orders, self._desk.table
+        world = self.bridge.sim.world
+        out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == _OUT]
+        named = ", ".join(out[:MOST_NAMED]) + (", ..." if len(out) > MOST_NAMED else "")
+        counts = {state.value: count for state, count in orders.counts.items()}
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if out else DiagnosticStatus.OK,
+            name="fleet_sim: orders",
+            message=f"no energy: {named}" if out else "running",
+            hardware_id="fleet_sim",
+            values=[
+                KeyValue(key=key, value=str(value))
+                for key, value in {**counts, "refused": orders.refused, "robots_without_energy": len(out)}.items()
+            ],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_to_msg(now)
+        self._publisher.publish(message)
 
 
 def _few(values: list[Any]) -> list[Any]:

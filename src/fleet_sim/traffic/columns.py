@@ -7,8 +7,8 @@ import numpy as np
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.core.columns import FeatureColumns, column
 
-STOPPED, DELAYED, BROKEN, UNFIT = 1, 2, 4, 8
-"""Reasons to stand, as bits: by command, by a delay, by a breakdown, because the robot may not drive."""
+STOPPED, DELAYED, BROKEN, UNFIT, SERVING = 1, 2, 4, 8, 16
+"""Reasons to stand, as bits: by command, by a delay, by a breakdown, as it may not drive, at work at its goal."""
 
 FORWARD, BACKWARD, EITHER = 0, 1, 2
 
@@ -33,6 +33,7 @@ class TrafficColumns(FeatureColumns):
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
 
     goal: Ints = column(np.int64, default=-1, writer="Traffic.send", doc="node; -1: none was given")
+    heading: Floats = column(float, default=np.nan, unit="rad", writer="Traffic.send", doc="at its goal; nan: any")
     arrived: Bools = column(bool, writer="Traffic", doc="stands, or stood, at its goal")
     waiting: Bools = column(bool, writer="traffic", doc="stands, as it may not drive on yet")
     waited: Ints = column(np.int64, unit="tick", writer="traffic", doc="how long it waited in all")

@@ -192,6 +192,16 @@ class TrafficControl:
         table.arrived[rows] = False
         self.let_go(rows, STOPPED)
 
+    def drive(self, rows: Rows, paths: Ints) -> None:
+        """Let robots drive given paths; raises PlanError."""
+        table, floor = self._table, self.floor
+        strange = np.flatnonzero(~table.present[rows])
+        if len(strange):
+            raise not_enrolled(self._world, int(rows[strange[0]]))
+        floor.timing.drive(rows, paths)
+        table.goal[rows] = paths[:, -1]
+        table.arrived[rows] = False
+
     def withdraw_goal(self, rows: Rows) -> None:
         """Take the goals of robots away: they stand where their grants end."""
         self._table.goal[rows] = -1

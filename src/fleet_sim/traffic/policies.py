@@ -54,10 +54,18 @@ class OnDemand(Policy):
         return situation.changed or situation.spent
 
 
+class Given(Policy):
+    """Never plans: robots drive the paths that they are given, see `Traffic.drive_rows`."""
+
+    def plans(self, situation: Situation) -> bool:
+        """Return False."""
+        return False
+
+
 POLICIES: Registry[type[Policy]] = Registry(
     "traffic policy",
     subclasses_of(Policy),
     group="fleet_sim.traffic_policy",
-    built_in={"period": Period, "all_stopped": AllStopped, "on_demand": OnDemand},
+    built_in={"period": Period, "all_stopped": AllStopped, "on_demand": OnDemand, "given": Given},
 )
 """Classes of policies by name; `find` takes dotted paths, too."""

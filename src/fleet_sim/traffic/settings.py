@@ -63,7 +63,8 @@ class TrafficSettings(Checked):
     )
     period: float = setting(1.0, above=0.0, high=3600.0, unit="s", doc="Time from plan to plan, or the least time.")
     policy: str = setting(
-        "period", doc="When to plan: period, all_stopped, on_demand, or the dotted path of a class of your own."
+        "period",
+        doc="When to plan: period, all_stopped, on_demand, given (never), or the dotted path of a class of yours.",
     )
     window: int = setting(10, low=0, high=100_000, doc="Steps to plan ahead; 0: until all robots are at their goals.")
     planning_time: str | float = setting(

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import PlanError
+from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.network import Network
@@ -69,6 +70,20 @@ class PlanTiming:
             return
         self._next_tick = tick + max(self._world.clock.ticks(self._settings.period), 1)
         self._plan(blocked, tick)
+
+    def drive(self, rows: Rows, paths: Ints) -> None:
+        """Give paths that were planned elsewhere to the execution; raises PlanError where they cannot be driven."""
+        if paths.ndim != 2 or len(paths) != len(rows) or paths.shape[1] < 2:
+            raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
+        starts = self._execution.graph.ends(self._table, rows)
+        ids = self._world.object_id[rows]
+        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
+        self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def times(self) -> Floats:
+        """How long the latest plans took (K,) in s."""
+        return np.array(self._planning.times)
 
     def _situation(self) -> Situation:
         table, rows = self._table, self._execution.rows

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints, Rows, as_floats
+from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
-from fleet_sim.traffic.columns import STOPPED, TrafficColumns
+from fleet_sim.traffic.columns import SERVING, STOPPED, TrafficColumns
 from fleet_sim.traffic.control import TrafficControl
 from fleet_sim.traffic.enrolment import not_enrolled
 from fleet_sim.traffic.network import Network
@@ -142,6 +142,25 @@ class Traffic:
         """Let a stopped robot drive on to its goal."""
         self._control.let_go(np.array([self._row(agent)]), STOPPED)
 
+    def pause_rows(self, rows: Rows) -> None:
+        """Let robots in `rows` (N,) stand until `continue_rows`, as at a goal while they are served.
+
+        They keep their place in the order: unlike around a stopped robot, others wait for them.
+        """
+        self._control.hold(np.asarray(rows, np.int64), SERVING)
+
+    def continue_rows(self, rows: Rows) -> None:
+        """Let robots that were paused drive on."""
+        self._control.let_go(np.asarray(rows, np.int64), SERVING)
+
+    def drive_rows(self, rows: Rows, paths: Ints) -> None:
+        """Let robots in `rows` (R,) drive `paths` (R, T + 1), nodes at each step; the last ones become their goals.
+
+        The order in which they pass each node is that of the paths, whatever the speeds. The policy `given` makes no
+        plans that would replace them. Raises PlanError, without a change, for paths that robots may not drive.
+        """
+        self._control.drive(np.asarray(rows, np.int64), np.asarray(paths, np.int64))
+
     def withdraw_goal(self, agent: Agent) -> None:
         """Let a robot stop at the next node that it can, with no goal any more; it gives way to others there."""
         self._control.withdraw_goal(np.array([self._row(agent)]))
@@ -171,6 +190,11 @@ class Traffic:
     def figures(self) -> Mapping[str, Any]:
         """Return what happened so far: plans and refusals with the latest reason, planning times in ms, waiting."""
         return self._control.figures()
+
+    @property
+    def planning_times(self) -> Floats:
+        """How long the latest plans took (K,), in s of wall time."""
+        return self._control.floor.timing.times
 
     # ---- helpers -----------------------------------------------------------------------------------------------------
 

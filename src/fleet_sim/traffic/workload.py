@@ -38,6 +38,8 @@ class Workload:
     dwell: float
     kind: str
     """What the goals are, in words."""
+    goals: Ints | None = None
+    """With one task for each robot its goal (R,) as a cell."""
 
 
 def read_workload(
@@ -102,7 +104,7 @@ def _of_scenario(file: Path, site: Site, grid: Grid, robots: int | None) -> Work
     goals = site.goals[: len(starts)]
     _check_reachable(grid, starts, goals, file, pairs=True)
     tasks = ListedTasks(len(starts), [[int(goal)] for goal in goals], in_turn=True)
-    return Workload(file.stem, site, starts, tasks, 0.0, "one goal for each robot")
+    return Workload(file.stem, site, starts, tasks, 0.0, "one goal for each robot", goals)
 
 
 def _starts(site: Site, robots: int | None, file: Path) -> Ints:

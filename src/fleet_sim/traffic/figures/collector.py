@@ -43,6 +43,14 @@ class FigureCollector:
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
+    def begin(self, robots: Ints, points: Floats) -> None:
+        """Say where robots (K,), ascending, are before the first step: they drive from these `points` (K, 2)."""
+        if len(robots):
+            self._grow(max(int(robots[-1]) + 1, len(self._driven)))
+        self.closest.look(points)
+        self._points[robots] = points
+        self._present[robots] = True
+
     def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> None:
         """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s."""
         if len(robots) and int(robots[-1]) >= len(self._driven):
