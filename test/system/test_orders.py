@@ -7,19 +7,20 @@ from pathlib import Path
 
 import yaml
 from depot import MAP, ROBOT
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from node_program import running
 
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
 
 
-def scenario(folder: Path) -> Path:
+def scenario(folder: Path, **robot: object) -> Path:
     """Write a depot with one robot and no orders."""
     (folder / "depot.yaml").write_text(MAP)
     content = {
         "simulation": {"timestep": 0.1, "target_rtf": 20.0},
         "site": "depot.yaml",
-        "robots": [{**ROBOT, "pose": [5.5, 3.5, 0.15]}],
+        "robots": [{**ROBOT, "pose": [5.5, 3.5, 0.15], **robot}],
         "orders": {},
     }
     path = folder / "scenario.yaml"
@@ -71,3 +72,18 @@ def test_orders_of_another_process(tmp_path: Path) -> None:
         assert "an order that is done cannot cancel" in result.reasons[0]
         (late,) = status("late").orders
         assert (late.state, late.reason) == (OrderStatus.CANCELLED, "not wanted")
+
+
+def test_a_robot_without_energy_is_a_warning(tmp_path: Path) -> None:
+    path = scenario(tmp_path, battery={"level": 0.0})
+    with running(tmp_path / "node.log", "-p", f"config:={path}") as (_, client):
+        client.patience = 60.0
+        heard = client.listen(DiagnosticArray, "/diagnostics")
+
+        def warning() -> DiagnosticStatus | None:
+            found = [status for message in heard for status in message.status if status.name == "fleet_sim: orders"]
+            return next((status for status in found if status.level == DiagnosticStatus.WARN), None)
+
+        status = client.until(warning, "a warning")
+        assert status.message == "no energy: amr"
+        assert {value.key: value.value for value in status.values}["robots_without_energy"] == "1"
