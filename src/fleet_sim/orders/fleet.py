@@ -1,4 +1,4 @@
-"""Fleet: the robots that serve orders, stop by stop."""
+"""OrderFleet: the robots that serve orders, stop by stop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fleet_sim.orders.columns import NO_ORDER, OrderColumns
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
 from fleet_sim.orders.handover import Handover
 from fleet_sim.orders.loads import NO_LOAD, Loads
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.service import Service
 from fleet_sim.orders.settings import OrdersSettings, WhenIdle
 from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import LOADED, RobotState
 from fleet_sim.orders.timers import Timers
-from fleet_sim.orders.transport import Outcome, Transport
+from fleet_sim.orders.transport import DriveEnd, Transport
 from fleet_sim.sites.stations import StationKind
 
 SERVED, RETRY = "served", "retry"
@@ -41,7 +41,7 @@ class Dock(Protocol):
         """Do without a robot that does not get there, or is removed."""
 
 
-class Fleet:
+class OrderFleet:
     """Takes each robot through its orders. Python code runs only when something happens to a robot."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Fleet:
         world: World,
         table: OrderColumns,
         book: OrderBook,
-        places: Places,
+        places: OrderPlaces,
         transport: Transport,
         timers: Timers,
         settings: OrdersSettings,
@@ -176,7 +176,7 @@ class Fleet:
             courier.row, courier.order, RobotState.EMPTY if courier.load == NO_LOAD else RobotState.LOADED
         )
 
-    def drive_ended(self, outcome: Outcome) -> None:
+    def drive_ended(self, outcome: DriveEnd) -> None:
         """Hear how a drive ended."""
         courier = self.couriers.get(outcome.row)
         if courier is None or courier.place == NO_PLACE or courier.entered:

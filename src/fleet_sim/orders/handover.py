@@ -7,7 +7,7 @@ from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.courier import Courier, Task
 from fleet_sim.orders.loads import NO_LOAD, Loads
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.settings import ServiceSettings
 
@@ -22,7 +22,7 @@ class Handover:
         world: World,
         table: OrderColumns,
         book: OrderBook,
-        places: Places,
+        places: OrderPlaces,
         loads: Loads,
         robots: Robots,
         times: ServiceSettings,

@@ -19,11 +19,11 @@ from fleet_sim.orders.charging.charging import Charging
 from fleet_sim.orders.charging.policies import make_policy
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.figures import Figures
-from fleet_sim.orders.fleet import Fleet
+from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.loads import TAKEN_AWAY
 from fleet_sim.orders.odometer import Odometer
 from fleet_sim.orders.order import Order, OrderStatus
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.arrivals import Arrivals
 from fleet_sim.orders.stands import Stands
@@ -45,7 +45,7 @@ class Orders:
     """
 
     def __init__(
-        self, world: World, table: OrderColumns, places: Places, transport: Transport, settings: OrdersSettings
+        self, world: World, table: OrderColumns, places: OrderPlaces, transport: Transport, settings: OrdersSettings
     ) -> None:
         """Raises UnknownNameError, InvalidValueError or MissingDependencyError for the allocator of `settings`."""
         self.settings = settings
@@ -55,7 +55,7 @@ class Orders:
         self._world, self._table, self._transport = world, table, transport
         self.book = OrderBook(self._announce)
         self._timers = Timers()
-        self.fleet = Fleet(world, table, self.book, places, transport, self._timers, settings)
+        self.fleet = OrderFleet(world, table, self.book, places, transport, self._timers, settings)
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
         self.odometer = Odometer(world, table)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.sites.stations import StationKind
 
 
 class Stands:
     """The stations of one kind, each taken by one robot at most, from when it sets out until it leaves."""
 
-    def __init__(self, places: Places, kind: StationKind) -> None:
+    def __init__(self, places: OrderPlaces, kind: StationKind) -> None:
         self._places = places
         self._stations = places.of_kind(kind)
         self._owners: dict[int, int] = {}

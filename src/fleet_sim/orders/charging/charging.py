@@ -13,7 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.charging.policies import ChargingPolicy, ChargingRequest
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
-from fleet_sim.orders.fleet import Fleet
+from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.odometer import BatteryLike, batteries_of
 from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import RobotState
@@ -24,7 +24,9 @@ AT_LEAST = 1e-9
 class Charging:
     """Chargers are stations of the kind charge. A robot has one to itself; who finds none waits for its turn."""
 
-    def __init__(self, world: World, book: OrderBook, fleet: Fleet, chargers: Stands, policy: ChargingPolicy) -> None:
+    def __init__(
+        self, world: World, book: OrderBook, fleet: OrderFleet, chargers: Stands, policy: ChargingPolicy
+    ) -> None:
         self._world, self._book, self._fleet, self._chargers, self._policy = world, book, fleet, chargers, policy
         self._part = world.guard.part("charging policy")
         self._wanted: set[int] = set()
