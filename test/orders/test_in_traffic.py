@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from depot import orders_of, run_until
@@ -78,3 +79,25 @@ def test_a_saved_state_goes_on_in_the_same_way(tmp_path: Path) -> None:
             hashes.append((sim.state_hash(), [orders.status(name) for name in orders.names]))
             sim.restore_state(saved)
         assert hashes[0] == hashes[1]
+
+
+def test_a_crowd_charges_without_touching_and_one_that_runs_empty_goes_on_later(tmp_path: Path) -> None:
+    entries = [{"pick": f"shelf_{7 * n % 60}", "drop": f"workstation_{n % 4}"} for n in range(40)]
+    section = {"list": entries, "charging": {"policy": "opportunity", "options": {"low": 0.35}, "period": 1.0}}
+    with warehouse(tmp_path, section) as sim:
+        orders, touched, out = orders_of(sim), [], []
+        sim.events.on("collision_started", lambda **pair: touched.append(pair))
+        sim.events.on("robot_out_of_energy", lambda agent: out.append(agent.name))
+        rows = np.array([robot.row for robot in sim.agents])
+        sim.features.give("battery", rows, {"capacity_wh": 2.0, "level": 0.8, "charge_power": 300.0})
+        # One that is empty before it gets anywhere.
+        sim.agents[0].feature("battery").battery_soc = 1e-3
+        run_until(sim, lambda: len(out) > 0)
+        assert out[0] == "amr_0"
+        place = sim.agents[0].get_pose().position
+        sim.run_simulation(duration=20.0)
+        assert sim.agents[0].get_pose().position == place
+        sim.agents[0].feature("battery").battery_soc = 1.0
+        run_until(sim, lambda: orders.counts[OrderState.DONE] == 40, 1500.0)
+        assert touched == []
+        assert orders.figures()["robots"]["time_s"]["charging"] > 10.0

@@ -64,7 +64,10 @@ class Batteries:
         rows = table.among(self._world.rows)
         if not len(rows):
             return
-        power = -table.idle_power[rows] - table.drive_energy[rows] * self._speeds(rows)
+        speeds = self._speeds(rows)
+        power = -table.idle_power[rows] - table.drive_energy[rows] * speeds
+        if table.load_energy[rows].any():
+            power -= table.load_energy[rows] * self._loads(rows) * speeds
         power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
         before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
         after = np.clip(before + power * dt, 0.0, capacity)
@@ -77,6 +80,19 @@ class Batteries:
             ("battery_full", (before < capacity) & (after >= capacity)),
         ):
             self._events.to_agents(event, rows[mask])
+
+    def _loads(self, rows: Rows) -> Floats:
+        """Return the mass (N,) in kg that `rows` carry, directly or on what they carry."""
+        world = self._world
+        carried = np.flatnonzero((world.parent != NO_ROW) & world.alive)
+        bearers, masses = world.parent[carried], np.zeros(len(world.parent))
+        # One carrier up per round; it ends because nothing carries itself.
+        while len(carried):
+            np.add.at(masses, bearers, world.mass[carried])
+            above = world.parent[bearers]
+            carried, bearers = carried[above != NO_ROW], above[above != NO_ROW]
+        loads: Floats = masses[rows]
+        return loads
 
     def _speeds(self, rows: Rows) -> Floats:
         """Return how fast `rows` drive, (N,) in m/s; 0 for robots that are carried."""

@@ -17,6 +17,7 @@ class BatteryColumns(FeatureColumns):
     low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it emits battery_low")
     idle_power: Floats = column(float, unit="W", writer="spawning", doc="drawn all the time")
     drive_energy: Floats = column(float, unit="J/m", writer="spawning", doc="drawn by driving")
+    load_energy: Floats = column(float, unit="J/m/kg", writer="spawning", doc="drawn besides by driving with a load")
     charge_power: Floats = column(float, unit="W", writer="spawning", doc="what a charger gives")
     stops_when_empty: Bools = column(bool, writer="spawning")
     voltage: Floats = column(float, unit="V", writer="spawning", doc="nominal")

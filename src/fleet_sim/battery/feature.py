@@ -32,6 +32,7 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
             "low_energy": settings.low_level * capacity,
             "idle_power": settings.idle_power,
             "drive_energy": settings.drive_energy,
+            "load_energy": settings.load_energy,
             "charge_power": settings.charge_power,
             "stops_when_empty": settings.stops_when_empty,
             "voltage": settings.voltage,

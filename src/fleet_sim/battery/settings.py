@@ -20,6 +20,9 @@ class BatterySettings(Checked):
     level: float = setting(1.0, low=0, high=1, doc="How full it is at first.")
     idle_power: float = setting(10.0, low=0, high=LARGEST, unit="W", doc="Drawn all the time.")
     drive_energy: float = setting(50.0, low=0, high=LARGEST, unit="J/m", doc="Drawn for each metre driven: W at 1 m/s.")
+    load_energy: float = setting(
+        0.0, low=0, high=LARGEST, unit="J/m/kg", doc="Drawn besides for each metre and kg of mass that it carries."
+    )
     charge_power: float = setting(200.0, low=0, high=LARGEST, unit="W", doc="What a charger gives.")
     charging: bool = setting(False, doc="Whether it is being charged at first.")
     low_level: float = setting(0.2, low=0, high=1, doc="Falling to it is the event battery_low.")

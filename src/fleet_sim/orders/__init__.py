@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from fleet_sim.orders.allocation.base import Assignment as Assignment
     from fleet_sim.orders.allocation.base import Request as Request
     from fleet_sim.orders.allocation.registry import ALLOCATORS as ALLOCATORS
+    from fleet_sim.orders.charging.policies import CHARGING_POLICIES as CHARGING_POLICIES
+    from fleet_sim.orders.charging.policies import ChargingPolicy as ChargingPolicy
+    from fleet_sim.orders.charging.policies import ChargingRequest as ChargingRequest
+    from fleet_sim.orders.commands import CancelOrders as CancelOrders
+    from fleet_sim.orders.commands import SetStationsOpen as SetStationsOpen
+    from fleet_sim.orders.commands import SubmitOrders as SubmitOrders
     from fleet_sim.orders.order import Order as Order
     from fleet_sim.orders.order import OrderStatus as OrderStatus
     from fleet_sim.orders.orders import Orders as Orders

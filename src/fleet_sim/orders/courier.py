@@ -39,6 +39,8 @@ class Courier:
     """Changes with whatever it does next, so that timers of what it did before mean nothing."""
     resting: bool = False
     """Whether it waits before it drives again, because a drive failed."""
+    out: bool = False
+    """Whether it has no energy and stands."""
     plan: list[int] = field(default_factory=list)
     """Orders that it has next."""
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleet_sim.arrays import Rows
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command
 from fleet_sim.core.world import World
-from fleet_sim.errors import StateError
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
+from fleet_sim.gate.data import brief
 from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.commands import CancelOrders, SetStationsOpen, SubmitOrders
+from fleet_sim.orders.order import LONGEST_ID
 from fleet_sim.orders.orders import Orders
 
 
@@ -29,6 +35,11 @@ class OrderDesk:
             )
         return self._orders
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there are orders."""
+        return self._orders is not None
+
     def open(self, orders: Orders | None) -> None:
         """Run `orders` from now on, or none."""
         self._orders = orders
@@ -37,6 +48,53 @@ class OrderDesk:
         """Do what is due."""
         if self._orders is not None:
             self._orders.run()
+
+    # ---- commands ----------------------------------------------------------------------------------------------------
+
+    def submit(self, command: SubmitOrders) -> CommandAck:
+        """Carry out a SubmitOrders."""
+        orders = self.orders
+        accepted: list[str] = []
+        rejected: dict[str, str] = {}
+        for index, entry in enumerate(command.orders):
+            try:
+                accepted.append(orders.submit(entry))
+            except FleetSimError as error:
+                given = entry.get("id") if isinstance(entry, Mapping) else None
+                usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in rejected
+                rejected[str(given) if usable else f"orders[{index}]"] = str(error)
+        return self._ack(command, accepted, rejected)
+
+    def cancel(self, command: CancelOrders) -> CommandAck:
+        """Carry out a CancelOrders."""
+        reason = _text(command.reason, "reason")
+        return self._each(command, command.ids, lambda name: self.orders.cancel(name, reason))
+
+    def set_open(self, command: SetStationsOpen) -> CommandAck:
+        """Carry out a SetStationsOpen."""
+        change = self.orders.open_station if command.open else self.orders.close_station
+        return self._each(command, command.stations, change)
+
+    def _each(self, command: Command, names: tuple[str, ...], change: Callable[[str], None]) -> CommandAck:
+        accepted: list[str] = []
+        rejected: dict[str, str] = {}
+        for name in names:
+            try:
+                change(_text(name, "name"))
+                accepted.append(name)
+            except FleetSimError as error:
+                rejected[brief(name) if not isinstance(name, str) else name[:LONGEST_ID]] = str(error)
+        return self._ack(command, accepted, rejected)
+
+    def _ack(self, command: Command, accepted: list[str], rejected: dict[str, str]) -> CommandAck:
+        return CommandAck(command.command_id, command.source, self.world.clock.time, tuple(accepted), rejected)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def measure(self, dt: float) -> None:
+        """Add up what robots did in a step."""
+        if self._orders is not None:
+            self._orders.odometer.run(dt)
 
     def removed(self, rows: Rows) -> None:
         """Hear that entities are about to be removed."""
@@ -53,3 +111,13 @@ class OrderDesk:
         if saved is not None:
             self._orders, state = saved
             self._orders.restore(state)
+
+
+LONGEST_REASON = 200
+
+
+def _text(value: object, what: str) -> str:
+    """Return `value`; raises InvalidValueError unless it is a text of a length that is kept."""
+    if not isinstance(value, str) or len(value) > LONGEST_REASON:
+        raise InvalidValueError(f"{what}: must be a text of at most {LONGEST_REASON} letters, got {brief(value)}")
+    return value

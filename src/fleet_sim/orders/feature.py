@@ -8,6 +8,7 @@ from typing import Any
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System, each_step
 from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.commands import CancelOrders, SetStationsOpen, SubmitOrders
 from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.settings import OrderRobotSettings
 
@@ -27,6 +28,11 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
         """Decide before actions begin, so that robots start in the step in which they are told."""
         desk = OrderDesk(host.world, table)
         host.pipeline.add(System("orders", Phase.UPDATE, each_step(desk.run)), before="actions")
+        # After all motion, that of the engine included, and after the batteries if these are in use already.
+        host.pipeline.add(System("orders_odometer", Phase.OBSERVE, desk.measure), before="sensors")
+        host.dispatcher.handle(SubmitOrders, desk.submit)
+        host.dispatcher.handle(CancelOrders, desk.cancel)
+        host.dispatcher.handle(SetStationsOpen, desk.set_open)
         host.checkpoints.register_late("orders", desk)
         host.world.on_remove.append(desk.removed)
         return desk

@@ -1,8 +1,8 @@
-"""Fleet: the robots that serve orders, stop by stop."""
+"""OrderFleet: the robots that serve orders, stop by stop."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
@@ -10,19 +10,38 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.columns import NO_ORDER, OrderColumns
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
+from fleet_sim.orders.handover import Handover
 from fleet_sim.orders.loads import NO_LOAD, Loads
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.service import Service
-from fleet_sim.orders.settings import OrdersSettings
+from fleet_sim.orders.settings import OrdersSettings, WhenIdle
+from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import LOADED, RobotState
 from fleet_sim.orders.timers import Timers
-from fleet_sim.orders.transport import Outcome, Transport
+from fleet_sim.orders.transport import DriveEnd, Transport
+from fleet_sim.sites.stations import StationKind
 
 SERVED, RETRY = "served", "retry"
 
 
-class Fleet:
+class Dock(Protocol):
+    """Where robots charge between orders."""
+
+    def wants(self, row: int) -> bool:
+        """Return whether a robot is to charge when it has done what it does."""
+
+    def begin(self, courier: Courier) -> None:
+        """Send a robot that has nothing else to do to charge."""
+
+    def arrived(self, courier: Courier) -> None:
+        """Charge a robot that has got where it was sent."""
+
+    def forget(self, courier: Courier) -> None:
+        """Do without a robot that does not get there, or is removed."""
+
+
+class OrderFleet:
     """Takes each robot through its orders. Python code runs only when something happens to a robot."""
 
     def __init__(
@@ -30,7 +49,7 @@ class Fleet:
         world: World,
         table: OrderColumns,
         book: OrderBook,
-        places: Places,
+        places: OrderPlaces,
         transport: Transport,
         timers: Timers,
         settings: OrdersSettings,
@@ -40,8 +59,12 @@ class Fleet:
         self._settings = settings
         self.loads = Loads(world, settings.load, timers)
         self._robots = Robots(world, table)
-        self.service = Service(settings.service.at_once)
+        times = settings.service
+        self._handover = Handover(world, table, book, places, self.loads, self._robots, times)
+        self.service = Service(times.at_once)
         self.couriers: dict[int, Courier] = {}
+        self.charging: Dock | None = None
+        self._parking = Stands(places, StationKind.PARK) if settings.idle is WhenIdle.PARK else None
         self.changed = True
         """Whether robots or orders became free since somebody last looked."""
 
@@ -62,6 +85,7 @@ class Fleet:
         if courier is None:
             return
         self._transport.forget(row)
+        self._leave_stands(courier)
         self._leave_place(courier)
         if courier.task is Task.ORDER:
             if courier.load != NO_LOAD:
@@ -96,30 +120,52 @@ class Fleet:
         elif state in LOADED:
             self._leave_place(courier)
             courier.task, courier.leg, courier.attempts = Task.RETURN, 0, 0
-            self._drive(courier, self._book.stops[order][0])
+            self.drive(courier, self._book.stops[order][0])
         else:
-            self._free(courier)
+            self.set_free(courier)
 
     def _next(self, courier: Courier) -> None:
-        """Begin the next order of the plan, or have nothing to do."""
-        if not courier.plan:
+        """Begin the next order of the plan, or go to charge, or have nothing to do."""
+        if self.charging is not None and self.charging.wants(courier.row) and not courier.out:
+            for order in courier.plan:
+                self._give_back(order, "its robot has to charge")
+            courier.plan.clear()
+            courier.order = NO_ORDER
+            self._leave_stands(courier)
+            self.charging.begin(courier)
+        elif courier.plan and not courier.out:
+            self._begin(courier, courier.plan.pop(0))
+        else:
             courier.task, courier.order = Task.NONE, NO_ORDER
-            self._robots.show(courier.row, courier.order, RobotState.IDLE)
             self.changed = True
+            self._have_nothing_to_do(courier)
+
+    def _have_nothing_to_do(self, courier: Courier) -> None:
+        self.show(courier, RobotState.OUT if courier.out else RobotState.IDLE)
+        if self._parking is None or courier.out or self._parking.has(courier.row):
             return
-        order = courier.plan.pop(0)
+        place = self._parking.take(courier.row, self._world.position[courier.row, :2])
+        if place is not None:
+            courier.task = Task.PARK
+            self.drive(courier, place)
+
+    def _begin(self, courier: Courier, order: int) -> None:
+        self._leave_stands(courier)
         courier.task, courier.order, courier.leg, courier.attempts = Task.ORDER, order, 0, 0
         self._book.change(order, "depart", self._now)
-        self._drive(courier, self._book.stops[order][0])
+        self.drive(courier, self._book.stops[order][0])
 
     # ---- driving -----------------------------------------------------------------------------------------------------
 
-    def _drive(self, courier: Courier, place: int) -> None:
+    def drive(self, courier: Courier, place: int) -> None:
         """Send a robot to a place; where that is closed, it waits until it opens."""
         courier.place, courier.token, courier.resting = place, courier.token + 1, False
+        if courier.out:
+            self.show(courier, RobotState.OUT)
+            return
         if place in self._places.closed:
             self._transport.stop(courier.row)
-            self._robots.show(courier.row, courier.order, RobotState.WAITING)
+            self.show(courier, RobotState.WAITING)
             return
         try:
             self._transport.send(courier.row, self._places.points[place])
@@ -130,7 +176,7 @@ class Fleet:
             courier.row, courier.order, RobotState.EMPTY if courier.load == NO_LOAD else RobotState.LOADED
         )
 
-    def drive_ended(self, outcome: Outcome) -> None:
+    def drive_ended(self, outcome: DriveEnd) -> None:
         """Hear how a drive ended."""
         courier = self.couriers.get(outcome.row)
         if courier is None or courier.place == NO_PLACE or courier.entered:
@@ -138,14 +184,17 @@ class Fleet:
         if outcome.reason:
             self._fail(courier, outcome.reason)
         elif courier.task is Task.PARK:
-            self._free(courier)
+            courier.task, courier.place = Task.NONE, NO_PLACE
+            self.show(courier, RobotState.IDLE)
         else:
             courier.entered = True
             self._transport.hold(courier.row)
-            if self.service.enter(courier.place, courier.row):
+            if courier.task is Task.CHARGE and self.charging is not None:
+                self.charging.arrived(courier)
+            elif self.service.enter(courier.place, courier.row):
                 self._serve(courier)
             else:
-                self._robots.show(courier.row, courier.order, RobotState.WAITING)
+                self.show(courier, RobotState.WAITING)
 
     def _fail(self, courier: Courier, reason: str) -> None:
         """Hear that a drive failed. An order without its load goes to whoever is free, or fails in the end."""
@@ -153,8 +202,8 @@ class Fleet:
         exhausted = courier.attempts >= self._settings.attempts
         if courier.load != NO_LOAD:
             if exhausted:
-                self._abandon(courier, reason)
-                return
+                self._handover.abandon(courier, reason)
+                courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
         elif courier.task is Task.ORDER:
             order, table = courier.order, self._book.table
             table.attempts[order] += 1
@@ -164,42 +213,22 @@ class Fleet:
                 self._give_back(order, reason)
             courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
         else:
+            self._leave_stands(courier)
             courier.task, courier.place = Task.NONE, NO_PLACE
         self._rest(courier)
 
     def _rest(self, courier: Courier) -> None:
         courier.resting, courier.token = True, courier.token + 1
-        self._robots.show(courier.row, courier.order, RobotState.WAITING)
+        self.show(courier, RobotState.WAITING)
         self._after(courier, self._settings.retry_after, RETRY)
-
-    def _abandon(self, courier: Courier, reason: str) -> None:
-        """Put the load down where the robot is, as it does not get on; the order fails."""
-        if courier.task is Task.ORDER:
-            self._book.change(courier.order, "fail", self._now, reason=f"{reason}; the load was put down on the way")
-        x, y = self._world.position[courier.row, :2].tolist()
-        self._unload(courier, (x, y))
-        courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
-        self._rest(courier)
 
     # ---- at places ---------------------------------------------------------------------------------------------------
 
     def _serve(self, courier: Courier) -> None:
         """Begin the service at the place where the robot is."""
-        times, order = self._settings.service, self._book.orders[courier.order]
-        stops = len(self._book.stops[courier.order])
-        if courier.task is Task.RETURN:
-            seconds: float | None = times.drop_time
-        elif courier.leg == 0:
-            self._book.change(courier.order, "reach_pick", self._now)
-            seconds = times.pick_time if order.pick_time is None else order.pick_time
-        elif courier.leg == stops - 1:
-            self._book.change(courier.order, "reach_drop", self._now)
-            seconds = times.drop_time if order.drop_time is None else order.drop_time
-        else:
-            seconds = times.stop_time if order.stop_time is None else order.stop_time
         courier.token += 1
-        self._robots.show(courier.row, courier.order, RobotState.SERVING)
-        assert seconds is not None
+        seconds = self._handover.begin(courier)
+        self.show(courier, RobotState.SERVING)
         self._after(courier, seconds, SERVED)
 
     def timer(self, what: str, row: int, token: int) -> None:
@@ -221,37 +250,22 @@ class Fleet:
             courier.token += 1
             self._after(courier, self._settings.retry_after, RETRY)
         else:
-            self._drive(courier, courier.place)
+            self.drive(courier, courier.place)
 
     def _served(self, courier: Courier) -> None:
         """End the service: take or put down the load, and go on."""
-        book, place, order = self._book, courier.place, courier.order
         self._leave_place(courier)
         if courier.task is Task.RETURN:
-            self._unload(courier, self._places.points[place])
-            self._free(courier)
-            return
-        if courier.leg == 0:
-            book.change(order, "lift", self._now)
-            entry = book.orders[order]
-            top = float(self._table.top[courier.row])
-            courier.load = self.loads.lift(courier.row, top, entry.id, entry.load)
-            self._robots.set_loaded(courier.row, True)
-        elif courier.leg == len(book.stops[order]) - 1:
-            self._deliver(courier, place)
-            return
-        courier.leg, courier.attempts = courier.leg + 1, 0
-        self._drive(courier, book.stops[order][courier.leg])
-
-    def _deliver(self, courier: Courier, place: int) -> None:
-        lost = self.loads.carried_by(courier.load) != courier.row
-        self._unload(courier, self._places.points[place])
-        if lost:
-            reason = "its load was taken from the robot or removed"
-            self._book.change(courier.order, "fail", self._now, reason=reason)
+            self._handover.put_down(courier, self._places.points[courier.place])
+            self.set_free(courier)
+        elif courier.leg > 0 and self._handover.is_last(courier):
+            self._handover.deliver(courier)
+            self.set_free(courier)
         else:
-            self._book.change(courier.order, "deliver", self._now)
-        self._free(courier)
+            if courier.leg == 0:
+                self._handover.lift(courier)
+            courier.leg, courier.attempts = courier.leg + 1, 0
+            self.drive(courier, self._book.stops[courier.order][courier.leg])
 
     def _leave_place(self, courier: Courier) -> None:
         if courier.entered:
@@ -260,18 +274,42 @@ class Fleet:
             if following is not None:
                 self._serve(self.couriers[following])
 
-    def _unload(self, courier: Courier, point: tuple[float, float]) -> None:
-        if self.loads.carried_by(courier.load) == courier.row:
-            self.loads.put_down(courier.load, point)
-        courier.load = NO_LOAD
-        self._robots.set_loaded(courier.row, False)
-
-    def _free(self, courier: Courier) -> None:
+    def set_free(self, courier: Courier) -> None:
         """Let a robot without a load go on with its plan."""
         self._leave_place(courier)
         self._transport.stop(courier.row)
         courier.order, courier.place, courier.token = NO_ORDER, NO_PLACE, courier.token + 1
         self._next(courier)
+
+    def _leave_stands(self, courier: Courier) -> None:
+        if self._parking is not None:
+            self._parking.leave(courier.row)
+        if self.charging is not None:
+            self.charging.forget(courier)
+
+    # ---- energy ------------------------------------------------------------------------------------------------------
+
+    def run_out(self, courier: Courier) -> None:
+        """Let a robot stand that has no energy: it gives its orders back, but keeps a load until it can go on."""
+        courier.out, courier.resting, courier.token = True, False, courier.token + 1
+        self._transport.stop(courier.row)
+        reason = "its robot has no energy"
+        for order in courier.plan:
+            self._give_back(order, reason)
+        courier.plan.clear()
+        if courier.load == NO_LOAD:
+            if courier.task is Task.ORDER:
+                self._give_back(courier.order, reason)
+            courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
+        self.show(courier, RobotState.OUT)
+
+    def go_on(self, courier: Courier) -> None:
+        """Let a robot go on that has energy again."""
+        courier.out = False
+        if courier.load == NO_LOAD:
+            self._next(courier)
+        else:
+            self.drive(courier, courier.place)
 
     # ---- stations ----------------------------------------------------------------------------------------------------
 
@@ -280,7 +318,7 @@ class Fleet:
         self.changed = True
         for courier in list(self.couriers.values()):
             if courier.place == place and not courier.entered and not courier.resting:
-                self._drive(courier, place)
+                self.drive(courier, place)
 
     def close(self, place: int) -> None:
         """Let robots hear that a place is closed: orders that lead there are given back, those with a load wait."""
@@ -293,15 +331,19 @@ class Fleet:
                 continue
             if courier.task is Task.ORDER and courier.leg == 0 and place in self._book.stops[courier.order]:
                 self._give_back(courier.order, reason)
-                self._free(courier)
+                self.set_free(courier)
             elif courier.place == place:
-                self._drive(courier, place)
+                self.drive(courier, place)
 
     # ---- details -----------------------------------------------------------------------------------------------------
 
     @property
     def _now(self) -> float:
         return self._world.clock.time
+
+    def show(self, courier: Courier, state: RobotState) -> None:
+        """Note in the columns what a robot does from now on."""
+        self._robots.show(courier.row, courier.order, state)
 
     def _give_back(self, order: int, reason: str) -> None:
         self._book.change(order, "give_back", self._now, reason=reason)
@@ -313,10 +355,18 @@ class Fleet:
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""
-        return {row: courier.copy() for row, courier in self.couriers.items()}, self.service.save(), self.changed
+        parking = None if self._parking is None else self._parking.save()
+        return (
+            {row: courier.copy() for row, courier in self.couriers.items()},
+            self.service.save(),
+            self.changed,
+            parking,
+        )
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        couriers, service, self.changed = saved
+        couriers, service, self.changed, parking = saved
+        if self._parking is not None:
+            self._parking.restore(parking)
         self.couriers = {row: courier.copy() for row, courier in couriers.items()}
         self.service.restore(service)

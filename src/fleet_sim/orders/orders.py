@@ -6,31 +6,36 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.world import World
-from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
 from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.charging.charging import Charging
+from fleet_sim.orders.charging.policies import make_policy
 from fleet_sim.orders.columns import OrderColumns
-from fleet_sim.orders.fleet import Fleet
+from fleet_sim.orders.figures import Figures
+from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.loads import TAKEN_AWAY
+from fleet_sim.orders.odometer import Odometer
 from fleet_sim.orders.order import Order, OrderStatus
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.arrivals import Arrivals
+from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import OrderState
 from fleet_sim.orders.timers import Timers
 from fleet_sim.orders.transport import Transport
 from fleet_sim.settings import read
+from fleet_sim.sites.stations import StationKind
 
 log = logging.getLogger(__name__)
 
-RELEASED, ARRIVED = "released", "arrived"
+RELEASED, ARRIVED, SAMPLED, LOOKED = "released", "arrived", "sampled", "looked"
 
 
 class Orders:
@@ -40,7 +45,7 @@ class Orders:
     """
 
     def __init__(
-        self, world: World, table: OrderColumns, places: Places, transport: Transport, settings: OrdersSettings
+        self, world: World, table: OrderColumns, places: OrderPlaces, transport: Transport, settings: OrdersSettings
     ) -> None:
         """Raises UnknownNameError, InvalidValueError or MissingDependencyError for the allocator of `settings`."""
         self.settings = settings
@@ -50,11 +55,18 @@ class Orders:
         self._world, self._table, self._transport = world, table, transport
         self.book = OrderBook(self._announce)
         self._timers = Timers()
-        self.fleet = Fleet(world, table, self.book, places, transport, self._timers, settings)
+        self.fleet = OrderFleet(world, table, self.book, places, transport, self._timers, settings)
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
+        self.odometer = Odometer(world, table)
+        self._figures = Figures(world, table, self.book, self.odometer)
+        policy = make_policy(settings.charging.policy, settings.charging.options)
+        chargers = Stands(places, StationKind.CHARGE)
+        self._charging = Charging(world, self.book, self.fleet, chargers, policy)
         self._rounds = Rounds(world, table, self.book, places, self.fleet, allocator, chosen)
         self._arrivals: list[Arrivals] = []
+        self._timers.add(world.clock.tick, SAMPLED, 0)
+        self._timers.add(world.clock.tick, LOOKED, 0)
         self._known = -1
         self._round_due = 0
 
@@ -121,6 +133,32 @@ class Orders:
         """How many orders are in each state."""
         return dict(self.book.counts)
 
+    # ---- figures -----------------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys."""
+        return self._figures.figures(self.refused)
+
+    def history(self) -> dict[str, Floats]:
+        """Return samples over time, one every `sample_period`, as columns: `time` in s, orders and robots by state."""
+        return self._figures.history()
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write a CSV file with a line per order: what became of it, and when."""
+        self._figures.write_orders(path, self.places.names)
+
+    def write_history(self, path: str | Path) -> None:
+        """Write a CSV file with a line per sample of `history`."""
+        self._figures.write_history(path)
+
+    def _sample(self) -> None:
+        self._figures.sample()
+        self._after(self.settings.sample_period, SAMPLED)
+
+    def _after(self, seconds: float, what: str) -> None:
+        clock = self._world.clock
+        self._timers.add(clock.tick + max(clock.ticks(seconds), 1), what, 0)
+
     # ---- stations ----------------------------------------------------------------------------------------------------
 
     def close_station(self, name: str) -> None:
@@ -146,11 +184,17 @@ class Orders:
         world = self._world
         if world.version != self._known:
             self._join()
+        self._charging.hear()
         for outcome in self._transport.take_outcomes():
             self.fleet.drive_ended(outcome)
         for timer in self._timers.due(world.clock.tick):
             if timer.what == RELEASED:
                 self._release(timer.subject)
+            elif timer.what == LOOKED:
+                self._charging.look()
+                self._after(self.settings.charging.period, LOOKED)
+            elif timer.what == SAMPLED:
+                self._sample()
             elif timer.what == ARRIVED:
                 self._arrive(timer.subject)
             elif timer.what == TAKEN_AWAY:
@@ -201,13 +245,13 @@ class Orders:
         self._known = world.version
         self.fleet.join()
         self.places.look()
-        radii = [footprint_radius(world, row) for row in self.fleet.couriers if not self._table.slowed[row]]
-        if radii:
-            self.places.radius = min(radii)
+        if self.fleet.couriers:
+            self.places.radius = float(self._table.radius[list(self.fleet.couriers)].min())
 
-    def removed(self, rows: np.ndarray) -> None:
+    def removed(self, rows: Rows) -> None:
         """Hear that entities are about to be removed."""
-        for row in rows.tolist():
+        for row in rows[self._table.present[rows]].tolist():
+            self.odometer.retire(row)
             self.fleet.lose(row)
 
     def _announce(self, number: int, begin: OrderState, end: OrderState) -> None:
@@ -217,6 +261,11 @@ class Orders:
             self._world.events.emit(
                 "order_changed", order=book.orders[number].id, before=begin, state=end, robot=book.robots[number]
             )
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._transport.close()
+        self._charging.close()
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -229,6 +278,8 @@ class Orders:
             "transport": self._transport.save(),
             "closed": set(self.places.closed),
             "refused": self.refused,
+            "charging": self._charging.save(),
+            "figures": self._figures.save(),
             "arrivals": [stream.save() for stream in self._arrivals],
             "round_due": self._round_due,
         }
@@ -239,6 +290,8 @@ class Orders:
         self.fleet.restore(saved["fleet"])
         self._timers.restore(saved["timers"])
         self._transport.restore(saved["transport"])
+        self._charging.restore(saved["charging"])
+        self._figures.restore(saved["figures"])
         self.places.closed = set(saved["closed"])
         self.refused, self._round_due = saved["refused"], saved["round_due"]
         for stream, state in zip(self._arrivals, saved["arrivals"], strict=True):

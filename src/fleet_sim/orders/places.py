@@ -22,7 +22,7 @@ from fleet_sim.traffic.traffic import Traffic
 SPEED = 1.0
 
 
-class Places:
+class OrderPlaces:
     """The places of a site. Stations have the first numbers, in their order; points get theirs when first named.
 
     Ways are checked for a footprint of `radius` m, the smallest in the fleet.

@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.collision.bounds import refresh_bounds
 from fleet_sim.core.world import World
+from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.states import RobotState
 
@@ -18,11 +19,13 @@ class Robots:
         self._table = table
 
     def begin(self, row: int) -> None:
-        """Note that a robot serves from now on, and how high its loads stand."""
+        """Note that a robot serves from now on, how much room it takes, and how high its loads stand."""
         world, table = self._world, self._table
         refresh_bounds(world)
         top = float(world.aabb_upper[row, 2] - world.position[row, 2])
         table.top[row] = max(top, 0.0) if np.isfinite(top) else 0.0
+        # Once: loads come and go all the time.
+        table.radius[row] = footprint_radius(world, row)
         table.since[row] = world.clock.time
 
     def show(self, row: int, order: int, state: RobotState) -> None:

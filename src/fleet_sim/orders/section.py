@@ -16,7 +16,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, Unkn
 from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import Order
 from fleet_sim.orders.orders import Orders
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.csv_file import read_orders
 from fleet_sim.orders.sources.robot_runners import read_task_orders
@@ -90,7 +90,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     traffic = partial(_traffic, sim)
     transport = FleetTransport(sim.world, traffic)
     try:
-        orders = Orders(sim.world, desk.table, Places(site, router, traffic), transport, chosen)
+        orders = Orders(sim.world, desk.table, OrderPlaces(site, router, traffic), transport, chosen)
         orders.begin_arrivals()
         sim.register_manager(orders, "orders")
     except BaseException:
@@ -103,7 +103,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     def leave() -> None:
         # With `sim.clear()` the building and its fleet are gone.
         desk.open(None)
-        transport.close()
+        orders.close()
         sim.unregister_manager(orders)
         sim.events.off("cleared", leave)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fleet_sim.config.modes import Mode
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
 from fleet_sim.orders.sources.arrivals import ArrivalSettings
@@ -65,6 +66,22 @@ class AllocationSettings(Checked):
     options: dict[str, Any] = setting(factory=dict, doc="Settings of the allocator itself.")
 
 
+@dataclass
+class ChargingSettings(Checked):
+    """When robots with batteries charge. Chargers are the stations of the kind charge."""
+
+    policy: str = setting("threshold", doc="threshold, opportunity, or package.module:Class.")
+    options: dict[str, Any] = setting(factory=dict, doc="Settings of the policy itself.")
+    period: float = setting(5.0, above=0.0, high=LONGEST_TIME, unit="s", doc="Between looks at the batteries.")
+
+
+class WhenIdle(Mode):
+    """What a robot does that has nothing to do: stay where it is, or park at a station of the kind park."""
+
+    STAY = "stay"
+    PARK = "park"
+
+
 Entries = list[Order]
 Streams = list[ArrivalSettings]
 
@@ -85,6 +102,13 @@ class OrdersSettings(Checked):
     robot: OrderRobotSettings | None = setting(
         factory=OrderRobotSettings,
         doc="Robots that can drive and have no entry orders of their own; null: those do not serve.",
+    )
+    charging: ChargingSettings = setting(factory=ChargingSettings, doc="When robots with batteries charge.")
+    idle: WhenIdle = setting(
+        WhenIdle.STAY, doc="What robots do that have nothing to do: stay, or park at the nearest free parking place."
+    )
+    sample_period: float = setting(
+        60.0, above=0.0, high=LONGEST_TIME, unit="s", doc="Between samples of the figures that change over time."
     )
     attempts: int = setting(3, low=1, high=1000, doc="Drives for an order that may fail before the order does.")
     retry_after: float = setting(5.0, low=0.1, high=LONGEST_TIME, unit="s", doc="Rest of a robot whose drive failed.")

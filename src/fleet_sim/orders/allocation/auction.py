@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.orders.allocation.base import Assignment, Request
 
 NONE: Ints = np.empty(0, np.int64)
@@ -22,8 +22,10 @@ class Auction:
         plans = [list(plan) for plan in request.plans]
         free, sold = request.free.copy(), []
         for order in range(len(request.orders)):
-            best, winner, place = np.inf, -1, 0
-            for robot in np.flatnonzero((free > 0) & np.isfinite(request.costs[:, order])).tolist():
+            can_mask = (free > 0) & np.isfinite(request.costs[:, order])
+            idle_mask = can_mask & (request.left <= 0.0) & np.array([not plan for plan in plans], bool)
+            best, winner, place = self._best_of_idle(request, order, np.flatnonzero(idle_mask))
+            for robot in np.flatnonzero(can_mask & ~idle_mask).tolist():
                 bids = self._bids(request, robot, order, plans[robot])
                 at = int(bids.argmin())
                 if bids[at] < best:
@@ -33,6 +35,15 @@ class Auction:
                 free[winner] -= 1
                 sold.append(Assignment(winner, order, place))
         return sold
+
+    def _best_of_idle(self, request: Request, order: int, robots: Rows) -> tuple[float, int, int]:
+        """Return the best bid of `robots` that have nothing to do, with its robot and place: all in one look-up."""
+        if not len(robots):
+            return np.inf, -1, 0
+        costs = request.costs[robots, order]
+        winner = int(robots[costs.argmin()])
+        # Costs are less by what the order has earned by waiting, which bids of others do not count.
+        return float(request.reach(winner, request.begins[[order]])[0]), winner, 0
 
     def _bids(self, request: Request, robot: int, order: int, plan: list[tuple[int, int]]) -> Floats:
         """Return by how much (len(plan) + 1,) the way of `robot` gets longer with `order` at each place in its plan."""

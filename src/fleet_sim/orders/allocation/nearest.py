@@ -8,7 +8,7 @@ from fleet_sim.arrays import Bools
 from fleet_sim.orders.allocation.base import Assignment, Request
 
 
-class Nearest:
+class NearestFirst:
     """Serves orders in the order of their urgency: no order is overtaken by one that is nearer to a robot."""
 
     def allocate(self, request: Request) -> list[Assignment]:

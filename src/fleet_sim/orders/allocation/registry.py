@@ -9,7 +9,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.orders.allocation.auction import Auction
 from fleet_sim.orders.allocation.base import Allocator
 from fleet_sim.orders.allocation.hungarian import Hungarian
-from fleet_sim.orders.allocation.nearest import Nearest
+from fleet_sim.orders.allocation.nearest import NearestFirst
 from fleet_sim.registry import Fit, Registry
 
 AllocatorMaker = Callable[..., Allocator]
@@ -19,7 +19,7 @@ ALLOCATORS: Registry[AllocatorMaker] = Registry(
     "allocator",
     Fit("a class with a method allocate(request)", callable),
     group="fleet_sim.allocator",
-    built_in={"nearest": Nearest, "hungarian": Hungarian, "auction": Auction},
+    built_in={"nearest": NearestFirst, "hungarian": Hungarian, "auction": Auction},
 )
 """Allocators by name; `find` also takes dotted paths."""
 

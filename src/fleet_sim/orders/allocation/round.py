@@ -12,8 +12,8 @@ from fleet_sim.orders.allocation.base import Allocator, Assignment, Request, che
 from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.courier import Courier, Task
-from fleet_sim.orders.fleet import Fleet
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.fleet import OrderFleet
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.settings import AllocationSettings
 
 NOWHERE = -1
@@ -27,8 +27,8 @@ class Rounds:
         world: World,
         table: OrderColumns,
         book: OrderBook,
-        places: Places,
-        fleet: Fleet,
+        places: OrderPlaces,
+        fleet: OrderFleet,
         allocator: Allocator,
         settings: AllocationSettings,
     ) -> None:
@@ -55,7 +55,7 @@ class Rounds:
 
     def _room(self, courier: Courier) -> int:
         """Return how many more orders a robot may have."""
-        if courier.resting or courier.task in (Task.CHARGE, Task.RETURN):
+        if courier.resting or courier.out or courier.task in (Task.CHARGE, Task.RETURN):
             return 0
         if courier.task is Task.NONE and self._world.actions.queued(courier.row):
             # Somebody else has it do something.

@@ -13,7 +13,7 @@ from fleet_sim.core import random
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
-from fleet_sim.orders.places import Places
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.settings import Checked, setting
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.spatial import trigonometry as trig
@@ -56,7 +56,7 @@ class ArrivalSettings(Checked):
 class Arrivals:
     """One stream of orders. What comes depends on the seed and on how many came before, and on nothing else."""
 
-    def __init__(self, settings: ArrivalSettings, places: Places, key: int) -> None:
+    def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int) -> None:
         """Raises UnknownNameError for unknown stations, InvalidValueError for values that do not fit together."""
         self._settings, self._places, self._key = settings, places, key
         if len(settings.per_hour) not in (1, HOURS):
@@ -135,7 +135,7 @@ class Arrivals:
         self.drawn, self.came, self._time = saved
 
 
-def _weighted(weights: Weights, places: Places, key: str) -> tuple[list[int], Floats]:
+def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int], Floats]:
     """Return the stations that `weights` name, one by one or by kinds, and the weight of each."""
     found: dict[int, float] = {}
     for name, weight in weights.items():

@@ -1,0 +1,1 @@
+"""When robots that serve orders charge, and where: one policy per class."""

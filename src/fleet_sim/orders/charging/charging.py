@@ -1,0 +1,185 @@
+"""Charging: takes robots to chargers, lets them queue there, and says who ran out of energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bools
+from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.charging.policies import ChargingPolicy, ChargingRequest
+from fleet_sim.orders.courier import NO_PLACE, Courier, Task
+from fleet_sim.orders.fleet import OrderFleet
+from fleet_sim.orders.odometer import BatteryLike, batteries_of
+from fleet_sim.orders.stands import Stands
+from fleet_sim.orders.states import RobotState
+
+AT_LEAST = 1e-9
+
+
+class Charging:
+    """Chargers are stations of the kind charge. A robot has one to itself; who finds none waits for its turn."""
+
+    def __init__(
+        self, world: World, book: OrderBook, fleet: OrderFleet, chargers: Stands, policy: ChargingPolicy
+    ) -> None:
+        self._world, self._book, self._fleet, self._chargers, self._policy = world, book, fleet, chargers, policy
+        self._part = world.guard.part("charging policy")
+        self._wanted: set[int] = set()
+        self._queue: list[int] = []
+        self._emptied: list[int] = []
+        world.events.on("battery_empty", self._ran_out)
+        fleet.charging = self
+
+    # ---- looking ----------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Ask the policy who goes and who leaves, and see who has energy again."""
+        batteries = batteries_of(self._world)
+        couriers = [] if batteries is None else self._with_battery(batteries)
+        if batteries is None or not couriers:
+            return
+        for courier in couriers:
+            self._see_energy(courier, batteries)
+        request = self._request(couriers, batteries)
+        leave = self._answer(request, "leave")
+        go = self._answer(request, "go") & ~leave if len(self._chargers) else np.zeros(len(couriers), bool)
+        for courier, leaves in zip(couriers, leave.tolist(), strict=True):
+            if leaves and courier.task is Task.CHARGE and courier.entered:
+                self._disconnect(courier)
+                self._fleet.set_free(courier)
+        for courier, goes in zip(couriers, go.tolist(), strict=True):
+            if goes and courier.task is not Task.CHARGE and not courier.out:
+                self._wanted.add(courier.row)
+                if courier.task in (Task.NONE, Task.PARK) and not courier.resting:
+                    self._fleet.set_free(courier)
+        self._serve_queue()
+
+    def _with_battery(self, batteries: BatteryLike) -> list[Courier]:
+        return [courier for row, courier in self._fleet.couriers.items() if batteries.present[row]]
+
+    def _request(self, couriers: list[Courier], batteries: BatteryLike) -> ChargingRequest:
+        rows = np.array([courier.row for courier in couriers], np.int64)
+        free = len(self._chargers) - sum(courier.task is Task.CHARGE for courier in couriers)
+        return ChargingRequest(
+            rows=rows,
+            levels=batteries.energy[rows] / batteries.full_energy[rows],
+            idle_mask=np.array([c.task in (Task.NONE, Task.PARK) and not c.plan for c in couriers], bool),
+            charging_mask=np.array([c.task is Task.CHARGE and c.entered for c in couriers], bool),
+            waiting=len(self._book.waiting),
+            free_chargers=max(free, 0),
+        )
+
+    def _answer(self, request: ChargingRequest, method: str) -> Bools:
+        """Return what the policy says; nobody, where it says nothing sensible, which is logged once and counted."""
+
+        def ask() -> Bools:
+            answer = np.asarray(getattr(self._policy, method)(request))
+            if answer.shape != request.rows.shape or answer.dtype != bool:
+                raise InvalidValueError(f"{method}: expected {len(request.rows)} truth values, got {answer!r}")
+            return answer
+
+        found = self._part.call(ask)
+        return np.zeros(len(request.rows), bool) if found is None else found
+
+    # ---- going to a charger ------------------------------------------------------------------------------------------
+
+    def wants(self, row: int) -> bool:
+        """Return whether a robot is to charge when it has done what it does."""
+        return row in self._wanted
+
+    def begin(self, courier: Courier) -> None:
+        """Send a robot that has nothing else to do to a charger, or let it queue for one."""
+        self._wanted.discard(courier.row)
+        courier.task = Task.CHARGE
+        place = self._chargers.take(courier.row, self._world.position[courier.row, :2])
+        if place is None:
+            courier.place = NO_PLACE
+            self._queue.append(courier.row)
+            self._fleet.show(courier, RobotState.WAITING)
+        else:
+            self._fleet.drive(courier, place)
+
+    def _serve_queue(self) -> None:
+        """Send those that wait for a charger to free ones."""
+        for row in list(self._queue):
+            courier = self._fleet.couriers[row]
+            place = self._chargers.take(row, self._world.position[row, :2])
+            if place is not None:
+                self._queue.remove(row)
+                self._fleet.drive(courier, place)
+
+    def arrived(self, courier: Courier) -> None:
+        """Connect a robot to the charger that it has reached."""
+        batteries = batteries_of(self._world)
+        assert batteries is not None
+        batteries.charging[courier.row] = True
+        self._fleet.show(courier, RobotState.CHARGING)
+
+    def _disconnect(self, courier: Courier) -> None:
+        batteries = batteries_of(self._world)
+        if batteries is not None:
+            batteries.charging[courier.row] = False
+        self._chargers.leave(courier.row)
+
+    def forget(self, courier: Courier) -> None:
+        """Let others have the charger of a robot that does not get there, or is removed."""
+        if courier.task is Task.CHARGE:
+            self._disconnect(courier)
+        self._wanted.discard(courier.row)
+        if courier.row in self._queue:
+            self._queue.remove(courier.row)
+
+    # ---- running out -------------------------------------------------------------------------------------------------
+
+    def _ran_out(self, agent: Agent) -> None:
+        if agent.row in self._fleet.couriers:
+            self._emptied.append(agent.row)
+
+    def hear(self) -> None:
+        """Stop the robots that ran out of energy since the last step."""
+        if not self._emptied:
+            return
+        emptied, self._emptied = self._emptied, []
+        for row in emptied:
+            courier = self._fleet.couriers.get(row)
+            if courier is not None and not courier.out:
+                self._stop(courier)
+
+    def _see_energy(self, courier: Courier, batteries: BatteryLike) -> None:
+        energy = float(batteries.energy[courier.row])
+        if courier.out and energy > max(batteries.low_energy[courier.row], AT_LEAST):
+            courier.out = False
+            self._fleet.go_on(courier)
+        elif not courier.out and energy <= 0.0 and batteries.stops_when_empty[courier.row]:
+            self._stop(courier)
+
+    def _stop(self, courier: Courier) -> None:
+        if courier.entered:
+            # At a charger it only has to wait, and at a stop it is served first.
+            return
+        self.forget(courier)
+        self._fleet.run_out(courier)
+        world = self._world
+        world.events.emit("robot_out_of_energy", agent=world.handles[courier.row])
+        world.entity_events.emit(courier.row, "robot_out_of_energy")
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        return set(self._wanted), list(self._queue), list(self._emptied), self._chargers.save()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        wanted, queue, emptied, chargers = saved
+        self._wanted, self._queue, self._emptied = set(wanted), list(queue), list(emptied)
+        self._chargers.restore(chargers)
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._world.events.off("battery_empty", self._ran_out)

@@ -1,0 +1,74 @@
+"""Odometer: how far robots drive for orders, how long they stand on the way, and what energy it takes."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core.world import World
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.states import RobotState
+from fleet_sim.spatial import trigonometry as trig
+
+STANDS = 1e-3
+"""Below this speed (m/s) a robot stands."""
+
+
+class BatteryLike(Protocol):
+    """The columns of batteries that are read or written here, if the simulation has any."""
+
+    present: np.ndarray
+    energy: np.ndarray
+    full_energy: np.ndarray
+    low_energy: np.ndarray
+    charging: np.ndarray
+    power: np.ndarray
+    stops_when_empty: np.ndarray
+
+
+def batteries_of(world: World) -> BatteryLike | None:
+    """Return the columns of batteries; None as long as no robot has one."""
+    table = world.tables.get("battery")
+    return None if table is None else cast(BatteryLike, table)
+
+
+class Odometer:
+    """Adds up, in each step and for all robots at once."""
+
+    def __init__(self, world: World, table: OrderColumns) -> None:
+        self._world = world
+        self._table = table
+        self.total: Floats = np.zeros(4 + len(RobotState))
+        """Of robots that were removed: driven, driven with a load, stood, energy, and the time in each RobotState."""
+
+    def run(self, dt: float) -> None:
+        """Add what happened in a step."""
+        world, table = self._world, self._table
+        rows = table.among(world.rows)
+        if not len(rows):
+            return
+        velocity = world.velocity[rows]
+        speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
+        state = table.state[rows]
+        loaded_mask = state == RobotState.LOADED.code
+        table.odometer[rows] += speeds * dt
+        table.odometer_loaded[rows] += np.where(loaded_mask, speeds * dt, 0.0)
+        driving_mask = loaded_mask | (state == RobotState.EMPTY.code)
+        table.standing[rows] += np.where(driving_mask & (speeds < STANDS), dt, 0.0)
+        batteries = batteries_of(world)
+        if batteries is not None:
+            table.energy_used[rows] += np.maximum(-batteries.power[rows], 0.0) * dt
+
+    def sums(self, rows: Rows) -> Floats:
+        """Return the sums over `rows`: driven, driven with a load, stood, energy, then the time in each RobotState."""
+        table, now = self._table, self._world.clock.time
+        times = table.times[rows]
+        times[np.arange(len(rows)), table.state[rows]] += now - table.since[rows]
+        parts = (table.odometer, table.odometer_loaded, table.standing, table.energy_used)
+        return np.array([*(float(part[rows].sum()) for part in parts), *times.sum(axis=0).tolist()])
+
+    def retire(self, row: int) -> None:
+        """Keep what a robot did that is being removed."""
+        self.total = self.total + self.sums(np.array([row]))

@@ -1,0 +1,186 @@
+"""/fleet/orders: orders are submitted, cancelled and asked for by services; a topic has every change."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.orders.commands import CancelOrders as CancelCommand
+from fleet_sim.orders.commands import SubmitOrders as SubmitCommand
+from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.order import OrderStatus as Status
+from fleet_sim.orders.states import RobotState
+from fleet_sim.ros import qos
+from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
+from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
+
+MOST = 1000
+"""Orders in one request, and in one response."""
+MOST_NAMED = 20
+"""Robots without energy that are named."""
+_OUT = RobotState.OUT.code
+_TIMES = ("pick_time", "stop_time", "drop_time")
+
+
+def order_from_msg(message: Order) -> dict[str, Any]:
+    """Return the settings of the order in `message`, as far as it says something."""
+    settings: dict[str, Any] = {
+        "id": message.id,
+        "stops": list(message.stops),
+        "load": message.load,
+        "priority": message.priority,
+        "release": message.release,
+    }
+    if message.due != 0.0:
+        settings["due"] = message.due
+    for name in _TIMES:
+        time = getattr(message, name)
+        # nan goes on, so that it is refused: it is less than nothing, and more than nothing, just as little.
+        if not time < 0.0:
+            settings[name] = time
+    return settings
+
+
+def status_to_msg(status: Status, now: int) -> OrderStatus:
+    """Return `status` as a message of the time `now` in ns."""
+    times = {name: getattr(status, name) for name in ("released", "due", "assigned", "picked", "ended")}
+    return OrderStatus(
+        stamp=time_to_msg(now),
+        id=status.id,
+        state=status.state.code,
+        robot=status.robot,
+        reason=status.reason,
+        stops=list(status.stops),
+        **{name: math.nan if time is None else time for name, time in times.items()},
+    )
+
+
+class OrdersInterface(Interface):
+    """Offers /fleet/orders in simulations that have orders when the node starts."""
+
+    own_rate = None
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._changed: dict[str, None] = {}
+        self._desk: OrderDesk | None = None
+        if "orders" not in bridge.sim.features.used:
+            return
+        self._desk = bridge.sim.features.use("orders")
+        self._publisher = bridge.robots.create_publisher(OrderStatus, "fleet/orders", qos.FLEET_COMMAND)
+        bridge.sim.events.on("order_changed", self._note)
+        bridge.serve(SubmitOrders, "fleet/orders/submit", self._submit)
+        bridge.serve(CancelOrders, "fleet/orders/cancel", self._cancel)
+        bridge.serve(GetOrders, "fleet/orders/status", self._status)
+
+    def _note(self, order: str, **_: Any) -> None:
+        self._changed[order] = None
+
+    def publish(self, now: int) -> None:
+        """Publish what became of the orders that changed since the last call."""
+        if not self._changed or self._desk is None:
+            return
+        changed, self._changed = self._changed, {}
+        if self._publisher.get_subscription_count():
+            for name in changed:
+                self._publisher.publish(status_to_msg(self._desk.orders.status(name), now))
+
+    def on_reset(self) -> None:
+        """Forget changes of orders that may no longer be."""
+        self._changed.clear()
+
+    async def _submit(self, request: Any, response: Any) -> Any:
+        entries = request.orders
+        response.result = await self._apply(
+            lambda: SubmitCommand(orders=tuple(map(order_from_msg, _few(entries))), source="fleet/orders/submit")
+        )
+        return response
+
+    async def _cancel(self, request: Any, response: Any) -> Any:
+        response.result = await self._apply(
+            lambda: CancelCommand(ids=tuple(_few(request.ids)), reason=request.reason, source="fleet/orders/cancel")
+        )
+        return response
+
+    async def _apply(self, make: Any) -> CommandResult:
+        gateway = self.bridge.gateway
+        try:
+            ack = await gateway.wait(gateway.send(make))
+        except FleetSimError as error:
+            self.bridge.reject("fleet/orders", error)
+            return self._result(CommandAck(), str(error))
+        for name, reason in ack.rejected.items():
+            self.bridge.reject(f"fleet/orders {name}", reason)
+        return self._result(ack)
+
+    def _result(self, ack: CommandAck, error: str = "") -> CommandResult:
+        return CommandResult(
+            command_id=ack.command_id,
+            source=ack.source,
+            stamp=time_to_msg(self.bridge.time.last),
+            accepted=list(ack.accepted_names),
+            rejected=list(ack.rejected),
+            reasons=list(ack.rejected.values()),
+            error=error,
+        )
+
+    async def _status(self, request: Any, response: Any) -> Any:
+        gateway = self.bridge.gateway
+        statuses, response.count = await gateway.wait(gateway.between_steps(lambda: self._look(request)))
+        response.orders = [status_to_msg(status, self.bridge.time.last) for status in statuses]
+        response.success = True
+        return response
+
+    def _look(self, request: Any) -> tuple[list[Status], int]:
+        assert self._desk is not None
+        orders = self._desk.orders
+        names = _few(request.ids) or orders.names[request.first : request.first + MOST]
+        return [orders.status(name) for name in names], len(orders)
+
+
+class OrdersDiagnostics(Interface):
+    """Adds orders to /diagnostics: how many are in each state, and a warning for robots without energy."""
+
+    rate = "diagnostics"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._desk: OrderDesk | None = None
+        if "orders" in bridge.sim.features.used:
+            self._desk = bridge.sim.features.use("orders")
+            self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
+
+    def publish(self, now: int) -> None:
+        if self._desk is None or not self._desk.is_open:
+            return
+        orders, table = self._desk.orders, self._desk.table
+        world = self.bridge.sim.world
+        out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == _OUT]
+        named = ", ".join(out[:MOST_NAMED]) + (", ..." if len(out) > MOST_NAMED else "")
+        counts = {state.value: count for state, count in orders.counts.items()}
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if out else DiagnosticStatus.OK,
+            name="fleet_sim: orders",
+            message=f"no energy: {named}" if out else "running",
+            hardware_id="fleet_sim",
+            values=[
+                KeyValue(key=key, value=str(value))
+                for key, value in {**counts, "refused": orders.refused, "robots_without_energy": len(out)}.items()
+            ],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_to_msg(now)
+        self._publisher.publish(message)
+
+
+def _few(values: list[Any]) -> list[Any]:
+    """Return `values`; raises InvalidValueError for more than a request may have."""
+    if len(values) > MOST:
+        raise InvalidValueError(f"expected at most {MOST} in a request, got {len(values)}; send several")
+    return values

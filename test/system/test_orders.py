@@ -1,0 +1,89 @@
+"""Orders in ROS: submitted, cancelled and asked for by another process, which hears of every change."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import yaml
+from depot import MAP, ROBOT
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from node_program import running
+
+from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
+from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
+
+
+def scenario(folder: Path, **robot: object) -> Path:
+    """Write a depot with one robot and no orders."""
+    (folder / "depot.yaml").write_text(MAP)
+    content = {
+        "simulation": {"timestep": 0.1, "target_rtf": 20.0},
+        "site": "depot.yaml",
+        "robots": [{**ROBOT, "pose": [5.5, 3.5, 0.15], **robot}],
+        "orders": {},
+    }
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_orders_of_another_process(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", f"config:={scenario(tmp_path)}") as (_, client):
+        client.patience = 60.0
+        heard = client.listen(OrderStatus, "/fleet/orders")
+
+        def submit(*orders: Order) -> CommandResult:
+            return client.call(SubmitOrders, "/fleet/orders/submit", SubmitOrders.Request(orders=list(orders))).result
+
+        good = Order(id="first", stops=["shelf_a", "dock"], load=5.0, pick_time=1.0, drop_time=1.0)
+        result = submit(
+            good,
+            Order(id="lost", stops=["shelf_a", "dok"]),
+            Order(stops=["shelf_a", "dock"], release=math.nan),
+            Order(id="long", stops=["x" * 5000, "dock"]),
+            Order(id="late", stops=["shelf_b", "gate"], release=1e6),
+        )
+        assert (list(result.accepted), result.error) == (["first", "late"], "")
+        assert list(result.rejected) == ["lost", "orders[2]", "long"]
+        assert "unknown station 'dok'. Did you mean 'dock'" in result.reasons[0]
+        assert "release: must be a number" in result.reasons[1]
+        assert len(result.reasons[2]) < 1000
+        assert "there is an order 'first' already" in submit(good).reasons[0]
+        assert "expected at most 1000" in submit(*[Order(stops=["shelf_a", "dock"])] * 1001).error
+
+        client.until(lambda: any(one.state == OrderStatus.DONE for one in heard), "the order to be done")
+        assert [one.state for one in heard if one.id == "first"][-1] == OrderStatus.DONE
+        done = heard[-1]
+        assert (done.robot, list(done.stops)) == ("amr", ["shelf_a", "dock"])
+        assert done.released < done.picked < done.ended
+        assert math.isnan(done.due)
+
+        def status(*ids: str) -> GetOrders.Response:
+            return client.call(GetOrders, "/fleet/orders/status", GetOrders.Request(ids=list(ids)))
+
+        assert [one.id for one in status().orders] == ["first", "late"]
+        assert not status("nobody").success and "unknown order 'nobody'" in status("nobody").message
+
+        request = CancelOrders.Request(ids=["late", "first", "nobody"], reason="not wanted")
+        result = client.call(CancelOrders, "/fleet/orders/cancel", request).result
+        assert list(result.accepted) == ["late"]
+        assert list(result.rejected) == ["first", "nobody"]
+        assert "an order that is done cannot cancel" in result.reasons[0]
+        (late,) = status("late").orders
+        assert (late.state, late.reason) == (OrderStatus.CANCELLED, "not wanted")
+
+
+def test_a_robot_without_energy_is_a_warning(tmp_path: Path) -> None:
+    path = scenario(tmp_path, battery={"level": 0.0})
+    with running(tmp_path / "node.log", "-p", f"config:={path}") as (_, client):
+        client.patience = 60.0
+        heard = client.listen(DiagnosticArray, "/diagnostics")
+
+        def warning() -> DiagnosticStatus | None:
+            found = [status for message in heard for status in message.status if status.name == "fleet_sim: orders"]
+            return next((status for status in found if status.level == DiagnosticStatus.WARN), None)
+
+        status = client.until(warning, "a warning")
+        assert status.message == "no energy: amr"
+        assert {value.key: value.value for value in status.values}["robots_without_energy"] == "1"
