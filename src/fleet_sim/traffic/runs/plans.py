@@ -17,8 +17,9 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.planner import checked_plan
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.runs.fleet import make_fleet
-from fleet_sim.traffic.runs.goals import columns_of, nodes_of_cells
+from fleet_sim.traffic.runs.goals import nodes_of_cells
 from fleet_sim.traffic.runs.outcome import Outcome, Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.runs.stepping import step_to, warm_up
@@ -48,10 +49,11 @@ def drive_paths(
     warm_up()
     made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
     with made.sim:
-        rows, table = np.array(made.traffic.rows), columns_of(made)
+        crew = Crew(made.sim.world, made.traffic)
+        rows, table = crew.rows, crew.table
         made.traffic.drive_rows(rows, _nodes(made.traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
-        watch = Watch(made, collector, robots.radius)
+        watch = Watch(made.sim, made.traffic, crew, collector)
         nobody: Bools = np.zeros(len(rows), bool)
         there: Bools = np.zeros(len(rows), bool)
         rests = 0.0
