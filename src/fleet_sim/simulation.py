@@ -111,7 +111,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.clock = Clock(params.timestep)
         self.guard = FaultGuard(raise_on_fault=params.raise_on_fault, max_failures=params.max_failures)
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
-        self.world.physics = params.physics
+        self.world.physics, self.world.gravity = params.physics, params.gravity
         self.world.block_on_collision_default = params.block_on_collision
         self.world.extent = params.world_extent
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)

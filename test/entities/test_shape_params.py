@@ -12,12 +12,16 @@ import fleet_sim as fs
 @pytest.mark.parametrize(
     ("kind", "given", "reason"),
     [
-        ("box", {"radius": 1.0}, "radius: is of a sphere or cylinder or capsule, not of a box; it has half_extents"),
-        ("sphere", {"half_extents": (1.0, 1.0, 1.0)}, "half_extents: is of a box, not of a sphere; it has radius"),
-        ("sphere", {"height": 2.0}, "height: is of a cylinder"),
-        ("plane", {"radius": 2.0}, "not of a plane; it has no size"),
-        ("cylinder", {"mesh_scale": (2.0, 2.0, 2.0)}, "mesh_scale: is of a mesh, not of a cylinder"),
-        ("box", {"field_size": (2.0, 2.0)}, "field_size: is of a heightfield, not of a box"),
+        (
+            "box",
+            {"radius": 1.0},
+            "radius: for a sphere or cylinder or capsule only, not for a box; it has half_extents",
+        ),
+        ("sphere", {"half_extents": (1.0, 1.0, 1.0)}, "half_extents: for a box only, not for a sphere; it has radius"),
+        ("sphere", {"height": 2.0}, "height: for a cylinder"),
+        ("plane", {"radius": 2.0}, "not for a plane; it has no size"),
+        ("cylinder", {"mesh_scale": (2.0, 2.0, 2.0)}, "mesh_scale: for a mesh only, not for a cylinder"),
+        ("box", {"field_size": (2.0, 2.0)}, "field_size: for a heightfield only, not for a box"),
     ],
 )
 def test_a_size_that_a_shape_does_not_have_is_refused(kind: Any, given: dict[str, Any], reason: str) -> None:

@@ -45,14 +45,18 @@ ROBOT: dict[str, Any] = {
 
 
 def depot(
-    folder: Path, section: dict[str, Any] | None = None, at: list[list[float]] | None = None, **robot: Any
+    folder: Path,
+    section: dict[str, Any] | None = None,
+    at: list[list[float]] | None = None,
+    timestep: float = 0.1,
+    **robot: Any,
 ) -> fs.MultiRobotSimulationCore:
     """Return a depot with a robot at each of `at` (x, y), and the section `orders` of its scenario."""
     (folder / "depot.yaml").write_text(MAP)
     places = [[5.5, 3.5]] if at is None else at
     robots = [{**ROBOT, "name": f"amr_{i}", "pose": [*place, 0.15], **robot} for i, place in enumerate(places)]
     content = {
-        "simulation": {"gui": False, "timestep": 0.1, "collision_check_frequency": 0},
+        "simulation": {"gui": False, "timestep": timestep, "target_rtf": 0, "collision_check_frequency": 0},
         "site": "depot.yaml",
         "robots": robots,
         "orders": section or {},

@@ -50,8 +50,6 @@ class Runs:
         self.speeds, self.accels = np.full(count, speed), np.full(count, accel)
         self.limits = Limits(self.speeds, axes, self.accels, axes, np.full(count, 2.0), axes, np.full(count, 4.0), axes)
         self.open_mask = np.ones(len(network), bool)
-        self.motions = np.zeros(count, np.uint8)
-        self.velocities = np.zeros((count, 2))
 
     @property
     def drivers(self) -> Drivers:
@@ -72,8 +70,6 @@ class Runs:
             self.graph.uses,
             self.drivers,
             self.limits,
-            self.motions,
-            self.velocities,
         )
         return self.table.place.copy()
 

@@ -45,7 +45,7 @@ def count_own(mirror: BulletMirror) -> tuple[int, int]:
 
 
 def _count_gears(mirror: BulletMirror) -> int:
-    """Return how many constraints hold mimic joints to their leaders: those are made anew with their bodies."""
+    """Return how many constraints hold mimic joints to their leaders: which are created again with their bodies."""
     world = mirror.world
     rows = world.rows[mirror.bodies.table.body[world.rows] != NO_BODY]
     rows = rows[world.robots.mimics[rows] & world.robots.motors[rows]]

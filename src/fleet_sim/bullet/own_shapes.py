@@ -139,7 +139,7 @@ class OwnShapes:
     # ---- what PyBullet tells -----------------------------------------------------------------------------------------
 
     def _told(self, body: int) -> BodyShape | None:
-        """Return the shape of a body that nobody saw being made, None unless it is a simple one."""
+        """Return the shape of a body of unknown origin, None unless it is a simple one."""
         client = self._client
         shapes = client.getCollisionShapeData(body, -1)
         if len(shapes) != 1:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, report, run, schema, site, swarm, traffic, verify
+from fleet_sim.cli import bench, check, evolve, models, new, report, run, schema, site, swarm, traffic, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -33,6 +33,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     instances_of(Subcommand, "a module or an object with `add(commands)`"),
     group="fleet_sim.subcommand",
     built_in={
+        "new": new,
         "run": run,
         "swarm": swarm,
         "evolve": evolve,
@@ -49,6 +50,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
+  fleet-sim new my_fleet                           write a scenario to begin with, with comments
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting

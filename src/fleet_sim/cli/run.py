@@ -92,7 +92,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.figures:
         write_figures(sim, args, wall)
     if args.picture:
-        write_png(args.picture, sim.take_picture(1024, 768).rgb)
+        write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")

@@ -123,7 +123,7 @@ class JointPool(JointColumns):
         return slots
 
     def find_followers(self) -> None:
-        """Find the followers anew, after some were added or removed."""
+        """Find the followers again, after some were added or removed."""
         self.followers = np.flatnonzero(self.leader[: self.used] != NO_ROW)
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:

@@ -163,6 +163,7 @@ class FleetCommandDispatcher:
         points, turns = to.poses(command.positions, command.orientations)
         if len(to.rows):
             world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
+            # Within a step, what is carried follows at the end of phase 1 anyway.
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)
@@ -282,4 +283,5 @@ class FleetCommandDispatcher:
             world.actions.cancel(row, reason, ActionCause.CANCELLED)
         if len(to.rows):
             drive.stop(world, to.rows, stay=stay)
+            # Stop is for the whole robot: its joints stop, too.
             hold_joints(world, world.joints.slots(world.robots, to.rows))

@@ -42,6 +42,7 @@ def start_paths(
         # Copies: the arrays may be those of a command, which is logged and replayed as it was given.
         positions, orientations = positions.copy(), orientations.copy()
         positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
+        # Only the yaw of the goal counts: a robot that stands tilted keeps its tilt.
         orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
     steering.give_paths(
         world,

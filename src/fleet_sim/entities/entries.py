@@ -198,13 +198,13 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
     """Raise ConfigError where an entry with `sdf` has settings that no model of the file would get."""
     if getattr(entry, "sdf", None) is None:
         if getattr(entry, "skip_models", None):
-            raise ConfigError("goes with sdf, a file of several models", source=source, path=f"{where}.skip_models")
+            raise ConfigError("needs sdf, a file of several models", source=source, path=f"{where}.skip_models")
         return
     plain = ObjectEntry(name=entry.name, initial_pose=entry.initial_pose, sdf=entry.sdf, skip_models=entry.skip_models)
     for field in fields(ObjectEntry):
         if getattr(entry, field.name) != getattr(plain, field.name):
             raise ConfigError(
-                "does not go with sdf: the models are as the file says; only name, pose, yaw and skip_models do",
+                "cannot be combined with sdf: its models are as in the file; only name, pose, yaw and skip_models can",
                 source=source,
                 path=f"{where}.{field.name}",
             )
@@ -212,7 +212,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
 
 def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
     if getattr(entry, "sdf", None) is not None:
-        found = read_world_file(entry.sdf, world.model_paths)
+        found = read_world_file(entry.sdf, world)
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )

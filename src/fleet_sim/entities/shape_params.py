@@ -196,15 +196,15 @@ class ShapeParams(Checked):
         if self.concave and kind not in ("mesh", "heightfield"):
             raise InvalidValueError(f"concave: only a mesh can be concave, not a {kind}")
         if kind != "heightfield" and (self.heights is not None or self.height_image):
-            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {kind}")
+            raise InvalidValueError(f"heights and height_image: for a heightfield only, not for a {kind}")
         if kind != "mesh" and (self.vertices is not None or self.indices is not None or self.mesh_path):
-            raise InvalidValueError(f"mesh_path, vertices and indices: are of a mesh, not of a {kind}")
+            raise InvalidValueError(f"mesh_path, vertices and indices: for a mesh only, not for a {kind}")
         for name, kinds in _SIZES.items():
             # What was never given has its default, which no shape misses.
             if kind not in kinds and getattr(self, name) != getattr(ShapeParams, name):
                 its = [size for size, owners in _SIZES.items() if kind in owners]
                 advice = f"it has {' and '.join(its)}" if its else "it has no size"
-                raise InvalidValueError(f"{name}: is of a {' or '.join(kinds)}, not of a {kind}; {advice}")
+                raise InvalidValueError(f"{name}: for a {' or '.join(kinds)} only, not for a {kind}; {advice}")
 
     def _field(self) -> str:
         """Return the file of the surface of a heightfield."""

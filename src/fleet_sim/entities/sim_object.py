@@ -111,7 +111,7 @@ class SimObject(CollisionHandle):
         `pose` is where the file's origin goes. Static models are STATIC objects, others have their mass, and those with
         joints that move are Agents; as `Agent.from_sdf`, so are all that are not static. On any error none is spawned.
         """
-        world = read_world_file(path, sim_core.world.model_paths)
+        world = read_world_file(path, sim_core.world)
         agents = cls.params_class is not SimObjectSpawnParams
         params = params_of_world(world, pose=pose, prefix=prefix, skip_models=skip_models, agents=agents)
         spawned: list[Any] = sim_core.spawn_all(params)

@@ -24,7 +24,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.robot_plan import adopt_joints
-from fleet_sim.entities.sdf_models import check_gravity, params_of_world, read_world_file
+from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
@@ -92,9 +92,7 @@ class Population:
 
     def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
         """Spawn the models of a world file, see `WorldNames.load_world`."""
-        found = read_world_file(path, self._world.model_paths, takes_gravity=True)
-        if self._world.physics:
-            check_gravity(found, self._mirror.client.gravity, path)
+        found = read_world_file(path, self._world)
         return self.spawn_all(params_of_world(found, skip_models=skip_models))
 
     def remove(self, obj: SimObject) -> None:

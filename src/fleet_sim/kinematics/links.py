@@ -73,6 +73,9 @@ class WorldLinks:
         rows = np.flatnonzero(behind)
         behind[rows] = False
         rows = rows[world.alive[rows] & (world.robots.joint_count[rows] > 0)]
+        if not len(rows):
+            # np.unique would load numpy.ma, megabytes of code, also for a fleet without joints.
+            return rows
         numbers = world.robots.model[rows]
         for number in np.unique(numbers).tolist():
             self._shelf(number).refresh_boxes(rows[numbers == number])

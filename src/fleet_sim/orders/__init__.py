@@ -6,17 +6,6 @@ from typing import TYPE_CHECKING
 
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "allocation.base": "Allocator Assignment Request",
-    "allocation.registry": "ALLOCATORS",
-    "order": "Order OrderStatus",
-    "orders": "Orders",
-    "section": "offer_orders",
-    "settings": "OrderRobotSettings OrdersSettings",
-    "states": "OrderState RobotState",
-    "transport": "Transport",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.orders.allocation.base import Allocator as Allocator
     from fleet_sim.orders.allocation.base import Assignment as Assignment
@@ -32,4 +21,4 @@ if TYPE_CHECKING:
     from fleet_sim.orders.states import RobotState as RobotState
     from fleet_sim.orders.transport import Transport as Transport
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

@@ -141,6 +141,7 @@ class Fleet:
             self._free(courier)
         else:
             courier.entered = True
+            self._transport.hold(courier.row)
             if self.service.enter(courier.place, courier.row):
                 self._serve(courier)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 
 from fleet_sim.core.world import World
 from fleet_sim.entities.footprint import footprint_radius
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
 from fleet_sim.orders.book import OrderBook
@@ -21,12 +22,15 @@ from fleet_sim.orders.loads import TAKEN_AWAY
 from fleet_sim.orders.order import Order, OrderStatus
 from fleet_sim.orders.places import Places
 from fleet_sim.orders.settings import OrdersSettings
+from fleet_sim.orders.sources.arrivals import Arrivals
 from fleet_sim.orders.states import OrderState
 from fleet_sim.orders.timers import Timers
 from fleet_sim.orders.transport import Transport
 from fleet_sim.settings import read
 
-RELEASED, ROUND = "released", "round"
+log = logging.getLogger(__name__)
+
+RELEASED, ARRIVED = "released", "arrived"
 
 
 class Orders:
@@ -50,6 +54,7 @@ class Orders:
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
         self._rounds = Rounds(world, table, self.book, places, self.fleet, allocator, chosen)
+        self._arrivals: list[Arrivals] = []
         self._known = -1
         self._round_due = 0
 
@@ -146,6 +151,8 @@ class Orders:
         for timer in self._timers.due(world.clock.tick):
             if timer.what == RELEASED:
                 self._release(timer.subject)
+            elif timer.what == ARRIVED:
+                self._arrive(timer.subject)
             elif timer.what == TAKEN_AWAY:
                 self.fleet.loads.take_away(timer.subject)
             else:
@@ -154,6 +161,31 @@ class Orders:
             self.fleet.changed = False
             self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
             self._rounds.run()
+
+    def begin_arrivals(self) -> None:
+        """Let orders come at random, as set; raises UnknownNameError and InvalidValueError naming the stream."""
+        for index, settings in enumerate(self.settings.arrivals):
+            try:
+                key = self._world.random.key(f"orders {index}")
+                self._arrivals.append(Arrivals(settings, self.places, key))
+            except (UnknownNameError, InvalidValueError) as error:
+                raise ConfigError(str(error), path=f"arrivals[{index}]") from error
+            self._expect(index)
+
+    def _expect(self, stream: int) -> None:
+        time = self._arrivals[stream].next_time()
+        if time is not None:
+            self._timers.add(self._world.clock.ticks(time), ARRIVED, stream)
+
+    def _arrive(self, stream: int) -> None:
+        order = self._arrivals[stream].order()
+        try:
+            self.submit(order)
+        except FleetSimError as error:
+            # Nobody waits for an answer; the next ones may be possible.
+            if self.refused == 1:
+                log.warning("an order was refused: %s; further ones are counted only", error)
+        self._expect(stream)
 
     def _release(self, number: int) -> None:
         # It may have been cancelled before.
@@ -168,6 +200,7 @@ class Orders:
             return
         self._known = world.version
         self.fleet.join()
+        self.places.look()
         radii = [footprint_radius(world, row) for row in self.fleet.couriers if not self._table.slowed[row]]
         if radii:
             self.places.radius = min(radii)
@@ -196,6 +229,7 @@ class Orders:
             "transport": self._transport.save(),
             "closed": set(self.places.closed),
             "refused": self.refused,
+            "arrivals": [stream.save() for stream in self._arrivals],
             "round_due": self._round_due,
         }
 
@@ -207,4 +241,6 @@ class Orders:
         self._transport.restore(saved["transport"])
         self.places.closed = set(saved["closed"])
         self.refused, self._round_due = saved["refused"], saved["round_due"]
+        for stream, state in zip(self._arrivals, saved["arrivals"], strict=True):
+            stream.restore(state)
         self._known = -1

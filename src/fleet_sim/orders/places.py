@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +11,13 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import RouteMode
 from fleet_sim.core.routes import NoRoute
 from fleet_sim.errors import InvalidValueError, unknown_name
-from fleet_sim.orders.lengths import RouteLengths
+from fleet_sim.orders.lengths import LaneLengths, Lengths, RouteLengths, matrix
 from fleet_sim.orders.order import Place
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
+from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.traffic import Traffic
 
 SPEED = 1.0
 
@@ -26,16 +28,18 @@ class Places:
     Ways are checked for a footprint of `radius` m, the smallest in the fleet.
     """
 
-    def __init__(self, site: Site, router: Router) -> None:
+    def __init__(self, site: Site, router: Router, traffic: Callable[[], Traffic | None]) -> None:
         self.site = site
         self._router = router
+        self._traffic = traffic
+        self._network: Network | None = None
         self.names = [station.name for station in site.stations]
         self.points: list[tuple[float, float]] = [(station.x, station.y) for station in site.stations]
         self._numbers: dict[Place, int] = {name: number for number, name in enumerate(self.names)}
         self.closed: set[int] = set()
         self._radius = 0.0
         self._ways: dict[tuple[int, int], str] = {}
-        self._lengths: RouteLengths | None = None
+        self._lengths: Lengths | None = None
         self._cells: Ints = np.empty(0, np.int64)
 
     @property
@@ -61,7 +65,7 @@ class Places:
         if known is not None:
             return known
         if isinstance(place, str):
-            raise unknown_name("station", place, self.names)
+            raise unknown_name("station", place, [station.name for station in self.site.stations])
         grid = self.site.open_grid
         if not grid.is_free(grid.cells_at(np.array([place])))[0]:
             raise InvalidValueError(f"the point ({place[0]:g}, {place[1]:g}) is not on free space of the site")
@@ -81,9 +85,13 @@ class Places:
         for begin, end in pairwise(stops):
             reason = self._ways.get((begin, end))
             if reason is None:
-                reason = self._ways[begin, end] = self._no_way(begin, end)
+                reason = self._ways[begin, end] = "" if self._joined(begin, end) else self._no_way(begin, end)
             if reason:
                 raise InvalidValueError(f"no robot gets from {self.names[begin]} to {self.names[end]}: {reason}")
+
+    def _joined(self, begin: int, end: int) -> bool:
+        """Return whether there is surely a way: most places can be told without looking for it."""
+        return self._table().joined(*self._cells_of(np.array([begin, end])).tolist())
 
     def _no_way(self, begin: int, end: int) -> str:
         points = np.array([self.points[begin], self.points[end]])
@@ -94,7 +102,7 @@ class Places:
         """Return the lengths (K, G) in m of routes from `points` (K, 2) to the places `goals`; inf: there is none."""
         lengths = self._table()
         chosen = np.array(list(goals), np.int64)
-        return lengths.matrix(lengths.cells_of(points), self._cells_of(chosen))
+        return matrix(lengths, lengths.cells_of(points), self._cells_of(chosen))
 
     def between(self, begins: Ints, ends: Ints) -> Floats:
         """Return the lengths (K,) in m of routes from the places `begins` (K,) to `ends` (K,)."""
@@ -109,9 +117,24 @@ class Places:
         """Return the length in m of the way along `stops`."""
         return float(self.between(np.array(stops[:-1], np.int64), np.array(stops[1:], np.int64)).sum())
 
-    def _table(self) -> RouteLengths:
+    def look(self) -> None:
+        """Measure ways as robots drive them from now on: along the grid of the traffic where there is one."""
+        traffic = self._traffic()
+        network = traffic.network if traffic is not None and len(traffic.rows) else None
+        if network is not self._network:
+            self._network, self._lengths = network, None
+            self._ways.clear()
+
+    def _table(self) -> Lengths:
         if self._lengths is None:
-            self._lengths = RouteLengths(self.site, self._radius)
+            network = self._network
+            # Steps of a roadmap have lengths of their own, and a plan counts them alike.
+            along_grid = network is not None and network.grid is not None
+            self._lengths = (
+                LaneLengths(network, self.site.grid.cell)
+                if network is not None and along_grid
+                else RouteLengths(self.site, self._radius)
+            )
             self._cells = np.empty(0, np.int64)
         return self._lengths
 

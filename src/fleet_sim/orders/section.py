@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +14,19 @@ from fleet_sim.config.sections import Section
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.order import Order
 from fleet_sim.orders.orders import Orders
 from fleet_sim.orders.places import Places
 from fleet_sim.orders.settings import OrdersSettings
-from fleet_sim.orders.transport import RouteTransport
+from fleet_sim.orders.sources.csv_file import read_orders
+from fleet_sim.orders.sources.robot_runners import read_task_orders
+from fleet_sim.orders.traffic_transport import FleetTransport
+from fleet_sim.paths import is_file
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.traffic import Traffic
 
 
 class OrdersSection(Section[MultiRobotSimulationCore]):
@@ -46,6 +54,28 @@ class OrdersSection(Section[MultiRobotSimulationCore]):
                 orders.submit(order)
             except FleetSimError as error:
                 raise ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
+        folder = Path(source).parent
+        if settings.file is not None:
+            path = _found(folder, settings.file, "file", source)
+            _submit_all(orders, read_orders(path), path)
+        if settings.tasks is not None:
+            path = _found(folder, settings.tasks, "tasks", source)
+            _submit_all(orders, read_task_orders(path, orders.places.site.grid), path)
+
+
+def _found(folder: Path, name: str, key: str, source: str) -> Path:
+    path = folder / name
+    if not is_file(path):
+        raise ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
+    return path
+
+
+def _submit_all(orders: Orders, entries: Iterable[tuple[str, Order]], path: Path) -> None:
+    for where, order in entries:
+        try:
+            orders.submit(order)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(where, source=str(path)) from error
 
 
 def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None = None) -> Orders:
@@ -57,9 +87,11 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     chosen = OrdersSettings() if settings is None else settings
     site, router = _building(sim)
     desk: OrderDesk = sim.features.use("orders")
-    transport = RouteTransport(sim.world)
+    traffic = partial(_traffic, sim)
+    transport = FleetTransport(sim.world, traffic)
     try:
-        orders = Orders(sim.world, desk.table, Places(site, router), transport, chosen)
+        orders = Orders(sim.world, desk.table, Places(site, router, traffic), transport, chosen)
+        orders.begin_arrivals()
         sim.register_manager(orders, "orders")
     except BaseException:
         transport.close()
@@ -86,6 +118,14 @@ def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
         raise InvalidValueError(
             "orders lead to the stations of a site; add a section 'site' to the scenario"
         ) from error
+
+
+def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:
+    try:
+        traffic: Traffic = sim.get_manager("traffic")
+    except UnknownNameError:
+        return None
+    return traffic
 
 
 def _without(sim: MultiRobotSimulationCore, desk: OrderDesk) -> Rows:

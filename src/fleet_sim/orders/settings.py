@@ -7,6 +7,7 @@ from typing import Any
 
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
+from fleet_sim.orders.sources.arrivals import ArrivalSettings
 from fleet_sim.settings import Checked, setting
 
 
@@ -64,11 +65,20 @@ class AllocationSettings(Checked):
     options: dict[str, Any] = setting(factory=dict, doc="Settings of the allocator itself.")
 
 
+Entries = list[Order]
+Streams = list[ArrivalSettings]
+
+
 @dataclass
 class OrdersSettings(Checked):
     """The orders of a scenario, and how they are served."""
 
-    list: list[Order] = setting(factory=list, doc="Orders.")
+    list: Entries = setting(factory=lambda: [], doc="Orders.")
+    file: str | None = setting(None, doc="CSV file with orders, relative to this one.")
+    tasks: str | None = setting(
+        None, doc="Problem of the League of Robot Runners, relative to this file, whose tasks are orders."
+    )
+    arrivals: Streams = setting(factory=lambda: [], doc="Orders that come at random.")
     allocation: AllocationSettings = setting(factory=AllocationSettings, doc="Who serves what.")
     service: ServiceSettings = setting(factory=ServiceSettings, doc="What happens at stops.")
     load: LoadSettings = setting(factory=LoadSettings, doc="The boxes that stand for loads.")

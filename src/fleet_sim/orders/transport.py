@@ -25,7 +25,10 @@ class Transport(Protocol):
         """Let a robot drive to `point` in m; what it drove to before is forgotten."""
 
     def stop(self, row: int) -> None:
-        """Let a robot that was sent somewhere stop where it is."""
+        """Let a robot that was sent somewhere stop where it is; it may give way to others there."""
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
 
     def forget(self, row: int) -> None:
         """Forget a robot that is about to be removed."""
@@ -65,6 +68,9 @@ class RouteTransport:
         action = self._drives.pop(row, None)
         if action is not None:
             action.cancel("its order changed")
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there: nobody asks it to give way."""
 
     def forget(self, row: int) -> None:
         """Forget a robot that is about to be removed."""

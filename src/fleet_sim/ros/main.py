@@ -138,7 +138,7 @@ class EndOnSignal:
 
 
 def spin(executor: Executor, tell: Callable[[str], object]) -> None:
-    """Spin until `executor` is shut down. What a callback raises is told and survived.
+    """Spin until `executor` is shut down. Exceptions of callbacks are reported, and spinning goes on.
 
     rclpy ends the executor with it, and with the executor go all services, actions and parameters; some requests make
     callbacks of rclpy's own raise, such as a parameter of a type that there is not.

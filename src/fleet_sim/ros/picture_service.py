@@ -43,7 +43,7 @@ class PictureService(Interface):
         config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
 
         def take() -> bytes:
-            picture = sim.take_picture(request.width, request.height, config if request.view else None)
-            return png_bytes(picture.rgb)
+            rgb = sim.draw_picture(request.width, request.height, config if request.view else None)
+            return png_bytes(rgb)
 
         return await gateway.wait(gateway.between_steps(take))

@@ -21,6 +21,8 @@ class Setting:
     `column`, "<table>.<name>", is the column that takes the value of this setting unchanged when an object is made from
     the settings; without a value the column keeps its default.
 
+    With `one_is_list` one item stands for a list of one; items are then no lists themselves.
+
     `live` settings count whenever they are changed, also in what is running (see `UsedSettings`).
     """
 
@@ -34,6 +36,7 @@ class Setting:
     schema: Mapping[str, Any] | None = None
     column: str = ""
     live: bool = False
+    one_is_list: bool = False
 
 
 NO_RULES = Setting()
@@ -53,12 +56,13 @@ def setting(
     schema: Mapping[str, Any] | None = None,
     column: str = "",
     live: bool = False,
+    one_is_list: bool = False,
 ) -> Any:
     """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
 
     Without `default` and `factory` the setting is required.
     """
-    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column, live)
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column, live, one_is_list)
     metadata = {"setting": rules}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)

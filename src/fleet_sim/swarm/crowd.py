@@ -31,7 +31,7 @@ class SwarmColumns(ColumnTable):
 
 
 class Crowd:
-    """Agents as arrays, one entry each in order of spawning. The arrays are taken anew at each access.
+    """Agents as arrays, one entry each in order of spawning. The arrays are read again at each access.
 
     Positions are (N, 2) in the world frame in m, headings in (-pi, pi] rad from the x axis, counter-clockwise.
     """

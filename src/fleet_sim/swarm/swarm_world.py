@@ -1,4 +1,4 @@
-"""A world with what spawners, subscribers and pictures need of it: who is in it, how agents come and go, its metrics.
+"""The part of a world that spawners, subscribers and pictures need: its members, adding and removing them, its metrics.
 
 Spawners, subscribers and the world refer to each other, so they are defined in one file. `RectangularWorld` sets it
 up and steps it.
@@ -52,7 +52,7 @@ class Spawner:
 
 
 class Subscriber:
-    """Hears of each step of a world, after its metrics. Override `step`; `close` is called at the end of a run."""
+    """Called after each step of a world and its metrics. Override `step`; `close` is called at the end of a run."""
 
     def step(self, world: SwarmWorld) -> None:
         """Look at the world after a step."""
@@ -101,8 +101,7 @@ class SwarmWorld(SwarmState):
 
     def agent_of(self, row: int) -> SwarmAgent:
         """Return the agent or object in `row`."""
-        index = int(self.swarm.group[row])
-        group = self.groups[index]
+        group = self.groups[int(self.swarm.group[row])]
         return group.agents[group.number_of(row)]
 
     def agent_named(self, name: str) -> SwarmAgent:
@@ -142,6 +141,7 @@ class SwarmWorld(SwarmState):
     def _recipe(self, spec: object, *, is_object: bool, kind: type[SwarmAgent] | None = None) -> Recipe:
         cls, config = (kind, spec) if kind and isinstance(spec, AgentConfig) else spawning.agent_type(spec)
         key = spawning.group_key(cls, config, is_object)
+        self.teams.add(config.team)
         return Recipe(cls, config, self.group_for(key, cls, config, is_object=is_object), is_object)
 
     def spawn_many(self, recipe: Recipe, positions: object, angles: object) -> list[SwarmAgent]:

@@ -8,23 +8,6 @@ from fleet_sim.core.routes import NoRoute as NoRoute
 from fleet_sim.core.routes import Route as Route
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "checks": "check_paths",
-    "circles": "rotations",
-    "claims": "Claims",
-    "network": "Network",
-    "execution.graph": "ActionDependencyGraph",
-    "planners.planner": "Planner PlannerSettings checked_plan",
-    "planners.registry": "PLANNERS make_planner",
-    "policies": "POLICIES Policy Situation",
-    "problem": "Problem",
-    "router": "Router",
-    "section": "offer_routes",
-    "settings": "OnFailure TrafficSettings",
-    "traffic": "Traffic",
-    "traffic_section": "offer_traffic",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.traffic.checks import check_paths as check_paths
     from fleet_sim.traffic.circles import rotations as rotations
@@ -47,4 +30,4 @@ if TYPE_CHECKING:
     from fleet_sim.traffic.traffic import Traffic as Traffic
     from fleet_sim.traffic.traffic_section import offer_traffic as offer_traffic
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

@@ -33,6 +33,7 @@ class TrafficColumns(FeatureColumns):
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
 
     goal: Ints = column(np.int64, default=-1, writer="Traffic.send", doc="node; -1: none was given")
+    heading: Floats = column(float, default=np.nan, unit="rad", writer="Traffic.send", doc="at its goal; nan: any")
     arrived: Bools = column(bool, writer="Traffic", doc="stands, or stood, at its goal")
     waiting: Bools = column(bool, writer="traffic", doc="stands, as it may not drive on yet")
     waited: Ints = column(np.int64, unit="tick", writer="traffic", doc="how long it waited in all")

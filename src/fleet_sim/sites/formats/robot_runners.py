@@ -55,7 +55,7 @@ class RobotRunnersFormat(SiteFormat):
 def read_tasks(path: str | Path, grid: Grid) -> list[list[int]]:
     """Return the tasks of the problem in `path`: for each its cells in the order of visits; raises ConfigError.
 
-    Cells that are not free are refused, as nobody can go there.
+    Cells that are not free are refused, as robots cannot go there.
     """
     import json
 

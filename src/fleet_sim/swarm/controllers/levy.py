@@ -1,4 +1,4 @@
-"""Levy walks: many short ways and a few very long ones."""
+"""Levy walks: many short legs and a few very long ones."""
 
 from __future__ import annotations
 

@@ -84,9 +84,9 @@ class Ledger:
         self.values: Floats = np.empty((0, width))
 
     def exchange(self, ids: Ints, values: Floats) -> tuple[Bools, Floats]:
-        """Return who of `ids` (N,) was there before, and the values (N, width) then; keep `values` instead.
+        """Return which of `ids` (N,) were known, and their values (N, width) until now; store `values` instead.
 
-        Values of who was not there are 0.
+        The values of new ones are 0.
         """
         # An id beyond the last one finds a wrong entry; the comparison below tells.
         index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))

@@ -12,6 +12,9 @@ from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
 SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
 WAITS, ASTRAY = -1, -2
 UNSEEN, SEEN, DONE = range(3)
+STRAIGHT = 1e-9
+"""Lanes that differ by less (rad) are one line."""
+WHOLE_TURN = 2.0 * np.pi
 
 
 @compiled
@@ -145,6 +148,7 @@ def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
         lane = ways.lanes[row, base + place]
         ways.nodes[row, place] = ways.nodes[row, base + place]
         ways.lanes[row, place] = lane
+        ways.bends[row, place] = ways.bends[row, base + place]
         ways.needs[row, place] = 0
         if place >= marks.behind[row]:
             _count(row, ways.nodes[row, place], uses)
@@ -161,6 +165,10 @@ def _plan_move(row: int, node: int, lane: int, tracks: Tracks, marks: Marks, way
     marks.length[row] = place + 1
     ways.nodes[row, place] = node
     ways.lanes[row, place] = lane
+    bend = tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]]
+    bend -= WHOLE_TURN * np.floor(bend / WHOLE_TURN + 0.5)
+    # Of the first lane of a way it means nothing: robots look at the bends ahead of them.
+    ways.bends[row, place] = abs(bend) > STRAIGHT
     ways.needs[row, place, 0] = _count(row, node, uses)
     for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
         ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.components import gather_quaternions, scatter, to_body, vector_index
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import Drivers, Limits, advance
+from fleet_sim.traffic.execution.law import ARRIVED, MOVED, TURNED, Drivers, Limits, advance
 from fleet_sim.traffic.execution.tracks import Tracks
-
-MOVED, TURNED, ARRIVED = 1, 2, 4
 
 
 class Execution:
@@ -72,9 +70,7 @@ class Execution:
         rows, table, motion = self.rows, self._table, self._world.motion
         if not len(rows):
             return NO_ROWS
-        motions: Bytes = np.empty(len(rows), np.uint8)
-        velocities = np.empty((len(rows), 2))
-        advance(
+        step = advance(
             rows,
             dt,
             self._none_open if self.frozen else self.open_mask,
@@ -93,13 +89,11 @@ class Execution:
                 motion.angular_accel,
                 motion.angular_accels,
             ),
-            motions,
-            velocities,
         )
-        self._write_turns(rows[motions & TURNED != 0])
-        moved_mask = motions & MOVED != 0
-        self._write_places(rows[moved_mask], velocities[moved_mask])
-        arrived: Rows = rows[motions & ARRIVED != 0]
+        self._write_turns(rows[step.motions & TURNED != 0])
+        moved_mask = step.motions & MOVED != 0
+        self._write_places(rows[moved_mask], step.velocities[moved_mask])
+        arrived: Rows = rows[step.motions & ARRIVED != 0]
         return arrived
 
     def stand(self, rows: Rows, nodes: Ints) -> None:

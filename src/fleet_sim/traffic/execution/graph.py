@@ -109,9 +109,8 @@ class ActionDependencyGraph:
 
     def _allocated(self, capacity: int, width: int) -> Ways:
         shape = (capacity, width)
-        return Ways(
-            np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros((*shape, 1 + self._most_claims), np.int32)
-        )
+        nodes, lanes = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        return Ways(nodes, lanes, np.zeros((*shape, 1 + self._most_claims), np.int32), np.zeros(shape, np.bool_))
 
     def _reserve(self, capacity: int, width: int) -> None:
         """Make room for `capacity` rows with ways of `width` nodes."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Ints
+from fleet_sim.arrays import Bools, Ints
 
 Small: TypeAlias = npt.NDArray[np.int32]
 
@@ -16,12 +16,14 @@ class Ways(NamedTuple):
     """The ways of robots, by row: `nodes` and `lanes` (into each node) (rows, W), `needs` (rows, W, 1 + C).
 
     A node may be entered when it was left `needs[..., 0]` times since the last plan, and the c-th claim of the lane
-    into it `needs[..., 1 + c]` times. Those are the uses that the plan puts before this one.
+    into it `needs[..., 1 + c]` times. Those are the uses that the plan puts before this one. Where `bends`
+    (rows, W), the lane into the node is not straight on from the lane before.
     """
 
     nodes: Small
     lanes: Small
     needs: Small
+    bends: Bools
 
 
 class Uses(NamedTuple):
