@@ -107,7 +107,9 @@ def write_figures(sim: MultiRobotSimulationCore, args: argparse.Namespace, wall:
     scenario = Path(args.config).stem
     about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
     work = sim.get_manager("tasks")
-    write_run(args.figures, work.run(f"{scenario}, {len(sim.agents)} robots", about, wall))
+    factor = sim.sim_time / wall if wall > 0.0 else None
+    timing = {"wall_s": wall, "real_time_factor": factor}
+    write_run(args.figures, work.run(f"{scenario}, {len(sim.agents)} robots", about, timing))
     print(f"figures: {args.figures}")
 
 

@@ -70,11 +70,10 @@ def drive_paths(
 
         made.sim.pipeline.add(System("figures", Phase.OBSERVE, look))
         over = lambda: bool(there.all()) or collector.standstill.deadlocks > 0  # noqa: E731  asked in every step
-        wall, stopped = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
+        timing = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
         figures = {
             **watch.figures(),
-            "wall_s": wall,
-            "real_time_factor": collector.simulated / wall if wall > 0.0 else None,
+            **timing.figures(collector.simulated),
             "plans": 0 if planning_s is None else 1,
             **dict.fromkeys(
                 ("planning_ms_p50", "planning_ms_p99", "planning_ms_max"),
@@ -84,7 +83,7 @@ def drive_paths(
             "makespan_s": round(rests, 6) if there.all() else None,
         }
         run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
-    return Outcome(run, stopped)
+    return Outcome(run, timing.stopped)
 
 
 def _nodes(network: Network, cells: Ints) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
@@ -16,12 +17,26 @@ SHOWN_EACH = 0.5
 """Seconds of wall time between two calls of a progress function."""
 
 
+class Timing(NamedTuple):
+    """Time of the clock on the wall and of the processor, in s, and whether Ctrl-C ended the run."""
+
+    wall: float
+    cpu: float
+    stopped: bool
+
+    def figures(self, simulated: float) -> dict[str, float | None]:
+        """Return them as figures of a run in which `simulated` s passed."""
+        factor = simulated / self.wall if self.wall > 0.0 else None
+        return {"wall_s": self.wall, "cpu_s": self.cpu, "real_time_factor": factor}
+
+
 def step_to(
     fleet: Fleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
-) -> tuple[float, bool]:
-    """Step until `seconds` are simulated or `done()`; return the wall time in s, and whether Ctrl-C ended it."""
+) -> Timing:
+    """Step until `seconds` are simulated or `done()`; return how long it took, and whether Ctrl-C ended it."""
     sim = fleet.sim
     begin = shown = time.perf_counter()
+    begin_cpu = time.process_time()
     stopped = False
     try:
         while sim.sim_time < seconds - 1e-9 and not done():
@@ -32,7 +47,7 @@ def step_to(
                 progress(sim.sim_time, seconds, tasks())
     except KeyboardInterrupt:
         stopped = True
-    return time.perf_counter() - begin, stopped
+    return Timing(time.perf_counter() - begin, time.process_time() - begin_cpu, stopped)
 
 
 def warm_up() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -65,12 +64,9 @@ class Work:
             "makespan_s": round(collector.simulated, 6),
         }
 
-    def run(self, title: str, about: Mapping[str, str], wall: float | None = None) -> Run:
-        """Return the run so far for a file; `wall` is how long it took in s."""
-        timing: dict[str, Any] = {}
-        if wall:
-            timing = {"wall_s": wall, "real_time_factor": self.collector.simulated / wall}
-        figures = {**self.figures(), **timing}
+    def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
+        """Return the run so far for a file; `more` are further figures, such as how long it took."""
+        figures = {**self.figures(), **(more or {})}
         return run_of(title, figures, self.collector, about=about, distributions=self._watch.distributions())
 
 

@@ -36,10 +36,10 @@ def drive_workload(
     with made.sim:
         stay = workload.dwell if dwell is None else dwell
         work = Work(made.sim, made.traffic, workload.tasks, stay, robots.deadlock_after)
-        wall, stopped = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
+        timing = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
         told = made.traffic.figures()
         refusal = str(told["last_refusal"])
         if not told["plans"] and told["refusals"]:
             raise PlanError(f"no robot was moved, as all {told['refusals']} plans failed: {refusal}")
         title = f"{workload.name}, {len(workload.starts)} robots, {plans.planner}"
-        return Outcome(work.run(title, about or {}, wall), stopped, refusal)
+        return Outcome(work.run(title, about or {}, timing.figures(work.collector.simulated)), timing.stopped, refusal)
