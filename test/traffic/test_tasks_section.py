@@ -131,7 +131,7 @@ def test_shipped_sites_run_at_once_and_have_figures(name: str, tmp_path: Path) -
     """Robots move, nothing touches, and a run file comes out."""
     out = tmp_path / "run.json"
     file = ROOT / "config" / "sites" / f"{name}.yaml"
-    assert main(["run", str(file), "--headless", "--rtf", "0", "--duration", "3", "--figures", str(out)]) == 0
+    assert main(["run", str(file), "--headless", "--rtf", "0", "--duration", "5", "--figures", str(out)]) == 0
     run = read_run(out)
     assert run.figures["collisions"] == 0
     assert run.figures["failed_plans"] == 0
