@@ -61,7 +61,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer", "verification"]),
+    (GROUP, ["envs", "ros", "viewer", "verification", "reports"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 
 class FleetSimError(Exception):
@@ -96,6 +97,27 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an unknown name `given` of a `kind` of thing."""
     return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The name."""
+
+
+AnyNamed = TypeVar("AnyNamed", bound=Named)
+
+
+def named(kind: str, name: str, things: Iterable[AnyNamed]) -> AnyNamed:
+    """Return the first of `things` called `name`; raises UnknownNameError with the closest name."""
+    known = []
+    for thing in things:
+        if thing.name == name:
+            return thing
+        known.append(thing.name or "")
+    raise unknown_name(kind, name, known)
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:

@@ -19,6 +19,7 @@ def not_negative(text: str) -> int:
     return _whole(text, 0)
 
 
+# A range such as 1-9999999999 is a mistake, and its list would fill the memory.
 MOST_SEEDS = 10_000
 
 

@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
         sim.close_monitor()
     print("\n".join(outcome.lines(time.perf_counter() - start)))
     if args.picture:
-        write_png(args.picture, sim.take_picture(1024, 768).rgb)
+        write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")

@@ -15,7 +15,7 @@ from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import Step, run_steps
-from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
 from fleet_sim.traffic.problem import Problem
 
 AT_ONCE = 64
@@ -52,6 +52,11 @@ class Pibt(Planner):
         self._patience = Patience()
         self._step = Step(network)
         self._steps_planned = 0
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        start = np.zeros(1, np.int64)
+        checked_plan(self, Problem(self.network, start, start, window=1))
 
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or steps until all robots are at their goals at once."""

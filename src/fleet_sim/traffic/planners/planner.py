@@ -33,6 +33,13 @@ class Planner(ABC):
         self.network = network
         self.settings = read(self.settings_class, settings, path=f"planner {type(self).__name__}")
 
+    def prepare(self) -> None:
+        """Do what takes long at first, such as compiling kernels; called once, of an instance that plans nothing else.
+
+        No time limit holds for it, and it takes no simulated time.
+        """
+        return
+
     @abstractmethod
     def plan(self, problem: Problem) -> Ints:
         """Return paths (R, T + 1): the node of each robot at each step, from its start on.
