@@ -33,6 +33,7 @@ def give_way(
     holding: Links,
     choices: Links,
     stack: Links,
+    ranks: Ints,
     steps: Steps,
     rows: Ints,
     key: np.uint64,
@@ -48,7 +49,7 @@ def give_way(
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
-    _sort_choices(links, now, then, standing, choices, steps, rows, key, swaps, first)
+    _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, first)
     while depth > 0:
         robot = stack[depth - 1]
         own = choices[robot]
@@ -71,9 +72,11 @@ def give_way(
             if depth == 0:
                 return alone
             continue
-        other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
+        other = NOBODY
+        if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
+            other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
-            _sort_choices(links, now, then, standing, choices, steps, rows, key, swaps, other)
+            _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
@@ -91,6 +94,7 @@ def _sort_choices(
     then: Ints,
     standing: Links,
     choices: Links,
+    ranks: Ints,
     steps: Steps,
     rows: Ints,
     key: np.uint64,
@@ -100,12 +104,12 @@ def _sort_choices(
     """Order the moves of `robot`: the nearest to its goal first, equal ones by chance."""
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
-    count = 0
-    ranks = np.empty(width, np.int64)
+    count, crowded = 0, False
     for column in range(width):
         node = begin if column == width - 1 else links[begin, column]
         if node < 0:
             continue
+        crowded = crowded or (standing[node] >= 0 and node != begin)
         away = np.int64(steps[rows[robot], node])
         rank = (NO_WAY if away < 0 else away << 20) + _chance_bits(key, robot, node)
         at = count
@@ -118,7 +122,7 @@ def _sort_choices(
         own[at] = NOBODY
     own[width + TRIED], own[width + ASKED], own[width + PLACE], own[width + ON_STACK] = 0, 0, begin, 1
     own[width + PARTNER] = NOBODY
-    if swaps:
+    if swaps and crowded:
         first = begin if own[0] == width - 1 else links[begin, own[0]]
         own[width + PARTNER] = find_partner(links, now, then, standing, steps, rows, robot, first)
         if own[width + PARTNER] != NOBODY:
@@ -159,7 +163,9 @@ def _hold_next(
         column = own[own[width + TRIED]]
         node = begin if column == width - 1 else links[begin, column]
         free = holding[node] == NOBODY and (node == begin or not blocked[node])
-        free = free and _may_take(then, standing, holding, choices, allow_rotations, robot, begin, node)
+        # Asked here first, as calls with many arrays are slow.
+        if free and standing[node] >= 0:
+            free = _may_take(then, standing, holding, choices, allow_rotations, robot, begin, node)
         if free and len(ids) and node != begin:
             move = begin * links.shape[1] + column
             for at in range(begins[move], begins[move + 1]):

@@ -21,7 +21,9 @@ class Step:
         self._standing = np.full(len(network), NOBODY, np.int32)
         self._holding = np.full(network.claims.resources(len(network)), NOBODY, np.int32)
 
-    def arrays(self, problem: Problem, now: Ints) -> tuple[Links, Ints, Ints, Bools, Ints, Links, Links, Links, Links]:
+    def arrays(
+        self, problem: Problem, now: Ints
+    ) -> tuple[Links, Ints, Ints, Bools, Ints, Links, Links, Links, Links, Ints]:
         """Return what `run_steps` takes first."""
         network = self._network
         robots, width = len(problem), network.links.shape[1] + 1
@@ -30,7 +32,7 @@ class Step:
         claims = network.claims
         return (
             *(network.links, claims.begins, claims.ids, problem.blocked, now.copy()),
-            *(self._standing, self._holding, choices, stack),
+            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64)),
         )
 
 
@@ -45,6 +47,7 @@ def run_steps(
     holding: Links,
     choices: Links,
     stack: Links,
+    ranks: Ints,
     goals: Ints,
     steps: Steps,
     rows: Ints,
@@ -61,20 +64,20 @@ def run_steps(
     """
     robots, length = columns.shape
     now, then = starts.copy(), np.full(robots, NOBODY, np.int64)
-    ranks = np.empty(robots, np.float64)
+    urgency = np.empty(robots, np.float64)
     for number in range(length):
         if to_end and np.array_equal(now, goals):
             return number
         for robot in range(robots):
-            ranks[robot] = -waited[robot] + 0.5 * chance(np.uint64(0), robot, 0)
+            urgency[robot] = -waited[robot] + 0.5 * chance(np.uint64(0), robot, 0)
             then[robot] = NOBODY
             standing[now[robot]] = robot
-        order = np.argsort(ranks)
+        order = np.argsort(urgency)
         key = seed + np.uint64(number)
         for robot in order:
             if then[robot] == NOBODY:
                 give_way(
-                    links, begins, ids, blocked, now, then, standing, holding, choices, stack, steps, rows, key,
+                    links, begins, ids, blocked, now, then, standing, holding, choices, stack, ranks, steps, rows, key,
                     allow_rotations, swaps, robot,
                 )  # fmt: skip
         for robot in range(robots):
@@ -98,6 +101,7 @@ def next_places(
     holding: Links,
     choices: Links,
     stack: Links,
+    ranks: Ints,
     steps: Steps,
     rows: Ints,
     order: Ints,
@@ -122,7 +126,7 @@ def next_places(
     for robot in order:
         if sound and then[robot] == NOBODY:
             sound = give_way(
-                links, begins, ids, blocked, now, then, standing, holding, choices, stack, steps, rows, key,
+                links, begins, ids, blocked, now, then, standing, holding, choices, stack, ranks, steps, rows, key,
                 allow_rotations, swaps, robot,
             )  # fmt: skip
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
