@@ -113,7 +113,7 @@ def plan_scenario(
 
     Raises PlanError where it finds none, or one that robots may not drive.
     """
-    warm_up()
+    warm_up(planner, settings)
     network = Network.of_grid(site, radius)
     node_of = nodes_of_cells(network)
     asked = Problem(network, node_of[starts], node_of[goals], window=0, time_limit=time_limit, seed=seed)

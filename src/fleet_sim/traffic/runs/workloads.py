@@ -31,7 +31,7 @@ def drive_workload(
     what does not fit together, and PlanError where the planner never had a plan.
     """
     robots, plans = fleet or FleetSettings(), traffic or TrafficSettings()
-    warm_up()
+    warm_up(plans.planner, plans.settings)
     made = make_fleet(workload.site, workload.starts, robots, plans, seed)
     with made.sim:
         stay = workload.dwell if dwell is None else dwell
