@@ -77,3 +77,17 @@ def test_numba_is_loaded_by_the_first_call_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_machine_code_kept_for_classes_that_are_gone_is_made_anew(tmp_path: Path) -> None:
+    source = (
+        "from typing import NamedTuple\nimport numpy as np\nfrom fleet_sim.kernels import compiled\n"
+        "class Old(NamedTuple):\n    values: np.ndarray\n"
+        "@compiled\ndef total(pair):\n    return pair.values.sum()\n"
+        "print(total(Old(np.arange(4.0))))\n"
+    )
+    for name in ("Old", "New"):
+        (tmp_path / "update.py").write_text(source.replace("Old", name))
+        command = [sys.executable, "-c", "import update"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "6.0\n"), done.stderr

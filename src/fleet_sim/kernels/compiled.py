@@ -87,10 +87,24 @@ def compiled(function: Callable[P, R]) -> Kernel[P, R]:
 def _compile(function: FunctionType) -> Any:
     numba = _numba()
     try:
-        return numba.njit(cache=True)(function)
+        made = numba.njit(cache=True)(function)
+        _discard_unreadable(made)
+        return made
     except RuntimeError:
         # No folder for the cache can be written: compiled anew in each process.
         return numba.njit(function)
+
+
+def _discard_unreadable(made: Any) -> None:
+    """Empty the kept machine code of a kernel where numba cannot read what it keeps about it.
+
+    It names the classes of arguments. After an update that renames one, each call would raise an AttributeError, as
+    numba reads the index before it looks whether the source has changed.
+    """
+    try:
+        made._cache._cache_file._load_index()
+    except Exception:  # whatever reading a pickle raises
+        made._cache.flush()
 
 
 def _numba() -> ModuleType:
