@@ -82,7 +82,7 @@ def endless_tasks(site: Site, region: Ints, robots: int, seed: int, goals: str =
     ones = _station_cells(site, [StationKind.WORKSTATION], region)
     others = np.setdiff1d(_station_cells(site, (StationKind.PICK, StationKind.DROP), region), ones)
     if goals != "random" and len(ones) and len(others):
-        kind = f"to and fro between {len(ones)} workstations and {len(others)} stations"
+        kind = f"back and forth between {len(ones)} workstations and {len(others)} stations"
         return AlternatingTasks(robots, ones, others, seed), kind
     if goals == "stations":
         raise InvalidValueError(
