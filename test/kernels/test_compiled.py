@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fleet_sim.errors import InvalidValueError, MissingDependencyError
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import MissingDependencyError
 from fleet_sim.kernels import compiled
-from fleet_sim.traffic.tables import spread
 
 
 @compiled
@@ -20,18 +21,12 @@ def double(value: float) -> float:
 
 
 @compiled
-def total(values: np.ndarray) -> float:
+def total(values: Floats) -> float:
     """Return twice the sum, with another kernel."""
     found = 0.0
     for value in values:
         found += double(value)
     return found
-
-
-@compiled
-def borrows(value: float) -> float:
-    """Call a kernel of another file."""
-    return spread(value)  # type: ignore[call-arg, arg-type]
 
 
 def test_a_kernel_gives_what_its_function_gives() -> None:
@@ -40,10 +35,25 @@ def test_a_kernel_gives_what_its_function_gives() -> None:
     assert total.__doc__ == "Return twice the sum, with another kernel."
 
 
-def test_a_kernel_of_another_file_is_refused() -> None:
-    # Numba would not notice when that file changes.
-    with pytest.raises(InvalidValueError, match="another file"):
-        borrows(1.0)
+FILES = {
+    "lower.py": "FACTOR = 2\n@compiled\ndef lower(value):\n    return FACTOR * value\n",
+    "upper.py": "from lower import lower\n@compiled\ndef upper(value):\n    return lower(value) + 1\n",
+}
+
+
+def test_a_change_in_another_file_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
+    # Numba alone looks at the file of the outermost function only.
+    for factor in (2, 5):
+        for name, code in FILES.items():
+            text = "from fleet_sim.kernels import compiled\n" + code.replace("FACTOR = 2", f"FACTOR = {factor}")
+            if not (tmp_path / name).is_file() or (tmp_path / name).read_text() != text:
+                (tmp_path / name).write_text(text)
+        code = "from upper import upper; print(upper(10))"
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+            )
+            assert done.stdout.strip() == str(10 * factor + 1)
 
 
 def test_without_numba_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +62,7 @@ def test_without_numba_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         compiled(lambda value: value)(1.0)
 
 
-def test_a_numba_that_refuses_this_numpy_is_quoted(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_numba_that_refuses_this_numpy_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.0 or less')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
@@ -81,3 +91,17 @@ def test_a_constant_of_another_file_that_changes_makes_new_machine_code(tmp_path
     assert run().stdout.split() == ["10"]
     (tmp_path / "shapes.py").write_text("FACTOR = 30000\n")
     assert run().stdout.split() == ["150000"]
+
+
+def test_machine_code_kept_for_classes_that_are_gone_is_made_anew(tmp_path: Path) -> None:
+    source = (
+        "from typing import NamedTuple\nimport numpy as np\nfrom fleet_sim.kernels import compiled\n"
+        "class Old(NamedTuple):\n    values: np.ndarray\n"
+        "@compiled\ndef total(pair):\n    return pair.values.sum()\n"
+        "print(total(Old(np.arange(4.0))))\n"
+    )
+    for name in ("Old", "New"):
+        (tmp_path / "update.py").write_text(source.replace("Old", name))
+        command = [sys.executable, "-c", "import update"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "6.0\n"), done.stderr

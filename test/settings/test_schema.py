@@ -37,7 +37,11 @@ def test_the_schema_is_valid_and_described() -> None:
         assert entry.get("description"), name
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("config/*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    sorted([*ROOT.glob("config/*.yaml"), *ROOT.glob("config/sites/*.yaml")]),
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
 def test_shipped_configs_are_accepted_by_reader_and_schema(path: Path) -> None:
     SimulationParams.from_config(path)
     Draft202012Validator(scenario_schema()).validate(load_mapping(path))

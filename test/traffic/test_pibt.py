@@ -83,17 +83,16 @@ def test_the_same_calls_give_the_same_plans_and_another_seed_others() -> None:
 
 
 def test_priorities_stay_with_robots_when_rows_change() -> None:
-    # In a corridor the one who has waited longer gets his way.
+    # In a corridor the one who has waited longer gets his way, whichever row it is in.
     network = corridor(10)
-    planner = make_planner("pibt", network)
-    # Robot 7 waits for some calls: nothing is where it may go.
-    blocked = np.zeros(10, bool)
-    blocked[[3, 5]] = True
-    for _ in range(3):
-        planner.plan(Problem(network, np.array([4]), np.array([4]), blocked, window=1, ids=np.array([7])))
-        planner._waited[7] = planner._waited[7] + 2
-    paths = planner.plan(Problem(network, np.array([5, 4]), np.array([0, 9]), window=3, ids=np.array([1, 7])))
-    assert paths[1, -1] > 4 and paths[0, -1] > 5
+    for patient, row in ((7, 1), (1, 0)):
+        planner = make_planner("pibt", network)
+        alone = Problem(network, np.array([4 + (row == 0)]), np.array([9 * row]), window=1, ids=np.array([patient]))
+        for _ in range(3):
+            planner.plan(alone)
+        both = Problem(network, np.array([5, 4]), np.array([0, 9]), window=3, ids=np.array([1, 7]))
+        first, second = planner.plan(both)[:, -1].tolist()
+        assert (second > 4) == (patient == 7) and (first < 5) == (patient == 1)
 
 
 def test_settings_are_checked() -> None:

@@ -101,6 +101,19 @@ def test_each_kind_of_problem_runs(folder: Path, problem: str, options: list[str
     assert 0.0 < found["speed_max"] <= 2.0
 
 
+@pytest.mark.parametrize("planner", ["lacam", "prioritized"])
+def test_other_planners_run_and_plan_to_the_end(folder: Path, planner: str) -> None:
+    found = run("run", "room.map", "--planner", planner, "--robots", "4", "--seconds", "40")
+    assert (found["collisions"], found["deadlocks"]) == (0, 0)
+    assert found["tasks_done"] > 0
+    once = run("run", "room.scen", "--planner", planner, "--paths", "plan.txt")
+    assert (once["tasks_done"], once["collisions"], once["plans"]) == (2, 0, 1)
+    site = read_site("room.scen")
+    paths = read_paths("plan.txt", site.grid, site.starts)
+    assert paths.cells[:, -1].tolist() == site.goals.tolist()
+    assert once["sum_of_costs"] >= 24
+
+
 def test_listed_tasks_end_the_run(folder: Path) -> None:
     found = run("run", "league.json", "--seconds", "500")
     assert found["tasks_done"] == 4

@@ -76,7 +76,7 @@ def test_robots_go_to_and_fro_between_stations(tmp_path: Path) -> None:
 def test_a_layout_alternates_too(tmp_path: Path) -> None:
     (tmp_path / "kiva.json").write_text(json.dumps({"layout": ["w.e", "w@e", "w.e"]}))
     found = read_workload(tmp_path / "kiva.json", robots=2)
-    assert (found.kind, found.dwell) == ("to and fro between 3 workstations and 3 stations", 2.0)
+    assert (found.kind, found.dwell) == ("back and forth between 3 workstations and 3 stations", 2.0)
 
 
 def test_a_scenario_has_one_task_for_each_robot(folder: Path) -> None:

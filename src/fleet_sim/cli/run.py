@@ -8,15 +8,20 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
+from fleet_sim.output import check_target
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
+
+if TYPE_CHECKING:
+    from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 def add(commands: Any) -> None:
@@ -44,6 +49,11 @@ def add(commands: Any) -> None:
         "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
     )
     parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
+    parser.add_argument(
+        "--figures",
+        metavar="FILE",
+        help="write the figures of the section `tasks`; `fleet-sim report` makes a page of it",
+    )
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
 
@@ -55,6 +65,10 @@ def execute(args: argparse.Namespace) -> int:
     config = configuration(args)
     if args.picture:
         check_png(args.picture)
+    if args.figures:
+        check_target(args.figures)
+        if "tasks" not in config:
+            raise ConfigError("--figures needs a scenario with a section `tasks`", source=args.config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
     from fleet_sim.simulation import MultiRobotSimulationCore
@@ -73,7 +87,10 @@ def execute(args: argparse.Namespace) -> int:
     finally:
         sim.update_monitor()
         sim.close_monitor()
-    print("\n".join(outcome.lines(time.perf_counter() - start)))
+    wall = time.perf_counter() - start
+    print("\n".join(outcome.lines(wall)))
+    if args.figures:
+        write_figures(sim, args, wall)
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
@@ -83,9 +100,22 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
+def write_figures(sim: MultiRobotSimulationCore, args: argparse.Namespace, wall: float) -> None:
+    """Write the figures of the tasks of `sim` to a run file."""
+    from fleet_sim.traffic.figures import write_run
+
+    scenario = Path(args.config).stem
+    about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    work = sim.get_manager("tasks")
+    factor = sim.sim_time / wall if wall > 0.0 else None
+    timing = {"wall_s": wall, "real_time_factor": factor}
+    write_run(args.figures, work.run(f"{scenario}, {len(sim.agents)} robots", about, timing))
+    print(f"figures: {args.figures}")
+
+
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("picture", "monitor"):
+    for option in ("picture", "monitor", "figures"):
         if getattr(args, option):
             raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, did_you_mean
 
 if TYPE_CHECKING:
     from fleet_sim.verification.trace import Trace
@@ -65,7 +65,11 @@ def _verify(name: str, file: Path, known: dict[str, Trace]) -> bool:
     if reason:
         print(f"  {name}: skipped: {reason}")
         return False
-    found = table.difference(known[name], table.traced(file))
+    try:
+        found = table.difference(known[name], table.traced(file))
+    except MissingDependencyError as error:
+        print(f"  {name}: skipped: {error}")
+        return False
     print(f"  {name}: {'same' if found is None else f'DIFFERS: {found}'}")
     return found is not None
 

@@ -6,10 +6,11 @@ import functools
 import hashlib
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from fleet_sim.errors import InvalidValueError, MissingDependencyError, missing_extra
+from fleet_sim.errors import MissingDependencyError, missing_extra
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,50 +42,73 @@ class Kernel(Generic[P, R]):
         return self._machine_code
 
     def _with_kernels(self) -> FunctionType:
-        """Return the function with the kernels that it calls in place of these objects, which numba does not know.
-
-        Raises InvalidValueError for kernels of other files: numba would keep the old machine code when those change.
-        """
-        function = self.function
-        assert isinstance(function, FunctionType)
+        """Return the function with the kernels that it calls in place of these objects, which numba does not know."""
+        function = self._source()
         names = dict(function.__globals__)
-        for name in function.__code__.co_names:
-            callee = names.get(name)
-            if isinstance(callee, Kernel):
-                if callee.function.__code__.co_filename != function.__code__.co_filename:
-                    raise InvalidValueError(
-                        f"kernel {function.__name__!r} calls {name!r} of another file; move it here"
-                    )
-                names[name] = callee.machine_code()
+        names.update({name: kernel.machine_code() for name, kernel in self._used(Kernel)})
         linked = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        # The name of the machine code's file. Numba looks at the age of this file only, not of those imported by it.
-        linked.__qualname__ = f"{function.__qualname__}_{_digest(function.__globals__)}"
-        linked.__module__ = function.__module__
+        # Numba keeps machine code by this name until the function's own file changes. So that nothing old is used, all
+        # else that it was made of is in the name.
+        linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", function.__module__
         return linked
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What the constants and the kernels are that the function uses, those of other files included."""
+        content = hashlib.sha256()
+        for name, kernel in self._used(Kernel):
+            file = Path(kernel._source().__code__.co_filename)
+            content.update(f"{name} {kernel.fingerprint} {_digest(file)}".encode())
+        for name, value in self._used(bool | int | float | str):
+            content.update(f"{name} {value!r}".encode())
+        for name, value in sorted(self._source().__globals__.items()):
+            # Annotations name the classes of arguments; machine code has the places of their fields built in.
+            if hasattr(value, "_fields"):
+                content.update(f"{name} {value._fields}".encode())
+        return content.hexdigest()[:12]
+
+    def _used(self, kind: Any) -> list[tuple[str, Any]]:
+        """Return name and value of what the function uses of the globals of its file, of a kind."""
+        function = self._source()
+        used = [(name, function.__globals__.get(name)) for name in sorted(function.__code__.co_names)]
+        return [(name, value) for name, value in used if isinstance(value, kind)]
+
+    def _source(self) -> FunctionType:
+        assert isinstance(self.function, FunctionType)
+        return self.function
+
+
+@functools.cache
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def compiled(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel of a function on arrays and numbers; a decorator. It may call kernels of its own file."""
+    """Make a kernel of a function on arrays and numbers; a decorator. It may call other kernels."""
     return Kernel(function)
-
-
-def _digest(names: dict[str, Any]) -> str:
-    """Return a digest of what is built into machine code: constants of a file, and the fields of its named tuples."""
-    known = [
-        f"{name}={value!r}" if isinstance(value, (int, float)) else f"{name}:{value._fields}"
-        for name, value in sorted(names.items())
-        if isinstance(value, (int, float)) or hasattr(value, "_fields")
-    ]
-    return hashlib.blake2b("\n".join(known).encode(), digest_size=6).hexdigest()
 
 
 def _compile(function: FunctionType) -> Any:
     numba = _numba()
     try:
-        return numba.njit(cache=True)(function)
+        made = numba.njit(cache=True)(function)
+        _discard_unreadable(made)
+        return made
     except RuntimeError:
         # No folder for the cache can be written: compiled anew in each process.
         return numba.njit(function)
+
+
+def _discard_unreadable(made: Any) -> None:
+    """Empty the kept machine code of a kernel where numba cannot read what it keeps about it.
+
+    It names the classes of arguments. After an update that renames one, each call would raise an AttributeError, as
+    numba reads the index before it looks whether the source has changed.
+    """
+    try:
+        made._cache._cache_file._load_index()
+    except Exception:  # whatever reading a pickle raises
+        made._cache.flush()
 
 
 def _numba() -> ModuleType:

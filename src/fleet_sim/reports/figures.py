@@ -57,10 +57,12 @@ KNOWN: Mapping[str, tuple[Figure, ...]] = {
         Figure("plans", "Plans", "", 0, NEITHER),
         Figure("failed_plans", "Plans that failed", "", 0, LESS),
         Figure("planning_ms_p50", "Planning, median", "ms", 2, LESS),
+        Figure("planning_ms_p90", "Planning, 90 %", "ms", 2, LESS),
         Figure("planning_ms_p99", "Planning, 99 %", "ms", 2, LESS),
         Figure("planning_ms_max", "Planning, longest", "ms", 2, LESS),
         Figure("simulated_s", "Simulated", "s", 1, NEITHER),
         Figure("wall_s", "Took", "s", 2, LESS),
+        Figure("cpu_s", "Time of the processor", "s", 2, LESS),
         Figure("real_time_factor", "Times real time", "", 1, MORE),
     ),
 }

@@ -71,7 +71,9 @@ def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def _card(heading: str, text: str, content: str) -> str:
-    return f'<section class="card"><h2>{escape(heading)}</h2><p>{escape(text)}</p>{content}</section>'
+    return (
+        f'<section class="card"><h2>{escape(heading)}</h2>{f"<p>{escape(text)}</p>" if text else ""}{content}</section>'
+    )
 
 
 def _states(runs: Sequence[Run], names: Sequence[str]) -> str:

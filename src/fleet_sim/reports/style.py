@@ -29,9 +29,7 @@ p{margin:0;color:var(--soft);overflow-wrap:anywhere}
 .tile b{display:block;font-size:27px;line-height:1.25;font-weight:640;letter-spacing:-.02em;white-space:nowrap}
 .tile b small{font-size:14px;font-weight:450;color:var(--faint);letter-spacing:0;margin-left:4px}
 .tile p{font-size:13px;color:var(--faint)}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:18px}
-.pair>.card{margin-top:18px}
-.pair+.pair>.card,.pair+.card{margin-top:18px}
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:0 18px}
 .inner{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:14px 26px}
 h4{margin:8px 0 4px;font-size:13px;font-weight:560;color:var(--soft)}
 svg.plot{display:block;width:100%;height:auto;overflow:visible}

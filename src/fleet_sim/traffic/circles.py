@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Ints
 from fleet_sim.kernels import compiled
+from fleet_sim.traffic.tables import Links
 
 
 def rotations(paths: Ints) -> list[tuple[int, Ints]]:
@@ -65,3 +66,65 @@ def find_circles(paths: Ints, step: int, standing: Ints, marks: Ints) -> int:
     for robot in range(robots):
         standing[paths[robot, step - 1]] = -1
     return circles
+
+
+@compiled
+def are_in_order(
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    now: Ints,
+    then: Ints,
+    standing: Links,
+    holding: Links,
+    allow_rotations: bool,
+) -> bool:
+    """Return whether the robots can move one after the other, each to what those before it have left.
+
+    Robots go as soon as nobody stands on what they need; who is left over stands in a circle.
+    """
+    robots = len(now)
+    if allow_rotations:
+        for robot in range(robots):
+            other = standing[then[robot]]
+            if other >= 0 and other != robot and then[other] == now[robot]:
+                return False
+        return True
+    # How many nodes each robot waits for; who needs a robot's node is who holds it.
+    needs = np.zeros(robots, np.int64)
+    ready = np.empty(robots, np.int64)
+    count = 0
+    for robot in range(robots):
+        if then[robot] != now[robot]:
+            needs[robot] = _count_needs(links, begins, ids, now, then, standing, robot)
+        if needs[robot] == 0:
+            ready[count] = robot
+            count += 1
+    done = 0
+    while done < count:
+        robot = ready[done]
+        done += 1
+        follower = holding[now[robot]]
+        if then[robot] != now[robot] and follower >= 0 and follower != robot:
+            needs[follower] -= 1
+            if needs[follower] == 0:
+                ready[count] = follower
+                count += 1
+    return count == robots
+
+
+@compiled
+def _count_needs(links: Links, begins: Ints, ids: Ints, now: Ints, then: Ints, standing: Links, robot: int) -> int:
+    """Return on how many nodes that `robot` needs another one stands."""
+    found = 0
+    if standing[then[robot]] >= 0:
+        found += 1
+    if len(ids):
+        for column in range(links.shape[1]):
+            if links[now[robot], column] == then[robot]:
+                move = now[robot] * links.shape[1] + column
+                for at in range(begins[move], begins[move + 1]):
+                    if ids[at] < len(links) and standing[ids[at]] >= 0:
+                        found += 1
+                break
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,8 @@ Links: TypeAlias = npt.NDArray[np.int32]
 """Nodes by number, as kernels read them: half the memory of Ints."""
 Steps: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 """Numbers of steps (goals, N), -1 where the goal cannot be reached: int16, or int32 where ways are longer."""
+Words: TypeAlias = npt.NDArray[np.uint64]
+"""States of random numbers in kernels."""
 
 MOST_MEMORY = 1_500_000_000
 """Of the tables of one network, in bytes: those of 19,000 goals on 38,600 nodes. Only what is used is taken."""
@@ -33,7 +34,11 @@ class DistanceTables:
         self._sources = sources
         self._most_memory = most_memory
         self._blocked: Bools = np.zeros(len(sources), bool)
-        self._rows: OrderedDict[int, int] = OrderedDict()
+        # By node: its row, and when it was asked for last; by row: its goal.
+        self._row_of = np.full(len(sources), -1, np.int64)
+        self._asked = np.zeros(len(sources), np.int64)
+        self._goal_of = np.empty(0, np.int64)
+        self._calls = 0
         self._queue = np.empty(len(sources), np.int32)
         self._full = np.empty(len(sources), np.int32)
         self.steps: Steps = self._empty(np.int16)
@@ -48,30 +53,26 @@ class DistanceTables:
         """Let these nodes (N,) be blocked from now on; other ones than before make all tables anew."""
         if not np.array_equal(blocked, self._blocked):
             self._blocked = blocked.copy()
-            self._rows.clear()
+            self._forget()
 
     def rows_of(self, goals: Ints) -> Ints:
         """Return for each of `goals` (R,) the row of `steps` that has the distances to it, made where it is missing.
 
         Rows stay valid until the next call. Raises InvalidValueError for more goals than memory may be taken for.
         """
-        wanted = np.unique(goals).tolist()
-        if len(wanted) > len(self.steps):
-            raise InvalidValueError(
-                f"distances to {len(wanted)} goals on {len(self._sources)} nodes take more than"
-                f" {self._most_memory / 1e9:g} GB; use fewer robots, or larger cells"
-            )
-        for goal in wanted:
-            if goal in self._rows:
-                self._rows.move_to_end(goal)
-        for goal in wanted:
-            if goal not in self._rows and not self._add(goal):
-                # The first way that is too long for small numbers.
-                self.steps = self._empty(np.int32)
-                self._rows.clear()
-                return self.rows_of(goals)
-        known = self._rows
-        return np.array([known[goal] for goal in goals.tolist()], np.int64)
+        self._calls += 1
+        self._asked[goals] = self._calls
+        missing = np.unique(goals[self._row_of[goals] < 0])
+        if len(missing) and not self._add_all(missing):
+            # The first way that is too long for small numbers.
+            self.steps = self._empty(np.int32)
+            self._forget()
+            return self.rows_of(goals)
+        return self._row_of[goals]
+
+    def _forget(self) -> None:
+        self._row_of.fill(-1)
+        self._goal_of = np.empty(0, np.int64)
 
     def to(self, goal: int) -> Ints:
         """Return the steps (N,) from each node to `goal`, -1 from where it cannot be reached."""
@@ -79,15 +80,28 @@ class DistanceTables:
         row = self.rows_of(np.array([goal]))[0]
         return self.steps[row].astype(np.int64)
 
-    def _add(self, goal: int) -> bool:
-        farthest = spread(self._sources, self._blocked, goal, self._full, self._queue)
-        if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
-            return False
-        row = len(self._rows)
-        if row == len(self.steps):
-            _, row = self._rows.popitem(last=False)
-        self.steps[row] = self._full
-        self._rows[goal] = row
+    def _add_all(self, goals: Ints) -> bool:
+        """Make the tables of `goals`, in place of those not asked for longest; return whether steps fit the numbers."""
+        used, most = len(self._goal_of), len(self.steps)
+        fresh = np.arange(used, min(used + len(goals), most))
+        # Those asked for in this call are the last ones.
+        oldest = np.argsort(self._asked[self._goal_of], kind="stable")[: len(goals) - len(fresh)]
+        kept = int(np.count_nonzero(self._asked[self._goal_of] == self._calls))
+        if kept + len(goals) > most:
+            raise InvalidValueError(
+                f"distances to {kept + len(goals)} goals on {len(self._sources)} nodes take more than"
+                f" {self._most_memory / 1e9:g} GB; use fewer robots, or larger cells"
+            )
+        self._row_of[self._goal_of[oldest]] = -1
+        rows = np.concatenate((fresh, oldest))
+        self._goal_of = np.concatenate((self._goal_of, goals[: len(fresh)]))
+        for goal, row in zip(goals.tolist(), rows.tolist(), strict=True):
+            farthest = spread(self._sources, self._blocked, goal, self._full, self._queue)
+            if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
+                return False
+            self.steps[row] = self._full
+            self._goal_of[row] = goal
+            self._row_of[goal] = row
         return True
 
 

@@ -68,7 +68,7 @@ class RandomTasks(Tasks):
 
 
 class AlternatingTasks(Tasks):
-    """Robots go to and fro between two kinds of cells, `ones` (N,) and `others` (M,), to a random one each time.
+    """Robots go back and forth between two kinds of cells, `ones` (N,) and `others` (M,), to a random one each time.
 
     From one of the ones a robot begins with the others and the other way round, from anywhere else with any of all
     cells. Each goal is a task, as in LSMART.

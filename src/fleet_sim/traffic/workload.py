@@ -69,15 +69,27 @@ def read_workload(
         raise InvalidValueError(f"{file}: say how many robots; the file does not")
     region = grid.largest_region()
     starts = _random_starts(region, robots, seed, file)
-    ends = (StationKind.PICK, StationKind.DROP)
-    ones = _station_cells(site, [StationKind.WORKSTATION], region)
-    others = np.setdiff1d(_station_cells(site, ends, region), ones)
-    if len(ones) and len(others):
-        tasks: Tasks = AlternatingTasks(robots, ones, others, seed)
-        kind = f"to and fro between {len(ones)} workstations and {len(others)} stations"
-    else:
-        tasks, kind = RandomTasks(robots, region, seed), "random goals"
+    tasks, kind = endless_tasks(site, region, robots, seed)
     return Workload(file.stem, site, starts, tasks, DWELL, kind)
+
+
+def endless_tasks(site: Site, region: Ints, robots: int, seed: int, goals: str = "auto") -> tuple[Tasks, str]:
+    """Return tasks without an end in `region` (K,) cells of `site`, and what they are in words.
+
+    With `goals` "stations" they lead between workstations and pick or drop stations, with "random" anywhere; "auto"
+    takes the stations where there are both. Raises InvalidValueError where there are not, or nowhere to go.
+    """
+    ones = _station_cells(site, [StationKind.WORKSTATION], region)
+    others = np.setdiff1d(_station_cells(site, (StationKind.PICK, StationKind.DROP), region), ones)
+    if goals != "random" and len(ones) and len(others):
+        kind = f"back and forth between {len(ones)} workstations and {len(others)} stations"
+        return AlternatingTasks(robots, ones, others, seed), kind
+    if goals == "stations":
+        raise InvalidValueError(
+            f"site {site.name!r} has {len(ones)} workstations and {len(others)} pick or drop stations in reach;"
+            " goals between stations need some of both"
+        )
+    return RandomTasks(robots, region, seed), "random goals"
 
 
 def _mapping(file: Path) -> Mapping[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.entities.agent import Agent
 from fleet_sim.geometry import Pose
@@ -28,7 +30,9 @@ def send_idle_robots(sim: MultiRobotSimulationCore, step: int) -> None:
 
 
 def _is_idle(agent: Agent) -> bool:
-    return agent.controller_mode is ControllerMode.IDLE and agent.is_action_queue_empty()
+    # What a rule keeps from driving, such as the traffic that drives it, has work of its own.
+    kept = any(rule.refuses(np.array([agent.row])).any() for rule in agent.world.drive_rules)
+    return not kept and agent.controller_mode is ControllerMode.IDLE and agent.is_action_queue_empty()
 
 
 def _targets(agent: Agent, number: int) -> dict[str, float]:

@@ -35,8 +35,10 @@ def shipped() -> dict[str, Path]:
     """Return the files of all shipped scenarios and swarm worlds by name, in order."""
     for root in data_roots():
         files = [file for kind in ("config", "config/swarm") for file in sorted((root / kind).glob("*.yaml"))]
+        # Scenarios in sites have the names of others: they are told apart by their folder.
+        sites = {f"sites/{file.name}": file for file in sorted((root / "config/sites").glob("*.yaml"))}
         if files:
-            return {file.name: file for file in files}
+            return {**{file.name: file for file in files}, **sites}
     raise ConfigError(f"the shipped scenarios were not found in {', '.join(map(str, data_roots()))}")
 
 

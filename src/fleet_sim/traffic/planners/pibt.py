@@ -13,6 +13,7 @@ from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import Step, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
 from fleet_sim.traffic.problem import Problem
@@ -48,7 +49,7 @@ class Pibt(Planner):
         super().__init__(network, **settings)
         if self.settings.allow_rotations and network.claims:
             raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
-        self._waited: dict[int, int] = {}
+        self._patience = Patience()
         self._step = Step(network)
         self._steps_planned = 0
 
@@ -60,7 +61,7 @@ class Pibt(Planner):
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or steps until all robots are at their goals at once."""
         problem.require_ways()
-        waited = self._remembered(problem)
+        waited = self._patience.waited(problem)
         if problem.window:
             columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
             return np.concatenate((problem.starts[:, None], columns), axis=1)
@@ -69,14 +70,6 @@ class Pibt(Planner):
     def figures(self) -> Mapping[str, float]:
         """Return how many steps were planned."""
         return {"steps_planned": float(self._steps_planned)}
-
-    def _remembered(self, problem: Problem) -> Ints:
-        """Return for how many calls each robot (R,) is on its way, counted on by this one."""
-        ids, home = problem.ids.tolist(), (problem.starts == problem.goals).tolist()
-        known = self._waited
-        # Robots that are gone are forgotten with this.
-        self._waited = {one: 0 if there else known.get(one, 0) + 1 for one, there in zip(ids, home, strict=True)}
-        return np.fromiter(self._waited.values(), np.int64, len(ids))
 
     def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
         tables = self.network.tables
@@ -91,6 +84,7 @@ class Pibt(Planner):
             waited,
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,
+            not self.network.claims,
             to_end,
             columns,
         )

@@ -6,14 +6,18 @@ from typing import Any
 
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.astar import AStar
+from fleet_sim.traffic.planners.external import ExternalPlanner
+from fleet_sim.traffic.planners.lacam import Lacam
 from fleet_sim.traffic.planners.pibt import Pibt
 from fleet_sim.traffic.planners.planner import Planner
+from fleet_sim.traffic.planners.prioritized import Prioritized
 
 PLANNERS: Registry[type[Planner]] = Registry(
     "planner",
     subclasses_of(Planner),
     group="fleet_sim.planner",
-    built_in={"pibt": Pibt},
+    built_in={"astar": AStar, "external": ExternalPlanner, "lacam": Lacam, "pibt": Pibt, "prioritized": Prioritized},
 )
 """Classes of planners by name; `find` takes dotted paths, too."""
 

@@ -3,6 +3,7 @@
 from fleet_sim.traffic.runs.outcome import Outcome
 from fleet_sim.traffic.runs.plans import drive_paths, plan_scenario
 from fleet_sim.traffic.runs.settings import FleetSettings
+from fleet_sim.traffic.runs.work import Work
 from fleet_sim.traffic.runs.workloads import drive_workload
 
-__all__ = ["FleetSettings", "Outcome", "drive_paths", "drive_workload", "plan_scenario"]
+__all__ = ["FleetSettings", "Outcome", "Work", "drive_paths", "drive_workload", "plan_scenario"]

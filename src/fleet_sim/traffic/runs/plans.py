@@ -17,8 +17,9 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.planner import checked_plan
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.runs.fleet import make_fleet
-from fleet_sim.traffic.runs.goals import columns_of, nodes_of_cells
+from fleet_sim.traffic.runs.goals import nodes_of_cells
 from fleet_sim.traffic.runs.outcome import Outcome, Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.runs.stepping import step_to, warm_up
@@ -48,10 +49,11 @@ def drive_paths(
     warm_up()
     made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
     with made.sim:
-        rows, table = np.array(made.traffic.rows), columns_of(made)
+        crew = Crew(made.sim.world, made.traffic)
+        rows, table = crew.rows, crew.table
         made.traffic.drive_rows(rows, _nodes(made.traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
-        watch = Watch(made, collector, robots.radius)
+        watch = Watch(made.sim, made.traffic, crew, collector)
         nobody: Bools = np.zeros(len(rows), bool)
         there: Bools = np.zeros(len(rows), bool)
         rests = 0.0
@@ -68,11 +70,10 @@ def drive_paths(
 
         made.sim.pipeline.add(System("figures", Phase.OBSERVE, look))
         over = lambda: bool(there.all()) or collector.standstill.deadlocks > 0  # noqa: E731  asked in every step
-        wall, stopped = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
+        timing = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
         figures = {
             **watch.figures(),
-            "wall_s": wall,
-            "real_time_factor": collector.simulated / wall if wall > 0.0 else None,
+            **timing.figures(collector.simulated),
             "plans": 0 if planning_s is None else 1,
             **dict.fromkeys(
                 ("planning_ms_p50", "planning_ms_p99", "planning_ms_max"),
@@ -82,7 +83,7 @@ def drive_paths(
             "makespan_s": round(rests, 6) if there.all() else None,
         }
         run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
-    return Outcome(run, stopped)
+    return Outcome(run, timing.stopped)
 
 
 def _nodes(network: Network, cells: Ints) -> Ints:
@@ -112,7 +113,7 @@ def plan_scenario(
 
     Raises PlanError where it finds none, or one that robots may not drive.
     """
-    warm_up()
+    warm_up(planner, settings)
     network = Network.of_grid(site, radius)
     node_of = nodes_of_cells(network)
     asked = Problem(network, node_of[starts], node_of[goals], window=0, time_limit=time_limit, seed=seed)

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
-from fleet_sim.traffic.runs.fleet import Fleet
-from fleet_sim.traffic.runs.goals import columns_of
+from fleet_sim.traffic.runs.crew import Crew
+from fleet_sim.traffic.traffic import Traffic
 
 HELD = STOPPED | BROKEN | UNFIT
 """Reasons to stand that no order of passing ends."""
 
 
 class Watch:
-    """Figures of the robots of `fleet`, gathered by `look` in the last phase of each step."""
+    """Figures of the robots of `crew`, gathered by `look` in the last phase of each step."""
 
-    def __init__(self, fleet: Fleet, collector: FigureCollector, radius: float) -> None:
+    def __init__(self, sim: MultiRobotSimulationCore, traffic: Traffic, crew: Crew, collector: FigureCollector) -> None:
         self.collector = collector
         self.speed_max = 0.0
-        self._fleet = fleet
-        self._radius = radius
-        self._rows: Ints = np.array(fleet.traffic.rows)
-        self._robots: Ints = np.arange(len(self._rows))
-        self._table = columns_of(fleet)
-        collector.begin(self._robots, fleet.sim.world.position[self._rows, :2])
+        self._sim = sim
+        self._traffic = traffic
+        self._crew = crew
+        # The two with the largest footprints may never have met: the gap is at least what is told.
+        self._radius = float(crew.table.radius[crew.rows].max(initial=0.0))
+        collector.begin(crew.robots, sim.world.position[crew.rows, :2])
 
     def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
-        """Look at all robots (R,), some of which are served at a goal, and some of which have a task."""
-        rows, table = self._rows, self._table
+        """Look at all robots (K,), some of which are served at a goal, and some of which have a task."""
+        rows, table = self._crew.rows, self._crew.table
         speeds = table.speed[rows]
         self.speed_max = max(self.speed_max, float(speeds.max(initial=0.0)))
         moves_mask = (speeds > 0.0) | (table.spin[rows] != 0.0)
@@ -40,23 +42,23 @@ class Watch:
         stands = np.where(held_mask, BLOCKED, WAITING)
         codes = np.where(moves_mask, DRIVING, np.where(active_mask, stands, IDLE))
         codes[serving_mask] = SERVING
-        self.collector.observe(dt, self._robots, self._fleet.sim.world.position[rows, :2], codes)
+        self.collector.observe(dt, self._crew.robots, self._sim.world.position[rows, :2], codes)
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""
-        found, robots = self.collector, max(len(self._rows), 1)
+        found, robots = self.collector, max(self._crew.count, 1)
         simulated = found.simulated
         closest = float(found.closest.distance)
         rate = found.tasks_done / simulated if simulated else 0.0
         driven = float(found.driven.sum())
         lone = not np.isfinite(closest)
         return {
-            "robots": len(self._rows),
+            "robots": self._crew.count,
             "simulated_s": round(simulated, 6),
             "tasks_done": found.tasks_done,
             "throughput_per_s": rate,
             "throughput_per_h": rate * 3600.0,
-            "collisions": self._fleet.sim.collisions.count,
+            "collisions": self._sim.collisions.count,
             "closest_m": None if lone else closest,
             "closest_gap_m": None if lone else closest - 2.0 * self._radius,
             "deadlocks": found.standstill.deadlocks,
@@ -73,8 +75,8 @@ class Watch:
 
     def planning(self) -> dict[str, float | None]:
         """Return the figures of plans: how many, how many failed, and how long they took in ms."""
-        told: dict[str, Any] = dict(self._fleet.traffic.figures())
-        times = self._fleet.traffic.planning_times * 1e3
+        told: Mapping[str, Any] = self._traffic.figures()
+        times = self._traffic.planning_times * 1e3
         return {
             "plans": told["plans"],
             "failed_plans": told["refusals"],
@@ -88,7 +90,7 @@ class Watch:
             "flow_time_s": self.collector.flow_times,
             "waiting_s": self.collector.waiting_times(),
             "driven_m": self.collector.driven,
-            "planning_ms": self._fleet.traffic.planning_times * 1e3,
+            "planning_ms": self._traffic.planning_times * 1e3,
         }
 
 

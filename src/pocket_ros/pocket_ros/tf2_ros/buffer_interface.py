@@ -108,7 +108,7 @@ class TransformRegistration:
 
 
 class ConvertRegistration:
-    """Functions to and from messages, and between types; shared by all."""
+    """Functions back and forthm messages, and between types; shared by all."""
 
     _to_msg: dict[type, Callable[[Any], Any]] = {}
     _from_msg: dict[type, Callable[[Any], Any]] = {}

@@ -1,0 +1,258 @@
+"""How robots give way to each other in a step of PIBT, compiled. Recursion goes as deep as there are robots, so its
+stack is an array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Ints
+from fleet_sim.kernels import compiled
+from fleet_sim.traffic.planners.swapping import find_partner
+from fleet_sim.traffic.tables import Links, Steps
+
+NOBODY = -1
+MOVED, FAILED = 0, 1
+"""What became of the robot that was asked last to give way."""
+NO_WAY = 1 << 40
+"""Of a node from which no way leads to the goal: still better than none for a robot that must give way."""
+TRIED, ASKED, PLACE, ON_STACK, PARTNER = 0, 1, 2, 3, 4
+"""What is kept of each robot beside its K + 1 moves in order: which move is tried, how many robots it has asked, where
+it stands, whether it waits for others, and who follows it."""
+KEPT = 5
+
+
+@compiled
+def give_way(
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    blocked: Bools,
+    now: Ints,
+    then: Ints,
+    standing: Links,
+    holding: Links,
+    choices: Links,
+    stack: Links,
+    ranks: Ints,
+    steps: Steps,
+    rows: Ints,
+    key: np.uint64,
+    allow_rotations: bool,
+    swaps: bool,
+    first: int,
+) -> bool:
+    """Plan the step of robot `first`, and of all that must give way to it.
+
+    `then` (R,) has the next nodes, NOBODY for robots not planned yet; `holding` has who holds what in the step. Returns
+    whether it moves or stays without anybody else at its node.
+    """
+    width = links.shape[1] + 1
+    depth, answer = 1, MOVED
+    stack[0] = first
+    _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, first)
+    while depth > 0:
+        robot = stack[depth - 1]
+        own = choices[robot]
+        if answer == FAILED:
+            # Who was asked stays, so this robot goes elsewhere.
+            let_go(links, begins, ids, now[robot], then[robot], holding, robot)
+            then[robot] = NOBODY
+            own[width + TRIED] += 1
+            own[width + ASKED] = 0
+        answer = MOVED
+        if then[robot] == NOBODY:
+            _hold_next(links, begins, ids, blocked, now, then, standing, holding, choices, allow_rotations, robot)
+        if then[robot] == NOBODY:
+            then[robot] = now[robot]
+            alone = holding[now[robot]] == NOBODY
+            holding[now[robot]] = robot
+            own[width + ON_STACK] = 0
+            depth -= 1
+            answer = FAILED
+            if depth == 0:
+                return alone
+            continue
+        other = NOBODY
+        if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
+            other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
+        if other != NOBODY:
+            _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, other)
+            stack[depth] = other
+            depth += 1
+            continue
+        own[width + ON_STACK] = 0
+        depth -= 1
+        if own[width + PARTNER] != NOBODY:
+            _pull(links, blocked, now, then, holding, own, robot)
+    return True
+
+
+@compiled
+def _sort_choices(
+    links: Links,
+    now: Ints,
+    then: Ints,
+    standing: Links,
+    choices: Links,
+    ranks: Ints,
+    steps: Steps,
+    rows: Ints,
+    key: np.uint64,
+    swaps: bool,
+    robot: int,
+) -> None:
+    """Order the moves of `robot`: the nearest to its goal first, equal ones by chance."""
+    width = links.shape[1] + 1
+    own, begin = choices[robot], now[robot]
+    count, crowded = 0, False
+    for column in range(width):
+        node = begin if column == width - 1 else links[begin, column]
+        if node < 0:
+            continue
+        crowded = crowded or (standing[node] >= 0 and node != begin)
+        away = np.int64(steps[rows[robot], node])
+        rank = (NO_WAY if away < 0 else away << 20) + _chance_bits(key, robot, node)
+        at = count
+        while at > 0 and ranks[at - 1] > rank:
+            ranks[at], own[at] = ranks[at - 1], own[at - 1]
+            at -= 1
+        ranks[at], own[at] = rank, column
+        count += 1
+    for at in range(count, width):
+        own[at] = NOBODY
+    own[width + TRIED], own[width + ASKED], own[width + PLACE], own[width + ON_STACK] = 0, 0, begin, 1
+    own[width + PARTNER] = NOBODY
+    if swaps and crowded:
+        first = begin if own[0] == width - 1 else links[begin, own[0]]
+        own[width + PARTNER] = find_partner(links, now, then, standing, steps, rows, robot, first)
+        if own[width + PARTNER] != NOBODY:
+            own[:count] = own[:count][::-1].copy()
+
+
+@compiled
+def _pull(links: Links, blocked: Bools, now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> None:
+    """Let the partner of `robot` follow to the place that it leaves, if it goes the way that was meant for this."""
+    partner, place = own[links.shape[1] + 1 + PARTNER], now[robot]
+    if own[links.shape[1] + 1 + TRIED] > 0 or then[partner] != NOBODY or holding[place] != NOBODY or blocked[place]:
+        return
+    for column in range(links.shape[1]):
+        if links[now[partner], column] == place:
+            then[partner] = place
+            holding[place] = partner
+            return
+
+
+@compiled
+def _hold_next(
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    blocked: Bools,
+    now: Ints,
+    then: Ints,
+    standing: Links,
+    holding: Links,
+    choices: Links,
+    allow_rotations: bool,
+    robot: int,
+) -> None:
+    """Let `robot` take the first of its remaining moves that is free, if there is one."""
+    width = links.shape[1] + 1
+    own, begin = choices[robot], now[robot]
+    while own[width + TRIED] < width and own[own[width + TRIED]] != NOBODY:
+        column = own[own[width + TRIED]]
+        node = begin if column == width - 1 else links[begin, column]
+        free = holding[node] == NOBODY and (node == begin or not blocked[node])
+        # Asked here first, as calls with many arrays are slow.
+        if free and standing[node] >= 0:
+            free = _may_take(then, standing, holding, choices, allow_rotations, robot, begin, node)
+        if free and len(ids) and node != begin:
+            move = begin * links.shape[1] + column
+            for at in range(begins[move], begins[move + 1]):
+                free = free and holding[ids[at]] == NOBODY
+                if ids[at] < len(links):
+                    free = free and _may_take(then, standing, holding, choices, False, robot, begin, ids[at])
+        if free:
+            then[robot] = node
+            holding[node] = robot
+            if len(ids) and node != begin:
+                move = begin * links.shape[1] + column
+                for at in range(begins[move], begins[move + 1]):
+                    holding[ids[at]] = robot
+            return
+        own[width + TRIED] += 1
+
+
+@compiled
+def _may_take(
+    then: Ints,
+    standing: Links,
+    holding: Links,
+    choices: Links,
+    allow_rotations: bool,
+    robot: int,
+    begin: int,
+    node: int,
+) -> bool:
+    """Return whether `robot` may need `node`, as far as the robot on it is concerned: no swap, and no rotation."""
+    other = standing[node]
+    if other < 0 or other == robot or then[other] == NOBODY:
+        return True
+    if holding[begin] == other:
+        return False
+    return allow_rotations or choices[other, choices.shape[1] - KEPT + ON_STACK] == 0
+
+
+@compiled
+def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing: Links, own: Links, robot: int) -> int:
+    """Return the next robot without a plan that stands on what `robot` holds, NOBODY for none."""
+    width = links.shape[1] + 1
+    column = own[own[width + TRIED]]
+    if column == width - 1:
+        return NOBODY
+    if own[width + ASKED] == 0:
+        own[width + ASKED] = 1
+        other = standing[then[robot]]
+        if other >= 0 and other != robot and then[other] == NOBODY:
+            return other
+    if len(ids):
+        move = own[width + PLACE] * links.shape[1] + column
+        while begins[move] + own[width + ASKED] - 1 < begins[move + 1]:
+            claimed = ids[begins[move] + own[width + ASKED] - 1]
+            own[width + ASKED] += 1
+            if claimed < len(links):
+                other = standing[claimed]
+                if other >= 0 and other != robot and then[other] == NOBODY:
+                    return other
+    return NOBODY
+
+
+@compiled
+def let_go(links: Links, begins: Ints, ids: Ints, begin: int, end: int, holding: Links, robot: int) -> None:
+    """Free what `robot` holds for its move, but not what another one has taken since."""
+    if holding[end] == robot:
+        holding[end] = NOBODY
+    if len(ids) and end != begin:
+        for column in range(links.shape[1]):
+            if links[begin, column] == end:
+                move = begin * links.shape[1] + column
+                for at in range(begins[move], begins[move + 1]):
+                    if holding[ids[at]] == robot:
+                        holding[ids[at]] = NOBODY
+                return
+
+
+@compiled
+def _chance_bits(key: np.uint64, robot: int, node: int) -> np.int64:
+    """Return 19 bits that depend on all three, evenly spread."""
+    word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(robot) * np.uint64(0xBF58476D1CE4E5B9)
+    word += np.uint64(node) * np.uint64(0x94D049BB133111EB)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64(word >> np.uint64(45))
+
+
+@compiled
+def chance(key: np.uint64, robot: int, node: int) -> float:
+    """Return a number from 0 to 1."""
+    return _chance_bits(key, robot, node) / 524288.0

@@ -1,0 +1,186 @@
+"""LaCAM: lazy constraints addition search, with large neighbourhood search after it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.settings import setting
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.goals import apart
+from fleet_sim.traffic.planners.neighbourhoods import Refinement
+from fleet_sim.traffic.planners.pibt_step import Step, next_places
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
+from fleet_sim.traffic.problem import Problem
+
+
+@dataclass
+class LacamSettings(PlannerSettings):
+    """Settings of LaCAM."""
+
+    allow_rotations: bool = setting(
+        False, doc="Whether robots may move round in a circle at once; their discs need room: 0.7 of a cell at most."
+    )
+    refinements: int | None = setting(
+        0,
+        low=0,
+        high=1_000_000_000,
+        doc="Rounds that make the first plan cheaper; null: until the time limit, and so not reproducible.",
+    )
+    group: int = setting(8, low=1, high=1000, doc="Robots that a round plans anew.")
+    most_visited: int = setting(1_000_000, low=1, high=1_000_000_000, doc="Places of all robots that are looked at.")
+
+
+FARTHEST = 1e9
+"""More steps than any goal is away, so that distances count less than one step of waiting."""
+
+
+@dataclass(eq=False)
+class Visited:
+    """Places of all robots that the search has seen: how it came there, and what it has not tried from there yet."""
+
+    places: Ints
+    before: Visited | None
+    waited: Floats
+    order: Ints
+    # Each: moves (C, 2) that robots must make, by number and column.
+    untried: deque[Ints] = field(default_factory=lambda: deque([np.empty((0, 2), np.int64)]))
+
+
+class Lacam(Planner):
+    """Searches over places of all robots at once, step by step with PIBT; where that leads nowhere new, robot after
+    robot is told where to go, until all ways on are tried (Okumura, 2023).
+
+    A plan to the end is found wherever there is one, if time and `most_visited` allow. Robots with a common goal: the
+    nearest has it, others go as near as they can. Then rounds of large neighbourhood search (Li et al., 2021) plan
+    small groups anew, and keep what is cheaper: the sum of the steps until each robot is at its goal to stay.
+    """
+
+    settings_class = LacamSettings
+    settings: LacamSettings
+
+    def __init__(self, network: Network, **settings: Any) -> None:
+        super().__init__(network, **settings)
+        if self.settings.allow_rotations and network.claims:
+            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
+        self._step = Step(network)
+        self._figures = {"visited": 0.0, "refinements": 0.0, "refined_steps": 0.0}
+
+    def figures(self) -> Mapping[str, float]:
+        """Return how many places of all robots were visited, rounds of refinement made, and steps saved by them."""
+        return dict(self._figures)
+
+    def plan(self, problem: Problem) -> Ints:
+        """Return a plan to the goals, cut to `window` steps if that is not 0."""
+        late = time.monotonic() + problem.time_limit
+        problem.require_ways()
+        goals = apart(problem)
+        paths = Search(self, problem, goals, late).run()
+        if self.settings.refinements != 0:
+            refinement = Refinement(problem, goals, paths, self.settings.allow_rotations)
+            rounds = refinement.run(self.settings.refinements, self.settings.group, late)
+            paths = refinement.paths
+            self._figures["refinements"] += rounds
+            self._figures["refined_steps"] += refinement.saved
+        if problem.window:
+            length = problem.window + 1
+            paths = paths[:, :length]
+            missing = np.repeat(paths[:, -1:], length - paths.shape[1], axis=1)
+            return np.concatenate((paths, missing), axis=1)
+        return paths
+
+
+class Search:
+    """One search, depth first: from the places seen last to the next ones that PIBT proposes."""
+
+    def __init__(self, planner: Lacam, problem: Problem, goals: Ints, late: float) -> None:
+        self._planner, self._problem, self._goals, self._late = planner, problem, goals, late
+        self._network = planner.network
+        tables = self._network.tables
+        tables.block(problem.blocked)
+        self._rows = tables.rows_of(goals)
+        self._steps = tables.steps
+        self._count = 0
+
+    def run(self) -> Ints:
+        """Return paths from the starts to the goals; raises PlanError where there are none, or not found in time."""
+        goal_key = self._goals.tobytes()
+        distances = self._steps[self._rows, self._problem.starts].astype(np.float64)
+        first = self._visited(self._problem.starts, None, distances / FARTHEST)
+        stack, known = [first], {first.places.tobytes(): first}
+        while stack:
+            here = stack[-1]
+            if here.places.tobytes() == goal_key:
+                return self._traced(here)
+            if not here.untried:
+                stack.pop()
+                continue
+            fixed = here.untried.popleft()
+            self._branch(here, fixed)
+            places = self._next(here, fixed)
+            if places is None:
+                continue
+            seen = known.get(places.tobytes())
+            if seen is None:
+                seen = known[places.tobytes()] = self._visited(places, here, here.waited)
+                self._check_limits(len(known))
+            stack.append(seen)
+        raise PlanError("there is no plan: all places that the robots can get to were tried")
+
+    def _visited(self, places: Ints, before: Visited | None, waited: Floats) -> Visited:
+        home = places == self._goals
+        # Who has farther to go plans first, until others have been on their way for longer.
+        ranks = waited if before is None else np.where(home, waited - np.floor(waited), waited + 1.0)
+        return Visited(places, before, ranks, np.argsort(-ranks, kind="stable"))
+
+    def _branch(self, here: Visited, fixed: Ints) -> None:
+        """Add to what is untried from `here` all moves of one robot more than `fixed` has."""
+        if len(fixed) == len(here.places):
+            return
+        robot = here.order[len(fixed)]
+        links = self._network.links
+        ends = np.concatenate((links[here.places[robot]], here.places[robot : robot + 1]))
+        columns = np.flatnonzero(ends >= 0)
+        self._count += 1
+        chance = np.random.default_rng((self._problem.seed, 1, self._count))
+        for column in chance.permutation(columns):
+            here.untried.append(np.concatenate((fixed, [[robot, column]])))
+
+    def _next(self, here: Visited, fixed: Ints) -> Ints | None:
+        self._count += 1
+        then = np.empty(len(here.places), np.int64)
+        found = next_places(
+            *self._planner._step.arrays(self._problem, here.places),
+            self._steps,
+            self._rows,
+            here.order,
+            fixed,
+            np.uint64(self._problem.seed + self._count),
+            self._planner.settings.allow_rotations,
+            not self._network.claims,
+            then,
+        )
+        return then if found else None
+
+    def _check_limits(self, count: int) -> None:
+        self._planner._figures["visited"] += 1.0
+        if count > self._planner.settings.most_visited:
+            raise PlanError(f"LaCAM has found no plan among {count} places of all robots")
+        if time.monotonic() > self._late:
+            raise PlanError(f"LaCAM has found no plan in {self._problem.time_limit:g} s")
+
+    def _traced(self, last: Visited) -> Ints:
+        columns = [last.places]
+        at = last.before
+        while at is not None:
+            columns.append(at.places)
+            at = at.before
+        columns.reverse()
+        return np.stack(columns if len(columns) > 1 else columns * 2, axis=1)

@@ -1,0 +1,98 @@
+"""Prioritised planning: robots plan one after the other, in a window of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.settings import setting
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.goals import apart
+from fleet_sim.traffic.planners.in_turn import plan_in_turn
+from fleet_sim.traffic.planners.patience import Patience
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
+from fleet_sim.traffic.planners.reserved import Reservations
+from fleet_sim.traffic.problem import Problem
+
+MOST_STATES = 200_000_000
+"""Nodes by steps that are searched: more take more than 3 GB."""
+
+
+@dataclass
+class PrioritizedSettings(PlannerSettings):
+    """Settings of prioritised planning."""
+
+    allow_rotations: bool = setting(
+        False, doc="Whether robots may move round in a circle at once; their discs need room: 0.7 of a cell at most."
+    )
+    reorders: int = setting(10, low=0, high=100_000, doc="How often a robot without a path may plan first instead.")
+    most_steps: int = setting(500, low=1, high=100_000, doc="Of a plan to the end.")
+
+
+class Prioritized(Planner):
+    """Plans robot after robot by A* in space and time, each around the paths of those before it (Silver, 2005).
+
+    Who has been on its way for longest plans first, others in an order by chance. Within a window there always is a
+    plan: a robot for which no path is left plans first in another attempt, or in the end waits where it is and the
+    others plan around it; `figures` says how often. Without a window robots with a common goal are sent to nodes around
+    it, and there may be no plan, as no robot gives way to one that plans later; then PlanError is raised.
+    """
+
+    settings_class = PrioritizedSettings
+    settings: PrioritizedSettings
+
+    def __init__(self, network: Network, **settings: Any) -> None:
+        super().__init__(network, **settings)
+        if self.settings.allow_rotations and network.claims:
+            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
+        self._patience = Patience()
+        self._reservations = Reservations(network, 1)
+        self._figures = {"reordered": 0.0, "waited": 0.0}
+
+    def figures(self) -> Mapping[str, float]:
+        """Return how often a robot was put first, and how many had to wait for a whole window."""
+        return dict(self._figures)
+
+    def plan(self, problem: Problem) -> Ints:
+        """Return `window` steps, or a plan to the end."""
+        problem.require_ways()
+        goals = problem.goals if problem.window else apart(problem)
+        length = problem.window or self.settings.most_steps
+        reservations = self._empty(length)
+        tables = self.network.tables
+        rows = tables.rows_of(goals)
+        chance = np.random.default_rng((problem.seed, self._patience.calls)).random(len(problem))
+        order = np.argsort(-(self._patience.waited(problem) + chance), kind="stable")
+        paths = np.empty((len(problem), length + 1), np.int64)
+        reordered, waiting = plan_in_turn(
+            *reservations.arrays(problem.blocked.copy()),
+            *(tables.steps, rows, problem.starts.copy(), goals.copy(), order),
+            self.settings.reorders,
+            not problem.window,
+            self.settings.allow_rotations,
+            paths,
+        )
+        self._figures["reordered"] += reordered
+        self._figures["waited"] += max(waiting, 0)
+        if waiting < 0:
+            raise PlanError(
+                f"prioritised planning finds no plan of {length} steps to the end, after {reordered} other orders;"
+                " plan with lacam"
+            )
+        if problem.window:
+            return paths
+        away = np.flatnonzero((paths != goals[:, None]).any(axis=0))
+        return paths[:, : max(int(away.max(initial=-1)) + 2, 2)]
+
+    def _empty(self, length: int) -> Reservations:
+        if (length + 1) * len(self.network) > MOST_STATES:
+            raise InvalidValueError(f"{length} steps on {len(self.network)} nodes are too many; plan a window")
+        if len(self._reservations.held) != length + 1:
+            self._reservations = Reservations(self.network, length)
+        self._reservations.clear()
+        return self._reservations

@@ -1,0 +1,348 @@
+"""Paths of one robot among reservations of others, in space and time; compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Ints
+from fleet_sim.kernels import compiled
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.tables import Links, Steps, Words
+
+NOBODY = -1
+
+
+class Reservations:
+    """Who holds what at which step: `held` (T + 1, resources), NOBODY where it is free; and scratch for searches.
+
+    What is held at the last step is held for ever.
+    """
+
+    def __init__(self, network: Network, length: int) -> None:
+        claims = network.claims
+        self.held = np.full((length + 1, claims.resources(len(network))), NOBODY, np.int32)
+        # When a state was seen last, by the number of the search; how it was reached; open states by cost.
+        self.seen = np.zeros((length + 1) * len(network), np.int32)
+        self.came = np.zeros((length + 1) * len(network), np.int32)
+        self.next = np.zeros((length + 1) * len(network), np.int32)
+        self.searches = np.zeros(1, np.int64)
+        self._network = network
+
+    def clear(self) -> None:
+        """Take back all reservations."""
+        self.held.fill(NOBODY)
+
+    def reserve(self, path: Ints, robot: int) -> None:
+        """Hold for `robot` what its path (T + 1,) needs; with `robot` NOBODY give it back."""
+        claims = self._network.claims
+        reserve(self._network.links, claims.begins, claims.ids, self.held, path, robot)
+
+    def arrays(self, blocked: Bools) -> tuple[Links, Ints, Ints, Bools, Links, Links, Links, Links, Ints]:
+        """Return what searches take first."""
+        claims = self._network.claims
+        return (
+            *(self._network.links, claims.begins, claims.ids, blocked),
+            *(self.held, self.seen, self.came, self.next, self.searches),
+        )
+
+
+@compiled
+def reserve(links: Links, begins: Ints, ids: Ints, held: Links, path: Ints, robot: int) -> None:
+    """Hold for `robot` what its path (T + 1,) needs; with `robot` NOBODY give it back."""
+    length = len(path)
+    held[0, path[0]] = robot
+    for step in range(1, length):
+        begin, end = path[step - 1], path[step]
+        held[step, end] = robot
+        if len(ids) and begin != end:
+            for column in range(links.shape[1]):
+                if links[begin, column] == end:
+                    move = begin * links.shape[1] + column
+                    for at in range(begins[move], begins[move + 1]):
+                        held[step, ids[at]] = robot
+                    break
+
+
+@compiled
+def _may_move(
+    links: Links, begins: Ints, ids: Ints, held: Links, step: int, begin: int, column: int, end: int, rotate: bool
+) -> bool:
+    """Return whether a robot may move from `begin` to `end` between `step` and the next one."""
+    if held[step + 1, end] != NOBODY:
+        return False
+    if begin == end:
+        return True
+    ahead = held[step, end]
+    follower = held[step + 1, begin]
+    if len(ids):
+        # Nobody is followed here: then there are no circles through claims.
+        if ahead != NOBODY:
+            return False
+        move = begin * links.shape[1] + column
+        for at in range(begins[move], begins[move + 1]):
+            if held[step + 1, ids[at]] != NOBODY or (ids[at] < len(links) and held[step, ids[at]] != NOBODY):
+                return False
+        return True
+    if ahead == NOBODY or follower == NOBODY:
+        return True
+    if ahead == follower:
+        return False
+    return rotate or not _closes_circle(links, held, step, begin, end)
+
+
+@compiled
+def _closes_circle(links: Links, held: Links, step: int, begin: int, end: int) -> bool:
+    """Return whether the robots ahead, each going where the next one leaves, end with one that goes to `begin`."""
+    node = end
+    while True:
+        robot = held[step, node]
+        if robot == NOBODY or held[step + 1, node] == robot:
+            return False
+        follows = NOBODY
+        for column in range(links.shape[1]):
+            other = links[node, column]
+            if other >= 0 and held[step + 1, other] == robot:
+                follows = other
+                break
+        if follows == begin:
+            return True
+        if follows < 0 or follows == end:
+            return False
+        node = follows
+
+
+@compiled
+def find_path(
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    blocked: Bools,
+    held: Links,
+    seen: Links,
+    came: Links,
+    after: Links,
+    searches: Ints,
+    steps: Steps,
+    start: int,
+    goal: int,
+    to_end: bool,
+    most: int,
+    rotate: bool,
+    path: Ints,
+) -> int:
+    """Write the cheapest way (T + 1,) from `start` that meets no reservation to `path`; returns its cost, -1 for none.
+
+    With `to_end` it ends at `goal` to stay, and costs the steps until then. Without it, it is as long as there are
+    reservations, as early at the goal as it can be, and costs its steps and those missing at its end. Ways that cost
+    more than `most` are not looked for.
+    """
+    length, nodes = len(held) - 1, len(links)
+    searches[0] += 1
+    mark = searches[0]
+    free_after = _free_after(held, goal) if to_end else 0
+    # It cannot be there to stay before. With this in the costs the search goes deep instead of wide until then.
+    least: int = max(int(steps[start]), int(free_after))
+    if steps[start] < 0 or least > most:
+        return -1
+    # Open states by what they cost at least: a chain for each, the newest first.
+    heads = np.full(most - least + 3, NOBODY, np.int32)
+    heads[0] = start
+    after[start] = NOBODY
+    seen[start] = mark
+    costs = 0
+    while costs <= most - least:
+        state = heads[costs]
+        if state == NOBODY:
+            costs += 1
+            continue
+        heads[costs] = after[state]
+        step, node = state // nodes, state % nodes
+        if (to_end and node == goal and step >= free_after) or (not to_end and step == length):
+            _write(came, nodes, step, node, path)
+            return costs + least
+        if step == length:
+            continue
+        for column in range(links.shape[1] + 1):
+            end = node if column == links.shape[1] else links[node, column]
+            if end < 0 or steps[end] < 0 or (blocked[end] and end != node):
+                continue
+            state = (step + 1) * nodes + end
+            if seen[state] == mark:
+                continue
+            # All ways to a state cost the same, so the first one found is kept.
+            more = max(step + 1 + steps[end] - least, 0)
+            if more > most - least or not _may_move(links, begins, ids, held, step, node, column, end, rotate):
+                continue
+            seen[state] = mark
+            came[state] = node
+            after[state] = heads[more]
+            heads[more] = state
+    return -1
+
+
+@compiled
+def _free_after(held: Links, goal: int) -> int:
+    """Return the first step from which on nobody else holds `goal`."""
+    step = len(held) - 1
+    while step >= 0 and held[step, goal] == NOBODY:
+        step -= 1
+    return step + 1
+
+
+@compiled
+def _write(came: Links, nodes: int, step: int, node: int, path: Ints) -> None:
+    """Write the way to the state (step, node); from then on the robot waits."""
+    path[step:] = node
+    while step > 0:
+        node = came[step * nodes + node]
+        step -= 1
+        path[step] = node
+
+
+@compiled
+def improve(
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    blocked: Bools,
+    held: Links,
+    seen: Links,
+    came: Links,
+    after: Links,
+    searches: Ints,
+    steps: Steps,
+    rows: Ints,
+    goals: Ints,
+    paths: Ints,
+    costs: Ints,
+    size: int,
+    rounds: int,
+    rotate: bool,
+    words: Words,
+) -> int:
+    """Plan `rounds` groups of `size` robots anew, in `paths` (R, T + 1) and `costs` (R,); returns the steps saved."""
+    robots, length = paths.shape
+    size = min(size, robots)
+    group, old_paths, old_costs = np.empty(size, np.int64), np.empty((size, length), np.int64), np.empty(size, np.int64)
+    saved = 0
+    for _ in range(rounds):
+        _choose(links, held, steps, rows, paths, costs, words, group)
+        before, least = 0, 0
+        for number in range(size):
+            robot = group[number]
+            old_paths[number], old_costs[number] = paths[robot], costs[robot]
+            before += costs[robot]
+            least += steps[rows[robot], paths[robot, 0]]
+            reserve(links, begins, ids, held, paths[robot], NOBODY)
+        left, planned = before, 0
+        while planned < size:
+            robot = group[planned]
+            own = steps[rows[robot]]
+            least -= own[paths[robot, 0]]
+            cost = find_path(
+                links, begins, ids, blocked, held, seen, came, after, searches, own, paths[robot, 0], goals[robot],
+                True, min(left - least, length - 1), rotate, paths[robot],
+            )  # fmt: skip
+            if cost < 0:
+                break
+            costs[robot] = cost
+            left -= cost
+            reserve(links, begins, ids, held, paths[robot], robot)
+            planned += 1
+        if planned == size:
+            saved += left
+            continue
+        for number in range(planned):
+            reserve(links, begins, ids, held, paths[group[number]], NOBODY)
+        for number in range(size):
+            robot = group[number]
+            paths[robot], costs[robot] = old_paths[number], old_costs[number]
+            reserve(links, begins, ids, held, paths[robot], robot)
+    return saved
+
+
+@compiled
+def _choose(
+    links: Links, held: Links, steps: Steps, rows: Ints, paths: Ints, costs: Ints, words: Words, group: Ints
+) -> None:
+    """Write a group of robots that are in each other's way, in an order by chance: around one that loses much time."""
+    robots, size = len(paths), len(group)
+    first, worst = 0, -1
+    for _ in range(4):
+        robot = _below(words, robots)
+        late = costs[robot] - steps[rows[robot], paths[robot, 0]]
+        if late > worst:
+            first, worst = robot, late
+    group[0] = first
+    count = 1
+    kind = _below(words, 3)
+    if kind == 0:
+        # Who passes its goal after it could be there keeps it from staying.
+        path, step = paths[first], len(held) - 1
+        soonest = steps[rows[first], path[0]]
+        while step > soonest and count < size:
+            other = held[step, path[-1]]
+            if other != NOBODY:
+                count = _add(group, count, other)
+            step -= 1
+    for _ in range(8):
+        if count == size:
+            break
+        count = _follow(links, held, steps[rows[first]], paths[first], costs[first], kind < 2, words, group, count)
+        # Around those who are in the way, too.
+        first = group[_below(words, count)] if kind == 2 else first
+    while count < size:
+        count = _add(group, count, _below(words, robots))
+    for number in range(size - 1, 0, -1):
+        other = _below(words, number + 1)
+        group[number], group[other] = group[other], group[number]
+
+
+@compiled
+def _follow(
+    links: Links, held: Links, steps: Steps, path: Ints, cost: int, along: bool, words: Words, group: Ints, count: int
+) -> int:
+    """Add to `group` who is met on a random walk from a place on `path`: with `along` only on ways that save time."""
+    step = _below(words, max(cost, 1))
+    node = path[step]
+    while step < len(path) - 1 and step < cost and count < len(group):
+        tries, end = 0, -1
+        offset = _below(words, links.shape[1] + 1)
+        while tries <= links.shape[1]:
+            column = (offset + tries) % (links.shape[1] + 1)
+            end = node if column == links.shape[1] else links[node, column]
+            if end >= 0 and steps[end] >= 0 and (not along or step + 1 + steps[end] < cost):
+                break
+            end = -1
+            tries += 1
+        if end < 0:
+            return count
+        if held[step + 1, end] != NOBODY:
+            count = _add(group, count, held[step + 1, end])
+        if count < len(group) and held[step, end] != NOBODY and held[step + 1, node] == held[step, end]:
+            count = _add(group, count, held[step, end])
+        node = end
+        step += 1
+    return count
+
+
+@compiled
+def _add(group: Ints, count: int, robot: int) -> int:
+    """Add `robot` to the first `count` of `group` unless it is there; returns how many there are now."""
+    for number in range(count):
+        if group[number] == robot:
+            return count
+    group[count] = robot
+    return count + 1
+
+
+@compiled
+def _below(words: Words, count: int) -> int:
+    """Return a random number from 0 to `count` - 1; `words` (1,) is the state."""
+    word = words[0]
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    word ^= word << np.uint64(17)
+    words[0] = word
+    # Signed, so that it stays a whole number when it is added to others.
+    return np.int64((word >> np.uint64(11)) % np.uint64(count))  # type: ignore[return-value]
