@@ -17,7 +17,7 @@ from fleet_sim.orders.service import Service
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.states import LOADED, RobotState
 from fleet_sim.orders.timers import Timers
-from fleet_sim.orders.transport import Outcome, Transport
+from fleet_sim.orders.transport import DriveOutcome, Transport
 
 SERVED, RETRY = "served", "retry"
 
@@ -130,7 +130,7 @@ class Fleet:
             courier.row, courier.order, RobotState.EMPTY if courier.load == NO_LOAD else RobotState.LOADED
         )
 
-    def drive_ended(self, outcome: Outcome) -> None:
+    def drive_ended(self, outcome: DriveOutcome) -> None:
         """Hear how a drive ended."""
         courier = self.couriers.get(outcome.row)
         if courier is None or courier.place == NO_PLACE or courier.entered:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
-from fleet_sim.orders.transport import Outcome, RouteTransport
+from fleet_sim.orders.transport import DriveOutcome, RouteTransport
 from fleet_sim.traffic.traffic import Traffic
 
 
@@ -22,7 +22,7 @@ class FleetTransport:
         self._traffic = traffic
         self._routes = RouteTransport(world)
         self._sent: dict[int, int] = {}
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[DriveOutcome] = []
         world.events.on("traffic_arrived", self._arrived)
         world.events.on("traffic_left", self._left)
 
@@ -59,7 +59,7 @@ class FleetTransport:
         self._sent.pop(row, None)
         self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
 
-    def take_outcomes(self) -> list[Outcome]:
+    def take_outcomes(self) -> list[DriveOutcome]:
         """Return the drives that have ended since the last call, in the order they ended."""
         taken, self._outcomes = self._outcomes, []
         return taken + self._routes.take_outcomes()
@@ -71,11 +71,11 @@ class FleetTransport:
     def _arrived(self, agent: Agent, node: int) -> None:
         if self._sent.get(agent.row) == node:
             del self._sent[agent.row]
-            self._outcomes.append(Outcome(agent.row))
+            self._outcomes.append(DriveOutcome(agent.row))
 
     def _left(self, agent: Agent, reason: str) -> None:
         if self._sent.pop(agent.row, None) is not None:
-            self._outcomes.append(Outcome(agent.row, f"it left the traffic: {reason}"))
+            self._outcomes.append(DriveOutcome(agent.row, f"it left the traffic: {reason}"))
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""

@@ -11,7 +11,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.geometry import Pose
 
 
-class Outcome(NamedTuple):
+class DriveOutcome(NamedTuple):
     """A drive has ended: at its place (`reason` is empty), or elsewhere for a reason."""
 
     row: int
@@ -33,7 +33,7 @@ class Transport(Protocol):
     def forget(self, row: int) -> None:
         """Forget a robot that is about to be removed."""
 
-    def take_outcomes(self) -> list[Outcome]:
+    def take_outcomes(self) -> list[DriveOutcome]:
         """Return the drives that have ended since the last call, in the order they ended."""
 
     def save(self) -> Any:
@@ -52,7 +52,7 @@ class RouteTransport:
     def __init__(self, world: World) -> None:
         self._world = world
         self._drives: dict[int, MoveTo] = {}
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[DriveOutcome] = []
         world.events.on("action_completed", self._ended)
 
     def send(self, row: int, point: tuple[float, float]) -> None:
@@ -77,7 +77,7 @@ class RouteTransport:
         self._drives.pop(row, None)
         self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
 
-    def take_outcomes(self) -> list[Outcome]:
+    def take_outcomes(self) -> list[DriveOutcome]:
         """Return the drives that have ended since the last call, in the order they ended."""
         taken, self._outcomes = self._outcomes, []
         return taken
@@ -89,7 +89,7 @@ class RouteTransport:
         del self._drives[agent.row]
         arrived = status is ActionStatus.COMPLETED
         reason = "" if arrived else drive.error_message or "the drive ended"
-        self._outcomes.append(Outcome(agent.row, reason))
+        self._outcomes.append(DriveOutcome(agent.row, reason))
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""

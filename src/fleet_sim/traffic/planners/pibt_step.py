@@ -22,7 +22,7 @@ NO_WAY = 1 << 40
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 
-class Step:
+class PibtStep:
     """The arrays that a step works on, kept from call to call."""
 
     def __init__(self, network: Network) -> None:

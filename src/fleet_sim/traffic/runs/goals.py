@@ -9,7 +9,7 @@ from fleet_sim.errors import ConfigError
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.runs.fleet import Fleet
+from fleet_sim.traffic.runs.fleet import RunFleet
 from fleet_sim.traffic.tasks import Tasks
 
 NOT_SERVING = -1
@@ -23,7 +23,7 @@ class GoalGiver:
     goal ends.
     """
 
-    def __init__(self, fleet: Fleet, tasks: Tasks, dwell: float, collector: FigureCollector) -> None:
+    def __init__(self, fleet: RunFleet, tasks: Tasks, dwell: float, collector: FigureCollector) -> None:
         self.robots: Ints = np.arange(tasks.robots)
         self.rows: Ints = np.array(fleet.traffic.rows)
         self._traffic = fleet.traffic
@@ -94,7 +94,7 @@ def nodes_of_cells(network: Network) -> Ints:
     return node_of
 
 
-def columns_of(fleet: Fleet) -> TrafficColumns:
+def columns_of(fleet: RunFleet) -> TrafficColumns:
     """Return the columns of the fleet's traffic."""
     table = fleet.sim.world.tables["traffic"]
     assert isinstance(table, TrafficColumns)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
-from fleet_sim.traffic.runs.fleet import Fleet, make_fleet
+from fleet_sim.traffic.runs.fleet import RunFleet, make_fleet
 from fleet_sim.traffic.runs.outcome import Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.settings import TrafficSettings
@@ -17,7 +17,7 @@ SHOWN_EACH = 0.5
 
 
 def step_to(
-    fleet: Fleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
+    fleet: RunFleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
 ) -> tuple[float, bool]:
     """Step until `seconds` are simulated or `done()`; return the wall time in s, and whether Ctrl-C ended it."""
     sim = fleet.sim

@@ -10,7 +10,7 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
-from fleet_sim.traffic.runs.fleet import Fleet
+from fleet_sim.traffic.runs.fleet import RunFleet
 from fleet_sim.traffic.runs.goals import columns_of
 
 HELD = STOPPED | BROKEN | UNFIT
@@ -20,7 +20,7 @@ HELD = STOPPED | BROKEN | UNFIT
 class Watch:
     """Figures of the robots of `fleet`, gathered by `look` in the last phase of each step."""
 
-    def __init__(self, fleet: Fleet, collector: FigureCollector, radius: float) -> None:
+    def __init__(self, fleet: RunFleet, collector: FigureCollector, radius: float) -> None:
         self.collector = collector
         self.speed_max = 0.0
         self._fleet = fleet

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import PlanError
 from fleet_sim.traffic.figures import FigureCollector, run_of
-from fleet_sim.traffic.runs.fleet import Fleet, make_fleet
+from fleet_sim.traffic.runs.fleet import RunFleet, make_fleet
 from fleet_sim.traffic.runs.goals import GoalGiver
 from fleet_sim.traffic.runs.outcome import Outcome, Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
@@ -67,7 +67,7 @@ def on_the_way(collector: FigureCollector) -> float:
     return float(sum(collector.seconds_in(state).sum() for state in ("driving", "waiting", "blocked")))
 
 
-def _install(made: Fleet, giver: GoalGiver, watch: Watch) -> None:
+def _install(made: RunFleet, giver: GoalGiver, watch: Watch) -> None:
     """Let goals be given before the traffic plans, and figures be taken when all has been moved and checked."""
     made.sim.pipeline.add(System("tasks", Phase.UPDATE, giver.step), before="traffic")
     made.sim.pipeline.add(
