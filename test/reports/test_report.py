@@ -20,7 +20,7 @@ from fleet_sim.reports.heat_maps import peak_of
 from fleet_sim.reports.scales import clock_to, from_zero, number, percent
 from fleet_sim.sites import Warehouse
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.states import State
+from fleet_sim.traffic.figures.states import StateKind
 
 EVIL = "<script>alert(1)</script>\"'&"
 
@@ -126,7 +126,7 @@ def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:
 
 def test_runs_with_little_in_them_have_a_page(tmp_path: Path) -> None:
     site = Warehouse(rows=1, columns=1).site()
-    collector = FigureCollector(site.grid, states=[State("driving", role) for role in ()])
+    collector = FigureCollector(site.grid, states=[StateKind("driving", role) for role in ()])
     write_run(tmp_path / "none.json", run_of("", {}, collector, about={}, distributions={}))
     run = read_run(tmp_path / "none.json")
     outline(page_of([run]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.actions.base import Until
 from fleet_sim.actions.declared import DeclaredAction, as_given
-from fleet_sim.actions.stall import Nearest
+from fleet_sim.actions.stall import BestDistance
 from fleet_sim.arrays import NO_ROWS, Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core import joint_steering, mimic
@@ -51,7 +51,7 @@ class JointAction(DeclaredAction):
         self._places: Ints = NO_ROWS
         self._targets: Floats = np.empty(0)
         self._tolerances: Floats = np.empty(0)
-        self._nearest = Nearest()
+        self._best = BestDistance()
 
     def moves_joints(self, places: Ints) -> bool:
         """Return whether some of `places` are among the joints with targets."""
@@ -67,7 +67,7 @@ class JointAction(DeclaredAction):
         if cause:
             self.fail(cause, ActionCause.INVALID_GOAL)
             return None
-        self._nearest = Nearest()
+        self._best = BestDistance()
         targets = dict(zip(model.movable[self._places].tolist(), self._targets.tolist(), strict=True))
         agent.set_joints_targets(targets, self.max_force)
         return self.update(agent, 0.0)
@@ -141,8 +141,8 @@ class JointAction(DeclaredAction):
     def _watch(self, agent: Agent, left: Floats, now: float) -> None:
         """Fail if the motors have made no progress for some time."""
         beyond = np.maximum(left - self._tolerances, 0.0)
-        self._nearest = self._nearest.after(float(beyond.sum()), now)
-        if self._nearest.stalled(now):
+        self._best = self._best.after(float(beyond.sum()), now)
+        if self._best.stalled(now):
             worst = int(np.argmax(beyond))
             model = agent.robot_model
             assert model is not None

@@ -11,15 +11,15 @@ STALL_PROGRESS = 1e-4
 """Change in rad or m that counts as progress."""
 
 
-class Nearest(NamedTuple):
+class BestDistance(NamedTuple):
     """The smallest total distance (rad or m) of the joints from their targets so far, and its time."""
 
     distance: float = math.inf
     time: float = 0.0
 
-    def after(self, distance: float, now: float) -> Nearest:
+    def after(self, distance: float, now: float) -> BestDistance:
         """Return the updated record for the present `distance`."""
-        return Nearest(distance, now) if distance < self.distance - STALL_PROGRESS else self
+        return BestDistance(distance, now) if distance < self.distance - STALL_PROGRESS else self
 
     def stalled(self, now: float) -> bool:
         """Return whether the joints have made no progress for too long."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.curves import JointCurves
-from fleet_sim.actions.stall import Nearest
+from fleet_sim.actions.stall import BestDistance
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, ActionStatus, Mode
 from fleet_sim.core import joint_steering, mimic
@@ -83,7 +83,7 @@ class JointTrajectoryAction(Action):
         self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
         self.trajectory_cause: TrajectoryCause | None = None
         self._places: Ints = NO_ROWS
-        self._nearest = Nearest()
+        self._best = BestDistance()
         self._first = 0.0
         self._curves: JointCurves | None = None
         self._keeps_up = False
@@ -95,7 +95,7 @@ class JointTrajectoryAction(Action):
     def start(self, agent: Agent) -> Until | None:
         """Check the trajectory against the robot and start it."""
         self.trajectory_cause = None
-        self._nearest = Nearest()
+        self._best = BestDistance()
         now = agent.world.clock.time
         self._first = now if self.start_time_wanted is None else self.start_time_wanted
         model = agent.robot_model
@@ -237,8 +237,8 @@ class JointTrajectoryAction(Action):
         joint_steering.give_joint_targets(agent.world, slots, self.positions[-1], self.max_force)
         end = self._first + float(self.times[-1])
         if self.goal_time_tolerance is None:
-            self._nearest = self._nearest.after(float(error.sum()), now)
-            over = agent.uses_motors and self._nearest.stalled(now)
+            self._best = self._best.after(float(error.sum()), now)
+            over = agent.uses_motors and self._best.stalled(now)
         else:
             over = now >= end + self.goal_time_tolerance - 1e-9
         if over:

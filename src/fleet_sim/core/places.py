@@ -18,7 +18,7 @@ class PlaceSource(Protocol):
         """
 
 
-class Places:
+class PlaceSources:
     """The sources of places of a world, by name."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from fleet_sim.core.free_rows import FreeRows
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.look import LookColumns
-from fleet_sim.core.places import Places
+from fleet_sim.core.places import PlaceSources
 from fleet_sim.core.random import RandomStreams
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.routes import Routes
@@ -77,7 +77,7 @@ class World(ConnectedParts, BodyColumns):
         self.block_on_collision_default = False
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
-        self.places = Places()
+        self.places = PlaceSources()
         self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""

@@ -21,7 +21,7 @@ from fleet_sim.spatial import quaternions
 Handle = TypeVar("Handle", bound=SimObject)
 
 
-class Run(NamedTuple):
+class EntityRun(NamedTuple):
     """A run of consecutive entities spawned from one template."""
 
     template: Template
@@ -60,7 +60,7 @@ def spawn_groups(
     given = [None] * len(positions) if names is None else list(names)
     if len(given) != len(positions):
         raise InvalidValueError(f"names: expected one per pose ({len(positions)}), got {len(given)}")
-    runs = [Run(template_for(world, params), cls, count) for params, count in groups]
+    runs = [EntityRun(template_for(world, params), cls, count) for params, count in groups]
     return _spawn(world, runs, positions, orientations, given)
 
 
@@ -69,7 +69,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
 
     Without `cls` it is an Agent where the params are AgentSpawnParams, else a SimObject.
     """
-    runs: list[Run] = []
+    runs: list[EntityRun] = []
     templates: dict[Hashable, Template] = {}
     for params in params_list:
         kind = class_for(params) if cls is None else cls
@@ -82,7 +82,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
         if runs and runs[-1].template is template:
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:
-            runs.append(Run(template, kind, 1))
+            runs.append(EntityRun(template, kind, 1))
     # The pose and the name are the only settings that are not part of the template.
     points, turns = pose_arrays([params.initial_pose for params in params_list])
     return _spawn(world, runs, points, turns, [params.name for params in params_list])
@@ -105,7 +105,7 @@ def check_params(cls: type[SimObject], params: object) -> None:
 
 def _spawn(
     world: World,
-    runs: Sequence[Run],
+    runs: Sequence[EntityRun],
     positions: Floats,
     orientations: Floats,
     names: Sequence[str | None],
@@ -141,7 +141,7 @@ def _spawn(
     return handles
 
 
-def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]) -> None:
+def _use_features(world: World, runs: Sequence[EntityRun], names: Sequence[str | None]) -> None:
     """Start to use the features of the entities to spawn."""
     features = dict.fromkeys(name for run in runs for name in run.template.features)
     if features:
@@ -151,7 +151,7 @@ def _use_features(world: World, runs: Sequence[Run], names: Sequence[str | None]
         world.features.use(name)
 
 
-def _mount_sensors(world: World, runs: Sequence[Run], rows: Rows) -> None:
+def _mount_sensors(world: World, runs: Sequence[EntityRun], rows: Rows) -> None:
     """Mount the sensors of the entities in `rows`; raises where one cannot carry them."""
     first = 0
     for template, _, count in runs:

@@ -40,7 +40,7 @@ def round_step(span: float, most: int) -> float:
 UNITS = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-class Clock(NamedTuple):
+class TimeAxis(NamedTuple):
     """Times on an axis: a scale in s, shown in `unit` of `length` s."""
 
     scale: Scale
@@ -52,12 +52,12 @@ class Clock(NamedTuple):
         return f"{number(seconds / self.length, 1 if self.length > 1.0 else 0)} {self.unit}"
 
 
-def clock_to(seconds: float, most: int = 8) -> Clock:
+def clock_to(seconds: float, most: int = 8) -> TimeAxis:
     """Return the axis of a run of so many seconds: from 0 to its end."""
     length, unit = next(((size, name) for size, name in UNITS if seconds >= 2.0 * size), (1.0, "s"))
     step = round_step(max(seconds, 1e-9) / length, most) * length
     ticks = tuple(index * step for index in range(int(seconds / step + 1e-9) + 1))
-    return Clock(Scale(0.0, max(seconds, 1e-9), ticks), unit, length)
+    return TimeAxis(Scale(0.0, max(seconds, 1e-9), ticks), unit, length)
 
 
 def number(value: float | None, digits: int = 0) -> str:

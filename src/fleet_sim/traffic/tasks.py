@@ -14,7 +14,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.grid import NO_CELL
 
 
-class Goals(NamedTuple):
+class NextGoals(NamedTuple):
     """Next goals (K,) of K robots as cells, NO_CELL where nothing is left; and which of them ended a task (K,)."""
 
     cells: Ints
@@ -28,15 +28,15 @@ class Tasks(ABC):
         self.robots = robots
         self._given: Ints = np.zeros(robots, np.int64)
 
-    def next(self, robots: Ints, cells: Ints) -> Goals:
+    def next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return where `robots` (K,), each once, go from `cells` (K,): from their starts, later from their goals."""
         first_mask = self._given[robots] == 0
         goals = self._next(robots, np.asarray(cells, np.int64))
         self._given[robots] += 1
-        return Goals(goals.cells, goals.done_mask & ~first_mask)
+        return NextGoals(goals.cells, goals.done_mask & ~first_mask)
 
     @abstractmethod
-    def _next(self, robots: Ints, cells: Ints) -> Goals:
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return the goals; the first `done_mask` of a robot is not looked at."""
 
     def _draws(self, key: int, robots: Ints, count: int, lane: int = 0) -> Ints:
@@ -54,8 +54,8 @@ class RandomTasks(Tasks):
             raise InvalidValueError(f"random goals need at least two cells to go to, got {len(self._cells)}")
         self._key = purpose_key(seed, "traffic.goals")
 
-    def _next(self, robots: Ints, cells: Ints) -> Goals:
-        return Goals(self._drawn(robots, cells), np.ones(len(robots), bool))
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
+        return NextGoals(self._drawn(robots, cells), np.ones(len(robots), bool))
 
     def _drawn(self, robots: Ints, cells: Ints) -> Ints:
         places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
@@ -83,14 +83,14 @@ class AlternatingTasks(Tasks):
             raise InvalidValueError("alternating goals need two kinds of cells that have none in common")
         self._key = purpose_key(seed, "traffic.goals")
 
-    def _next(self, robots: Ints, cells: Ints) -> Goals:
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         ones, others = self._kinds
         # Where it is nowhere of both, a robot draws of all cells: the kinds count by their sizes.
         any_mask = self._draws(self._key, robots, len(ones) + len(others), lane=1) < len(ones)
         to_ones = np.where(np.isin(cells, others), True, np.where(np.isin(cells, ones), False, any_mask))
         of_ones = ones[self._draws(self._key, robots, len(ones))]
         of_others = others[self._draws(self._key, robots, len(others))]
-        return Goals(np.where(to_ones, of_ones, of_others), np.ones(len(robots), bool))
+        return NextGoals(np.where(to_ones, of_ones, of_others), np.ones(len(robots), bool))
 
 
 class ListedTasks(Tasks):
@@ -108,7 +108,7 @@ class ListedTasks(Tasks):
         self._task: Ints = np.full(robots, -1, np.int64)
         self._visited: Ints = np.zeros(robots, np.int64)
 
-    def _next(self, robots: Ints, cells: Ints) -> Goals:
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         goals = np.full(len(robots), NO_CELL, np.int64)
         done_mask = np.zeros(len(robots), bool)
         for place, robot in enumerate(robots.tolist()):
@@ -120,7 +120,7 @@ class ListedTasks(Tasks):
                 task = self._take(robot)
             if task < len(self._tasks):
                 goals[place] = self._tasks[task][int(self._visited[robot])]
-        return Goals(goals, done_mask)
+        return NextGoals(goals, done_mask)
 
     def _take(self, robot: int) -> int:
         """Return the next task of `robot`; one behind the last where none is left."""

@@ -11,7 +11,7 @@ from control_msgs.action import FollowJointTrajectory
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Outcome, Progress
+from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.jointed import has_joints
 from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, trajectory_from_msg
 from fleet_sim_msgs.msg import Cause
@@ -62,7 +62,7 @@ def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
     }
 
 
-def _result(outcome: Outcome) -> Any:
+def _result(outcome: GoalOutcome) -> Any:
     """Return the result; a preempted goal has INVALID_GOAL, as in ros2_control."""
     result = _Result(error_string=outcome.text)
     if isinstance(outcome.action, JointTrajectoryAction) and outcome.action.trajectory_cause is not None:

@@ -13,7 +13,7 @@ from fleet_sim.actions.base import Action
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.commands import CancelActions, ExecuteAction
 from fleet_sim.ros.actions import causes
-from fleet_sim.ros.actions.kind import GoalReader, Outcome, Progress
+from fleet_sim.ros.actions.kind import GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer
 from fleet_sim.ros.commands import Answer
 from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg
@@ -60,7 +60,7 @@ class Goals:
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
-            self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
+            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         else:
             self._bridge.gateway.send(partial(self._command, goal)).add_done_callback(partial(self._on_answer, goal))
 
@@ -80,14 +80,14 @@ class Goals:
         """End every goal because the simulation has stopped; `ended` is set when all results are out."""
         self._ending = ended
         for goal in list(self._open.values()):
-            self._finish(goal, Outcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
+            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
         self._tell_when_ended()
 
-    def _finish(self, goal: AcceptedGoal, outcome: Outcome) -> None:
+    def _finish(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
         if self._open.get(_key(goal.handle)) is goal:
             goal.server.finish(goal.handle, partial(self._end, goal, outcome))
 
-    def _end(self, goal: AcceptedGoal, outcome: Outcome, handle: Any) -> Any:
+    def _end(self, goal: AcceptedGoal, outcome: GoalOutcome, handle: Any) -> Any:
         """Set the goal's final state and return its result."""
         if self._open.pop(_key(handle), None) is not None:
             if outcome.success:
@@ -146,11 +146,11 @@ class Goals:
             return
         self._running.pop(id(goal.action), None)
         if error is not None:
-            self._post(goal, Outcome(causes.cause_of_error(error), str(error)))
+            self._post(goal, GoalOutcome(causes.cause_of_error(error), str(error)))
             return
         for reason in answer.result().rejected.values():
             # A new action is rejected for one reason only: the robot was removed in the meantime.
-            self._post(goal, Outcome(Cause.UNKNOWN_ROBOT, reason))
+            self._post(goal, GoalOutcome(Cause.UNKNOWN_ROBOT, reason))
 
     def _on_completed(self, action: Action, **details: object) -> None:
         goal = self._running.get(id(action))
@@ -161,9 +161,9 @@ class Goals:
         assert goal.action is not None
         del self._running[id(goal.action)]
         cause, text = causes.cause_of_action(goal.action)
-        self._post(goal, Outcome(cause, text, goal.action.get_duration(), goal.action))
+        self._post(goal, GoalOutcome(cause, text, goal.action.get_duration(), goal.action))
 
-    def _post(self, goal: AcceptedGoal, outcome: Outcome) -> None:
+    def _post(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
         self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
 
 

@@ -63,7 +63,7 @@ class ArrivalReader(GoalReader):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GoalOutcome:
     """How a goal ended: `cause` is a value of fleet_sim_msgs/msg/Cause, NONE for success; `duration` in s.
 
     `action` is the action of the goal, None if it never began.
@@ -109,7 +109,7 @@ class ActionKind:
     name: str
     type: Any
     build: Callable[[Any, GoalReader], Action]
-    result: Callable[[Outcome], Any]
+    result: Callable[[GoalOutcome], Any]
     feedback: Callable[[Progress], Any]
     per_fleet: bool = True
     serves: Callable[[World, str], bool] = _everyone
@@ -118,7 +118,7 @@ class ActionKind:
 def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -> ActionKind:
     """Return an action of fleet_sim_msgs; all of them share the fields of result and feedback."""
 
-    def result(outcome: Outcome) -> Any:
+    def result(outcome: GoalOutcome) -> Any:
         return kind.Result(success=outcome.success, cause=outcome.cause, text=outcome.text, duration=outcome.duration)
 
     def feedback(progress: Progress) -> Any:

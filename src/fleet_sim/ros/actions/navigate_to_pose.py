@@ -13,7 +13,7 @@ from nav2_msgs.action import NavigateToPose
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Outcome, Progress
+from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.conversions import time_to_msg
 
 
@@ -23,7 +23,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
     return MoveTo(reader.pose(goal.pose), route=reader.has_routes)
 
 
-def _result(outcome: Outcome) -> Any:
+def _result(outcome: GoalOutcome) -> Any:
     result = NavigateToPose.Result()
     # These fields exist only in later versions of Nav2.
     for field, value in (("error_code", outcome.cause), ("error_msg", outcome.text)):

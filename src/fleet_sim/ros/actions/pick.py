@@ -12,7 +12,7 @@ from fleet_sim.actions.pick import Pick as PickAction
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.actions.arm import arm_arguments
-from fleet_sim.ros.actions.kind import GoalReader, Outcome, own_kind, timeout_of
+from fleet_sim.ros.actions.kind import GoalOutcome, GoalReader, own_kind, timeout_of
 from fleet_sim.ros.conversions import pose_from_msg
 from fleet_sim_msgs.action import Pick
 
@@ -36,7 +36,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
     )
 
 
-def _result(outcome: Outcome) -> Any:
+def _result(outcome: GoalOutcome) -> Any:
     result = _KIND.result(outcome)
     target = outcome.action.target if isinstance(outcome.action, PickAction) else None
     if outcome.success and target is not None and target.is_alive:

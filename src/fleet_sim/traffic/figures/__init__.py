@@ -2,6 +2,6 @@
 
 from fleet_sim.traffic.figures.collector import FigureCollector
 from fleet_sim.traffic.figures.run_file import Run, RunHeat, read_run, run_of, write_run
-from fleet_sim.traffic.figures.states import STATES, Role, State
+from fleet_sim.traffic.figures.states import STATES, Role, StateKind
 
-__all__ = ["STATES", "FigureCollector", "Role", "Run", "RunHeat", "State", "read_run", "run_of", "write_run"]
+__all__ = ["STATES", "FigureCollector", "Role", "Run", "RunHeat", "StateKind", "read_run", "run_of", "write_run"]

@@ -12,7 +12,7 @@ from fleet_sim.traffic.figures.closest import Closest
 from fleet_sim.traffic.figures.heat import HeatMap
 from fleet_sim.traffic.figures.series import Series
 from fleet_sim.traffic.figures.standstill import Standstill
-from fleet_sim.traffic.figures.states import STATES, Role, State
+from fleet_sim.traffic.figures.states import STATES, Role, StateKind
 
 TASKS = "tasks_done"
 
@@ -24,7 +24,7 @@ class FigureCollector:
     come and go: those of a step are the ones that `observe` is given.
     """
 
-    def __init__(self, grid: Grid, *, states: Sequence[State] = STATES, deadlock_after: float = 30.0) -> None:
+    def __init__(self, grid: Grid, *, states: Sequence[StateKind] = STATES, deadlock_after: float = 30.0) -> None:
         self.states = tuple(states)
         self.heat = HeatMap(grid)
         self.closest = Closest()

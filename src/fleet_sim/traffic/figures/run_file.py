@@ -129,7 +129,7 @@ def read_run(path: str | Path) -> Run:
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, Mapping) else None
         raise ConfigError(f"is no run file: expected the format {FORMAT!r}, got {str(found)[:60]!r}", source=str(file))
-    reader = _Reader(file)
+    reader = _RunReader(file)
     series = reader.mapping(content, "series")
     times = reader.numbers(series, "time_s", "series")
     states = reader.mapping(series, "robot_seconds", "series")
@@ -157,7 +157,7 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-class _Reader:
+class _RunReader:
     """Checks of the parts of a run file."""
 
     def __init__(self, file: Path) -> None:

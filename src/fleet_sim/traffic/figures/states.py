@@ -15,7 +15,7 @@ class Role(Enum):
     RESTS = "rests"
 
 
-class State(NamedTuple):
+class StateKind(NamedTuple):
     """A state of robots: its name in tables and plots, and what it means."""
 
     name: str
@@ -25,11 +25,11 @@ class State(NamedTuple):
 DRIVING, WAITING, BLOCKED, SERVING, IDLE = range(5)
 
 STATES = (
-    State("driving", Role.MOVES),
-    State("waiting", Role.WAITS),
-    State("blocked", Role.WAITS),
-    State("serving", Role.WORKS),
-    State("idle", Role.RESTS),
+    StateKind("driving", Role.MOVES),
+    StateKind("waiting", Role.WAITS),
+    StateKind("blocked", Role.WAITS),
+    StateKind("serving", Role.WORKS),
+    StateKind("idle", Role.RESTS),
 )
 """Driving: it moves or turns on its way. Waiting: it stands on its way, for others to pass first. Blocked: it stands on
 its way and may not go on at all. Serving: it stands at its goal for as long as that takes. Idle: it has no goal."""

@@ -16,7 +16,7 @@ from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.goals import apart
 from fleet_sim.traffic.planners.neighbourhoods import Refinement
-from fleet_sim.traffic.planners.pibt_step import Step, next_places
+from fleet_sim.traffic.planners.pibt_step import PibtStep, next_places
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
 from fleet_sim.traffic.problem import Problem
 
@@ -70,7 +70,7 @@ class Lacam(Planner):
         super().__init__(network, **settings)
         if self.settings.allow_rotations and network.claims:
             raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
-        self._step = Step(network)
+        self._step = PibtStep(network)
         self._figures = {"visited": 0.0, "refinements": 0.0, "refined_steps": 0.0}
 
     def figures(self) -> Mapping[str, float]:

@@ -14,7 +14,7 @@ from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.patience import Patience
-from fleet_sim.traffic.planners.pibt_step import Step, run_steps
+from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
 from fleet_sim.traffic.problem import Problem
 
@@ -50,7 +50,7 @@ class Pibt(Planner):
         if self.settings.allow_rotations and network.claims:
             raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
         self._patience = Patience()
-        self._step = Step(network)
+        self._step = PibtStep(network)
         self._steps_planned = 0
 
     def prepare(self) -> None:

@@ -13,7 +13,7 @@ from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.tables import Links, Steps
 
 
-class Step:
+class PibtStep:
     """The arrays that a step works on, kept from call to call."""
 
     def __init__(self, network: Network) -> None:

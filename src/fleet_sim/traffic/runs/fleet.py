@@ -21,7 +21,7 @@ HEIGHT = 0.3
 WALL_HEIGHT = 1.0
 
 
-def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficSettings, seed: int) -> Fleet:
+def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficSettings, seed: int) -> RunFleet:
     """Return a simulation with a robot on each of the cells `starts` (R,) of `site`, in one traffic.
 
     Every step looks for collisions, also with walls. Raises InvalidValueError for robots that do not fit.
@@ -57,11 +57,11 @@ def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficS
     robots = sim.spawn_all(entries)
     offered = offer_traffic(sim, site, traffic)
     offered.enroll(robots)
-    return Fleet(sim, site, offered)
+    return RunFleet(sim, site, offered)
 
 
 @dataclass(frozen=True, eq=False)
-class Fleet:
+class RunFleet:
     """A simulation, the site in it, and its traffic; close the simulation when done."""
 
     sim: MultiRobotSimulationCore

@@ -14,7 +14,7 @@ from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
-from fleet_sim.traffic.runs.fleet import Fleet, make_fleet
+from fleet_sim.traffic.runs.fleet import RunFleet, make_fleet
 from fleet_sim.traffic.runs.outcome import Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.settings import TrafficSettings
@@ -40,7 +40,7 @@ class Timing(NamedTuple):
 
 
 def step_to(
-    fleet: Fleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
+    fleet: RunFleet, seconds: float, done: Callable[[], bool], tasks: Callable[[], int], progress: Progress | None
 ) -> Timing:
     """Step until `seconds` are simulated or `done()`; return how long it took, and whether Ctrl-C ended it."""
     sim = fleet.sim
