@@ -51,6 +51,7 @@ Test = TypeVar("Test", bound=Callable[..., object])
 ELSEWHERE = {
     "a mesh format": "test/meshes/test_new_format.py",
     "a format of sites": "test/sites/test_new_format.py",
+    "a planner of traffic": "test/traffic/test_external.py",
     "a section of a scenario": "test/config/test_scenario.py",
     "a feature": "test/test_features.py",
     "a ROS interface": "test/ros/test_interfaces.py",

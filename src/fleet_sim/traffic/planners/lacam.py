@@ -87,7 +87,7 @@ class Lacam(Planner):
         late = time.monotonic() + problem.time_limit
         problem.require_ways()
         goals = apart(problem)
-        paths = Search(self, problem, goals, late).run()
+        paths = PlaceSearch(self, problem, goals, late).run()
         if self.settings.refinements != 0:
             refinement = Refinement(problem, goals, paths, self.settings.allow_rotations)
             rounds = refinement.run(self.settings.refinements, self.settings.group, late)
@@ -110,7 +110,7 @@ def _compile() -> None:
     Lacam(network, refinements=1)._solved(problem)
 
 
-class Search:
+class PlaceSearch:
     """One search, depth first: from the places seen last to the next ones that PIBT proposes."""
 
     def __init__(self, planner: Lacam, problem: Problem, goals: Ints, late: float) -> None:
