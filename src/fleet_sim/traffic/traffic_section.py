@@ -74,14 +74,14 @@ def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Ag
 
 
 def offer_traffic(
-    sim: MultiRobotSimulationCore, site: Site, settings: TrafficSettings | None = None, **values: Any
+    sim: MultiRobotSimulationCore, site: Site, given: TrafficSettings | None = None, /, **values: Any
 ) -> Traffic:
     """Let robots of `sim` drive in `site` by common plans; returns the Traffic, which is also the manager "traffic".
 
-    The settings are `settings`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
+    The settings are `given`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
     ConfigError for wrong settings and StateError where there is a traffic already.
     """
-    chosen = read(TrafficSettings, values, path=NAME) if settings is None else settings
+    chosen = read(TrafficSettings, values, path=NAME) if given is None else given
     world = sim.world
     if any(system.name == NAME for system in sim.pipeline.systems):
         raise StateError("this simulation has a traffic already: sim.get_manager('traffic')")
