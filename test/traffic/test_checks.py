@@ -79,6 +79,15 @@ def test_blocked_nodes_are_not_entered_but_left() -> None:
     check_paths(problem([0, 2], [4, 3], blocked=blocked), np.array([[0, 4, 4], [2, 2, 3]]))
 
 
+def test_circles_are_refused_where_lanes_have_no_room_for_them() -> None:
+    # Three lanes in a ring, and a parking place beside one of them, by which the network has claims.
+    points = [(5.0, 5.0), (15.0, 5.0), (10.0, 12.0), (10.0, 5.5)]
+    ring = networks.roadmap_network(points, [(0, 1), (1, 2), (2, 0), (3, 2)])
+    with pytest.raises(PlanError, match="at step 1 robots wait for each other in a circle"):
+        check_paths(problem([0, 1, 2], [1, 2, 0], network=ring), np.array([[0, 1], [1, 2], [2, 0]]))
+    check_paths(problem([0, 1], [1, 2], network=ring), np.array([[0, 1], [1, 2]]))
+
+
 def test_robots_may_follow_and_move_round_in_circles() -> None:
     paths = np.array([[0, 1, 5], [1, 5, 4], [5, 4, 0], [4, 0, 1]])
     check_paths(problem([0, 1, 5, 4], [5, 4, 0, 1]), paths)

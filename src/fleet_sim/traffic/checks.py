@@ -7,10 +7,11 @@ import numpy as np
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.errors import PlanError
 from fleet_sim.kernels import compiled
+from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.tables import Links
 
-SOUND, NO_MOVE, BLOCKED, SAME_NODE, SWAP, TOO_NEAR = range(6)
+SOUND, NO_MOVE, BLOCKED, SAME_NODE, SWAP, TOO_NEAR, CIRCLE = range(7)
 
 
 def check_paths(problem: Problem, paths: object) -> Ints:
@@ -55,6 +56,7 @@ def _told(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
         BLOCKED: f"{move}, which is blocked",
         SAME_NODE: f"robots {other} and {robot} are both at node {end} at step {step}",
         SWAP: f"robots {other} and {robot} need each other's place: {move}",
+        CIRCLE: f"at step {step} robots wait for each other in a circle, as each needs room that the next one leaves",
         TOO_NEAR: f"{move}, too near to robot {other}",
     }[kind]
 
@@ -103,6 +105,11 @@ def find_fault(
             other = _swaps_with(paths, links, begins, ids, before, after, robot, step)
             if other >= 0:
                 return SWAP, robot, other, step
+        # On a grid discs may have room to move round at once; lanes that claim others have none.
+        if len(ids) and not are_in_order(
+            links, begins, ids, paths[:, step - 1].copy(), paths[:, step].copy(), before, after, False
+        ):
+            return CIRCLE, 0, -1, step
         for robot in range(robots):
             before[paths[robot, step - 1]] = -1
             _release(paths, links, begins, ids, after, robot, step)

@@ -13,7 +13,7 @@ def rotations(paths: Ints) -> list[tuple[int, Ints]]:
     """Return (step, robots) for each circle in `paths` (R, T + 1), by step; the robots in the order they follow.
 
     The first follows the second, and so on; the last follows the first. Swaps are no rotations, but refused as plans.
-    On a network with claims circles through claims are not seen; planners make none there.
+    On a network with claims there are none, as `check_paths` refuses circles there.
     """
     nodes = int(paths.max(initial=-1)) + 1
     marks = np.empty(len(paths), np.int64)
@@ -75,8 +75,8 @@ def are_in_order(
     ids: Ints,
     now: Ints,
     then: Ints,
-    standing: Links,
-    holding: Links,
+    standing: Links | Ints,
+    holding: Links | Ints,
     allow_rotations: bool,
 ) -> bool:
     """Return whether the robots can move one after the other, each to what those before it have left.
@@ -114,7 +114,9 @@ def are_in_order(
 
 
 @compiled
-def _count_needs(links: Links, begins: Ints, ids: Ints, now: Ints, then: Ints, standing: Links, robot: int) -> int:
+def _count_needs(
+    links: Links, begins: Ints, ids: Ints, now: Ints, then: Ints, standing: Links | Ints, robot: int
+) -> int:
     """Return on how many nodes that `robot` needs another one stands."""
     found = 0
     if standing[then[robot]] >= 0:

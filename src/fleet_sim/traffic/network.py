@@ -40,6 +40,7 @@ class Network:
     """How far from a node a point may be that is counted as there, in m, where nodes are not cells of `grid`."""
     links: Links = field(init=False, repr=False)
     tables: DistanceTables = field(init=False, repr=False)
+    _node_of: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         positions = as_floats(self.positions, (None, 2), "positions of the nodes").copy()
@@ -59,6 +60,10 @@ class Network:
             value.flags.writeable = False
             object.__setattr__(self, name, value)
         object.__setattr__(self, "links", neighbours.astype(np.int32))
+        node_of = np.full(1 if self.grid is None else self.grid.count + 1, NO_NODE)
+        if self.grid is not None:
+            node_of[cells] = np.arange(count)
+        object.__setattr__(self, "_node_of", node_of)
         object.__setattr__(self, "tables", DistanceTables(self.sources()))
 
     def __len__(self) -> int:
@@ -122,10 +127,8 @@ class Network:
         """Return the nodes (M,) at `points` (M, 2) m: the cell that holds each, or a node within `reach`; -1: none."""
         places = as_floats(points, (None, 2), "points")
         if self.grid is not None:
-            node_of = np.full(self.grid.count + 1, NO_NODE)
-            node_of[self.cells] = np.arange(len(self))
             # NO_CELL finds the last entry, which is none.
-            return node_of[self.grid.cells_at(places)]
+            return self._node_of[self.grid.cells_at(places)]
         if not len(self):
             return np.full(len(places), NO_NODE)
         gaps = np.square(places[:, None, :] - self.positions[None, :, :]).sum(axis=2)

@@ -63,10 +63,7 @@ def give_way(
         if then[robot] == NOBODY:
             _hold_next(links, begins, ids, blocked, now, then, standing, holding, choices, allow_rotations, robot)
         if then[robot] == NOBODY:
-            then[robot] = now[robot]
-            alone = holding[now[robot]] == NOBODY
-            holding[now[robot]] = robot
-            own[width + ON_STACK] = 0
+            alone = _stay(now, then, holding, own, robot)
             depth -= 1
             answer = FAILED
             if depth == 0:
@@ -85,6 +82,16 @@ def give_way(
         if own[width + PARTNER] != NOBODY:
             _pull(links, blocked, now, then, holding, own, robot)
     return True
+
+
+@compiled
+def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool:
+    """Let `robot` wait where it is, though another one may hold that; returns whether nobody does."""
+    alone = holding[now[robot]] == NOBODY
+    then[robot] = now[robot]
+    holding[now[robot]] = robot
+    own[len(own) - KEPT + ON_STACK] = 0
+    return alone
 
 
 @compiled

@@ -17,10 +17,7 @@ def plan_in_turn(
     ids: Ints,
     blocked: Bools,
     held: Links,
-    seen: Links,
-    came: Links,
-    after: Links,
-    searches: Ints,
+    marks: Links,
     steps: Steps,
     rows: Ints,
     starts: Ints,
@@ -46,7 +43,7 @@ def plan_in_turn(
         first, count = (first + 1) % robots, count - 1
         queued[robot] = False
         cost = find_path(
-            links, begins, ids, blocked, held, seen, came, after, searches, steps[rows[robot]], starts[robot],
+            links, begins, ids, blocked, held, marks, steps[rows[robot]], starts[robot],
             goals[robot], to_end, steps[rows[robot], starts[robot]] + 2 * length, rotate, paths[robot],
         )  # fmt: skip
         if cost >= 0:

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class LacamSettings(PlannerSettings):
         high=1_000_000_000,
         doc="Rounds that make the first plan cheaper; null: until the time limit, and so not reproducible.",
     )
-    group: int = setting(8, low=1, high=1000, doc="Robots that a round plans anew.")
+    group: int = setting(3, low=1, high=1000, doc="Robots that a round plans anew.")
     most_visited: int = setting(1_000_000, low=1, high=1_000_000_000, doc="Places of all robots that are looked at.")
 
 
@@ -79,10 +80,14 @@ class Lacam(Planner):
 
     def plan(self, problem: Problem) -> Ints:
         """Return a plan to the goals, cut to `window` steps if that is not 0."""
+        _compile()
+        return self._solved(problem)
+
+    def _solved(self, problem: Problem) -> Ints:
         late = time.monotonic() + problem.time_limit
         problem.require_ways()
         goals = apart(problem)
-        paths = Search(self, problem, goals, late).run()
+        paths = PlaceSearch(self, problem, goals, late).run()
         if self.settings.refinements != 0:
             refinement = Refinement(problem, goals, paths, self.settings.allow_rotations)
             rounds = refinement.run(self.settings.refinements, self.settings.group, late)
@@ -97,7 +102,15 @@ class Lacam(Planner):
         return paths
 
 
-class Search:
+@cache
+def _compile() -> None:
+    """Let all kernels be compiled, or loaded, before a clock runs: it may take longer than the time limit."""
+    network = Network(np.zeros((2, 2)), np.array([[1], [0]]))
+    problem = Problem(network, np.array([0]), np.array([1]), time_limit=1e6)
+    Lacam(network, refinements=1)._solved(problem)
+
+
+class PlaceSearch:
     """One search, depth first: from the places seen last to the next ones that PIBT proposes."""
 
     def __init__(self, planner: Lacam, problem: Problem, goals: Ints, late: float) -> None:

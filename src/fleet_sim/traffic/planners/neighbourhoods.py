@@ -33,7 +33,7 @@ class Refinement:
         self._rows = network.tables.rows_of(goals)
         self._steps = network.tables.steps
         self._reservations = Reservations(network, length)
-        self._words = np.array([problem.seed * 2 + 0x9E3779B97F4A7C15], np.uint64)
+        self._words = np.array([(problem.seed * 2 + 0x9E3779B97F4A7C15) % 2**64], np.uint64)
         for robot, path in enumerate(self._paths):
             self._reservations.reserve(path, robot)
 

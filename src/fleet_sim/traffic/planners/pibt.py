@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ class Pibt(Planner):
         return columns[:, :made]
 
     def _to_end(self, problem: Problem, waited: Ints) -> Ints:
-        late = time.monotonic() + problem.time_limit
+        late = math.inf
         paths = problem.starts[:, None]
         while not np.array_equal(paths[:, -1], problem.goals):
             made = paths.shape[1] - 1
@@ -106,5 +107,7 @@ class Pibt(Planner):
             count = min(AT_ONCE, self.settings.most_steps - made)
             more = self._run(problem, np.ascontiguousarray(paths[:, -1]), waited, count, to_end=True)
             paths = np.concatenate((paths, more), axis=1)
+            # From here on: the first steps may have been compiled before.
+            late = min(late, time.monotonic() + problem.time_limit)
         # Those who are all there wait.
         return paths if paths.shape[1] > 1 else np.repeat(paths, 2, axis=1)

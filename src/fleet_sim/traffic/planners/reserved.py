@@ -10,6 +10,8 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.tables import Links, Steps, Words
 
 NOBODY = -1
+MOST_SEARCHES = 1 << 30
+"""Before their numbers begin again."""
 
 
 class Reservations:
@@ -21,11 +23,9 @@ class Reservations:
     def __init__(self, network: Network, length: int) -> None:
         claims = network.claims
         self.held = np.full((length + 1, claims.resources(len(network))), NOBODY, np.int32)
-        # When a state was seen last, by the number of the search; how it was reached; open states by cost.
-        self.seen = np.zeros((length + 1) * len(network), np.int32)
-        self.came = np.zeros((length + 1) * len(network), np.int32)
-        self.next = np.zeros((length + 1) * len(network), np.int32)
-        self.searches = np.zeros(1, np.int64)
+        # By state, step * N + node: the search that saw it last, the node before it, the next open one of its cost.
+        # The number of the last search is behind those of the states.
+        self.marks = np.zeros((3, (length + 1) * len(network) + 1), np.int32)
         self._network = network
 
     def clear(self) -> None:
@@ -37,12 +37,14 @@ class Reservations:
         claims = self._network.claims
         reserve(self._network.links, claims.begins, claims.ids, self.held, path, robot)
 
-    def arrays(self, blocked: Bools) -> tuple[Links, Ints, Ints, Bools, Links, Links, Links, Links, Ints]:
+    def arrays(self, blocked: Bools) -> tuple[Links, Ints, Ints, Bools, Links, Links]:
         """Return what searches take first."""
+        if self.marks[0, -1] > MOST_SEARCHES:
+            self.marks[0].fill(0)
         claims = self._network.claims
         return (
             *(self._network.links, claims.begins, claims.ids, blocked),
-            *(self.held, self.seen, self.came, self.next, self.searches),
+            *(self.held, self.marks),
         )
 
 
@@ -118,10 +120,7 @@ def find_path(
     ids: Ints,
     blocked: Bools,
     held: Links,
-    seen: Links,
-    came: Links,
-    after: Links,
-    searches: Ints,
+    marks: Links,
     steps: Steps,
     start: int,
     goal: int,
@@ -137,8 +136,8 @@ def find_path(
     more than `most` are not looked for.
     """
     length, nodes = len(held) - 1, len(links)
-    searches[0] += 1
-    mark = searches[0]
+    mark = marks[0, -1] + 1
+    marks[0, -1] = mark
     free_after = _free_after(held, goal) if to_end else 0
     # It cannot be there to stay before. With this in the costs the search goes deep instead of wide until then.
     least: int = max(int(steps[start]), int(free_after))
@@ -147,18 +146,17 @@ def find_path(
     # Open states by what they cost at least: a chain for each, the newest first.
     heads = np.full(most - least + 3, NOBODY, np.int32)
     heads[0] = start
-    after[start] = NOBODY
-    seen[start] = mark
+    marks[0, start], marks[2, start] = mark, NOBODY
     costs = 0
     while costs <= most - least:
         state = heads[costs]
         if state == NOBODY:
             costs += 1
             continue
-        heads[costs] = after[state]
+        heads[costs] = marks[2, state]
         step, node = state // nodes, state % nodes
         if (to_end and node == goal and step >= free_after) or (not to_end and step == length):
-            _write(came, nodes, step, node, path)
+            _write(marks, nodes, step, node, path)
             return costs + least
         if step == length:
             continue
@@ -167,15 +165,13 @@ def find_path(
             if end < 0 or steps[end] < 0 or (blocked[end] and end != node):
                 continue
             state = (step + 1) * nodes + end
-            if seen[state] == mark:
+            if marks[0, state] == mark:
                 continue
             # All ways to a state cost the same, so the first one found is kept.
             more = max(step + 1 + steps[end] - least, 0)
             if more > most - least or not _may_move(links, begins, ids, held, step, node, column, end, rotate):
                 continue
-            seen[state] = mark
-            came[state] = node
-            after[state] = heads[more]
+            marks[0, state], marks[1, state], marks[2, state] = mark, node, heads[more]
             heads[more] = state
     return -1
 
@@ -190,11 +186,11 @@ def _free_after(held: Links, goal: int) -> int:
 
 
 @compiled
-def _write(came: Links, nodes: int, step: int, node: int, path: Ints) -> None:
+def _write(marks: Links, nodes: int, step: int, node: int, path: Ints) -> None:
     """Write the way to the state (step, node); from then on the robot waits."""
     path[step:] = node
     while step > 0:
-        node = came[step * nodes + node]
+        node = marks[1, step * nodes + node]
         step -= 1
         path[step] = node
 
@@ -206,10 +202,7 @@ def improve(
     ids: Ints,
     blocked: Bools,
     held: Links,
-    seen: Links,
-    came: Links,
-    after: Links,
-    searches: Ints,
+    marks: Links,
     steps: Steps,
     rows: Ints,
     goals: Ints,
@@ -240,7 +233,7 @@ def improve(
             own = steps[rows[robot]]
             least -= own[paths[robot, 0]]
             cost = find_path(
-                links, begins, ids, blocked, held, seen, came, after, searches, own, paths[robot, 0], goals[robot],
+                links, begins, ids, blocked, held, marks, own, paths[robot, 0], goals[robot],
                 True, min(left - least, length - 1), rotate, paths[robot],
             )  # fmt: skip
             if cost < 0:
