@@ -84,7 +84,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._connect()
         self._build_services(collision_color)
         self._list_systems()
-        self._closed = False
+        self.is_closed = False
+        """Whether `close` was called."""
         if self.params.gui:
             self.view.connect()
             self.view.configure()
@@ -173,7 +174,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
-        self._finite = FiniteGuard(world)
+        self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
 
@@ -256,7 +257,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
-            System("finite", Phase.UPDATE, each_step(self._finite.run)),
+            System("finite", Phase.UPDATE, each_step(self.finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds),
@@ -287,7 +288,7 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _advance(self) -> None:
         """Make one step, paused or not, then run the calls waiting for its end."""
-        if self._closed:
+        if self.is_closed:
             raise StateError("this simulation was closed; build a new one")
         # Before the initial state is saved, so that it includes their effects.
         self.inbox.drain_between_steps(self.dispatcher)
@@ -306,7 +307,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self.params.physics and self._physics.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
-            self._finite.run()
+            self.finite.run()
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
@@ -319,9 +320,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             raise StateError("close() was called from inside a step; call stop() there, and close() after the run")
         self.control.stop()
         self.control.wait_for_others()
-        if not self._closed:
+        if not self.is_closed:
             self.world.events.emit("closed")
-        self._closed = True
+        self.is_closed = True
         self.snapshots.close()
         self.monitor.close()
         self.extensions.shutdown()

@@ -79,6 +79,11 @@ class BulletMirror:
         return self.handed_out or self.client.gui
 
     @property
+    def keeps_up(self) -> bool:
+        """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
+        return self.eager or self._any_told
+
+    @property
     def engine_moves(self) -> bool:
         """Whether the engine has something to move: a dynamic entity, or bodies that the user made."""
         return bool(self.world.dynamic.any()) or self.has_others

@@ -68,6 +68,8 @@ class SwarmState:
     Arrays are taken anew at each access, but for what only changes when somebody comes, goes or is put elsewhere.
     """
 
+    squares: int = 1
+    """Number of worlds side by side in these columns, of which none sees another; see `squares/`."""
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[ControlledRows]
@@ -83,7 +85,8 @@ class SwarmState:
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.steps = 0
         """The number of completed steps."""
-        self._teams: list[Team] = []
+        self.teams: list[Team] = []
+        """The teams that were heard of, in the order of their numbers."""
         self._cached: dict[str, object] = {}
 
     # ---- time and chance ---------------------------------------------------------------------------------------------
@@ -91,12 +94,12 @@ class SwarmState:
     @property
     def dt(self) -> float:
         """The length of a step, in s."""
-        return self.sim.clock.dt
+        return self.columns.clock.dt
 
     @property
     def time(self) -> float:
         """Simulated time of the completed steps, in s."""
-        return self.sim.clock.seconds(self.steps)
+        return self.columns.clock.seconds(self.steps)
 
     @property
     def total_steps(self) -> int:
@@ -137,13 +140,13 @@ class SwarmState:
         """Return the number that stands for `team` in arrays; -1 for None."""
         if team is None:
             return NO_TEAM
-        if team not in self._teams:
-            self._teams.append(team)
-        return self._teams.index(team)
+        if team not in self.teams:
+            self.teams.append(team)
+        return self.teams.index(team)
 
     def team_named(self, code: int) -> Team | None:
         """Return the team that `code` stands for."""
-        return None if code == NO_TEAM else self._teams[code]
+        return None if code == NO_TEAM else self.teams[code]
 
     # ---- what stands in the way --------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
-from fleet_sim.swarm.vision import Sector, in_frame
+from fleet_sim.swarm.vision import Sector, in_frame, least
 
 _ARC = 12
 
@@ -43,6 +43,8 @@ class BinaryFOVSensor(BinarySensor):
     The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
     """
 
+    per_square = ("theta", "distance", "bias", "wall_sensing_range", "goal_sensing_range")
+
     theta: float = setting(
         10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, covers all directions."
     )
@@ -67,11 +69,16 @@ class BinaryFOVSensor(BinarySensor):
         super().__post_init__()
         self.show = self.show if self.draw is None else self.draw
 
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve several worlds: where nothing hides what is behind it."""
+        return super().serves_squares and not self.occlusion
+
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls = self._detectable_walls(group)
-        pairs = len(group) * len(group.world.population)
-        if pairs <= FEW_PAIRS and not self.occlusion and not len(walls):
+        plain = group.world.squares == 1 and not self.occlusion and not len(walls)
+        if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
             return self._see_few(group)
         origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
@@ -89,18 +96,18 @@ class BinaryFOVSensor(BinarySensor):
                 cosines.take(agent),
                 sines.take(agent),
             )
-            mask = sector.sees_discs(ahead, aside, candidates.radii.take(candidate))
+            mask = sector.of(agent).sees_discs(ahead, aside, candidates.radii.take(candidate))
             if self.occlusion:
                 some = mask.nonzero()
                 agent, candidate = (np.broadcast_to(index, mask.shape)[some] for index in (agent, candidate))
                 mask[some] = self._in_sight(group, candidates, blockers, agent, candidate)
             return mask
 
-        reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)
+        reach = float(np.max(self.distance)) + (float(candidates.radii.max()) if len(candidates) else 0.0)
         detected = any_hit(origins, candidates, reach, seen)
         if len(walls):
             detected |= _walls_seen(
-                Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
+                Sector(self.theta, least(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
             )
         return detected
 
