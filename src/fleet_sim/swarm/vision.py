@@ -56,11 +56,9 @@ class Sector:
         half_angle, reach = _taken(self.half_angle, observers), _taken(self.reach, observers)
         if half_angle is self.half_angle and reach is self.reach:
             return self
-        chosen = Sector(half_angle, reach)
         sine, cosine = self.edge
         # Computed once for all observers, and not for each pair of them with somebody.
-        vars(chosen)["edge"] = _taken(sine, observers), _taken(cosine, observers)
-        return chosen
+        return self._like(half_angle, reach, _taken(sine, observers), _taken(cosine, observers))
 
     def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
         """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
@@ -123,11 +121,14 @@ class Sector:
         """Return the sectors at some `places` of what has `shape`; one sector is that of all places."""
         if not isinstance(self.half_angle, np.ndarray) and not isinstance(self.reach, np.ndarray):
             return self
-        half_angle, reach, sine, cosine = (
-            np.broadcast_to(values, shape)[places] for values in (self.half_angle, self.reach, *self.edge)
-        )
+        return self._like(*(_at(values, places, shape) for values in (self.half_angle, self.reach, *self.edge)))
+
+    def _like(self, half_angle: Number, reach: Number, sine: Number, cosine: Number) -> Sector:
+        """Return some of these sectors, whose edges are known."""
         chosen = Sector(half_angle, reach)
         vars(chosen)["edge"] = sine, cosine
+        if self._round_mask is None:
+            vars(chosen).update(all_round=self.all_round, _round_mask=None)
         return chosen
 
     def sees_points(self, ahead: Floats, aside: Floats) -> Bools:
@@ -164,6 +165,15 @@ class Sector:
 
 def _taken(values: Number, observers: Rows) -> Number:
     return values.take(observers) if isinstance(values, np.ndarray) else values
+
+
+def _at(values: Number, places: tuple[Rows, ...], shape: tuple[int, ...]) -> Number:
+    """Return `values`, which go together with an array of `shape`, at some places of it."""
+    if not isinstance(values, np.ndarray):
+        return values
+    if values.shape == (shape[0], 1):
+        return values[:, 0].take(places[0])
+    return np.broadcast_to(values, shape)[places]
 
 
 def least(first: Number, second: Number) -> Number:

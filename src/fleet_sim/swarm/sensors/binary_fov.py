@@ -68,6 +68,7 @@ class BinaryFOVSensor(BinarySensor):
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.show = self.show if self.draw is None else self.draw
+        self._sector: Sector | None = None
 
     @property
     def serves_squares(self) -> bool:
@@ -80,11 +81,13 @@ class BinaryFOVSensor(BinarySensor):
         plain = group.world.squares == 1 and not self.occlusion and not len(walls)
         if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
             return self._see_few(group)
-        origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
         candidates = Candidates(group, team)
+        if candidates.nobody and not len(walls):
+            return np.zeros(len(group), np.bool_)
+        origins, cosines, sines = self._frames(group)
         blockers = Candidates(group) if self.occlusion and team >= 0 else None
-        sector = Sector(self.theta, self.distance)
+        sector = self._sector_now()
         origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
         place_x = np.ascontiguousarray(candidates.positions[:, 0])
         place_y = np.ascontiguousarray(candidates.positions[:, 1])
@@ -114,7 +117,7 @@ class BinaryFOVSensor(BinarySensor):
     def _see_few(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
         columns, everyone = group.columns, group.world.everyone
-        team, sector = group.world.team_code(self.target_team), Sector(self.theta, self.distance)
+        team, sector = group.world.team_code(self.target_team), self._sector_now()
         places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
         others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
 
@@ -156,6 +159,13 @@ class BinaryFOVSensor(BinarySensor):
         if half >= math.pi:
             return np.asarray(arcs)
         return np.concatenate((group.positions[:, None, :], arcs), axis=1)
+
+    def _sector_now(self) -> Sector:
+        """Return the sector: of many worlds, its edges are computed once for all steps."""
+        known = self._sector
+        if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
+            known = self._sector = Sector(self.theta, self.distance)
+        return known
 
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""

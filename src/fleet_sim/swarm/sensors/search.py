@@ -42,6 +42,11 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def nobody(self) -> bool:
+        """Whether there is nobody but the observers, each alone in a world of its own."""
+        return len(self.rows) == self.squares and np.array_equal(self.rows, self.own_rows)
+
     def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
         """Leave out the pairs of an agent with itself."""
         kept = np.flatnonzero(self.own_rows.take(agent) != self.rows.take(candidate))
@@ -54,7 +59,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
     Near candidates are tested first, and who has a hit looks no further: the answer is that of testing all.
     """
     hit_mask = np.zeros(len(origins), bool)
-    if not len(candidates) or not len(origins):
+    if not len(candidates) or not len(origins) or candidates.nobody:
         return hit_mask
     if candidates.squares > 1:
         _look_in_squares(len(origins), candidates, test, hit_mask)

@@ -5,10 +5,12 @@ Most squares have nothing to do in most steps. One look over all pairs finds the
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.swarm.separation import EXACT, Bodies, all_pairs, separate
+from fleet_sim.swarm.separation import Bodies, all_pairs, separate
 from fleet_sim.swarm.squares.board import Board
 
 
@@ -19,47 +21,71 @@ class ApartInSquares:
         self._board = board
         self._rows = board.collidable.reshape(board.squares, -1)
         self._radii = board.swarm.agent_radius[self._rows]
+        # A little more than the distance at which two of them touch, squared: whether they do is found out later.
         self._first, self._second = all_pairs(self._rows.shape[1])
-        self._reach = self._radii[:, self._first] + self._radii[:, self._second]
-        size = np.array(board.config.size)
+        reach = self._radii.take(self._first, axis=1) + self._radii.take(self._second, axis=1)
+        self._squares = reach * reach * (1.0 + 1e-9)
+        width, height = board.config.size
         # As in `separation.py`: a disc wider than the world is kept in its middle.
-        self._low = np.minimum(self._radii[:, :, None], 0.5 * size)
-        self._high = size - self._low
+        self._low_x, self._low_y = np.minimum(self._radii, 0.5 * width), np.minimum(self._radii, 0.5 * height)
+        self._high_x, self._high_y = width - self._low_x, height - self._low_y
+        self._movers: dict[int, _Movers] = {}
 
     def keep_apart(self, movers: Rows) -> None:
-        """Do what `separation.keep_apart` does after `movers` of all squares moved."""
+        """Do what `separation.keep_apart` does after `movers` of all squares moved; the array is the same each time."""
         board = self._board
         board.swarm.touching[movers] = False
         if not self._rows.size or not len(movers):
             return
-        moving_mask = np.zeros(board.columns.capacity, np.bool_)
-        moving_mask[movers] = True
-        movable_mask = moving_mask[self._rows] & ~board.swarm.grounded[self._rows]
-        near_mask = movable_mask[:, self._first] | movable_mask[:, self._second]
-        squares = self._busy_mask(movable_mask, near_mask).nonzero()[0]
+        known = self._movers.get(id(movers))
+        if known is None or known.rows is not movers:
+            known = self._movers[id(movers)] = self._about(movers)
+        squares = self._busy_mask(known).nonzero()[0]
         if not len(squares):
             return
         rows = self._rows[squares].reshape(-1)
-        bodies = Bodies(
-            rows, board.columns.position[rows, :2], self._radii[squares].reshape(-1), movable_mask[squares].reshape(-1)
-        )
+        centres, movable_mask = board.columns.position[rows, :2], known.movable_mask[squares]
+        bodies = Bodies(rows, centres, self._radii[squares].reshape(-1), movable_mask.reshape(-1))
         # Square by square, each with its pairs in their order: sums over several pushes come out as in one world.
         shift = np.arange(len(squares))[:, None] * self._rows.shape[1]
-        near = near_mask[squares]
+        near = movable_mask[:, self._first] | movable_mask[:, self._second]
         separate(board, bodies, ((shift + self._first)[near], (shift + self._second)[near]))
 
-    def _busy_mask(self, movable_mask: Bools, near_mask: Bools) -> Bools:
-        """Return in which squares (S,) somebody overlaps another one or the border, or there are polygons."""
-        board, squares = self._board, len(self._rows)
+    def _about(self, movers: Rows) -> _Movers:
+        """Return what does not change from step to step: nobody comes or goes, and nobody is given other settings."""
+        moving_mask = np.zeros(self._board.columns.capacity, np.bool_)
+        moving_mask[movers] = True
+        movable_mask = moving_mask[self._rows] & ~self._board.swarm.grounded[self._rows]
+        near_mask = movable_mask[:, self._first] | movable_mask[:, self._second]
+        # In most worlds the same pairs count; where others do as well, looking at them too does no harm.
+        return _Movers(movers, movable_mask, near_mask.any(axis=0).nonzero()[0], movable_mask.any(axis=0).nonzero()[0])
+
+    def _busy_mask(self, about: _Movers) -> Bools:
+        """Return in which squares (S,) somebody may overlap another one or the border, or there are polygons."""
+        board = self._board
         if board.polygons:
-            return np.ones(squares, np.bool_)
-        places = board.columns.position.take(self._rows, axis=0)
-        x, y = np.ascontiguousarray(places[:, :, 0]), np.ascontiguousarray(places[:, :, 1])
-        away_x = x.take(self._first, axis=1) - x.take(self._second, axis=1)
-        away_y = y.take(self._first, axis=1) - y.take(self._second, axis=1)
-        over_mask = self._reach - np.sqrt(away_x * away_x + away_y * away_y) > EXACT
-        busy_mask: Bools = np.asarray((over_mask & near_mask).any(axis=1))
+            return np.ones(len(self._rows), np.bool_)
+        flat = board.columns.position.reshape(-1)
+        x, y = flat.take(3 * self._rows), flat.take(3 * self._rows + 1)
+        pairs, ones = about.pairs, about.ones
+        first, second = self._first.take(pairs), self._second.take(pairs)
+        away_x = x.take(first, axis=1) - x.take(second, axis=1)
+        away_y = y.take(first, axis=1) - y.take(second, axis=1)
+        away_x *= away_x
+        away_y *= away_y
+        away_x += away_y
+        busy_mask: Bools = np.logical_or.reduce(away_x <= self._squares.take(pairs, axis=1), axis=1)
         if board.config.collide_walls:
-            outside_mask = (places[:, :, :2] < self._low) | (places[:, :, :2] > self._high)
-            busy_mask |= (outside_mask.any(axis=2) & movable_mask).any(axis=1)
+            for place, low, high in ((x, self._low_x, self._high_x), (y, self._low_y, self._high_y)):
+                outside_mask = (place < low) | (place > high)
+                busy_mask |= np.logical_or.reduce(outside_mask.take(ones, axis=1), axis=1)
         return busy_mask
+
+
+class _Movers(NamedTuple):
+    """Who moves: rows, which of the bodies may be pushed (S, C), and the pairs and bodies (C,) that have to be seen."""
+
+    rows: Rows
+    movable_mask: Bools
+    pairs: Rows
+    ones: Rows

@@ -12,7 +12,7 @@ from fleet_sim.swarm.squares.board_step import BoardStepper, serves_squares
 from fleet_sim.swarm.world import RectangularWorld, World_from_config
 from fleet_sim.swarm.world_config import WorldConfig
 
-MOST = 128
+MOST = 256
 """Worlds on one board: beyond this, its arrays leave the processor's cache and nothing is gained."""
 
 Described = RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path
