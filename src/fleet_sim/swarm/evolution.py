@@ -96,6 +96,7 @@ class Search:
 
     def world_with(self, shares: Floats) -> dict[str, Any]:
         """Return the world with the values at `shares` (K,) put in."""
+        # A copy: candidates are made from the same world again and again.
         world = copy.deepcopy(self.world)
         for (key_path, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
             put(world, key_path, parameter.value(share))
@@ -103,6 +104,7 @@ class Search:
 
     def cost(self, value: float) -> float:
         """Return the cost, which CMA-ES minimises."""
+        # CMA-ES only ranks candidates, but NaN would make the ranking meaningless.
         if not np.isfinite(value):
             return WORST
         return -value if self.config.goal == "maximize" else value

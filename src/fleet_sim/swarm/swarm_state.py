@@ -65,7 +65,7 @@ class WorldContents(Protocol):
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
-    Arrays are taken anew at each access, but for what only changes when somebody comes, goes or is put elsewhere.
+    Arrays are read again at each access, except those that only change when agents are added, removed or placed.
     """
 
     squares: int = 1
@@ -85,8 +85,10 @@ class SwarmState:
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.steps = 0
         """The number of completed steps."""
-        self.teams: list[Team] = []
+        self.team_order: list[Team] = []
         """The teams that were heard of, in the order of their numbers."""
+        self.teams: set[Team | None] = {None}
+        """The teams of all who were there, and of whom spawners will put there."""
         self._cached: dict[str, object] = {}
 
     # ---- time and chance ---------------------------------------------------------------------------------------------
@@ -140,13 +142,13 @@ class SwarmState:
         """Return the number that stands for `team` in arrays; -1 for None."""
         if team is None:
             return NO_TEAM
-        if team not in self.teams:
-            self.teams.append(team)
-        return self.teams.index(team)
+        if team not in self.team_order:
+            self.team_order.append(team)
+        return self.team_order.index(team)
 
     def team_named(self, code: int) -> Team | None:
         """Return the team that `code` stands for."""
-        return None if code == NO_TEAM else self.teams[code]
+        return None if code == NO_TEAM else self.team_order[code]
 
     # ---- what stands in the way --------------------------------------------------------------------------------------
 

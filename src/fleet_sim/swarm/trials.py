@@ -37,9 +37,6 @@ def run_trials(trials: Sequence[Trial], *, together: bool = True) -> list[float]
     """Return the values of `trials`, all with as many steps: what each process computes."""
     worlds = [World_from_config(trial.world) for trial in trials]
     try:
-        for world in worlds:
-            # Nobody goes back to the beginning of a trial.
-            world.sim.params.keep_initial_state = False
         if together:
             Squares(worlds).evaluate(trials[0].steps)
         else:

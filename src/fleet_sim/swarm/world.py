@@ -7,6 +7,7 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,8 +62,10 @@ class RectangularWorld(NamedWorld):
         if not isinstance(self, known):
             raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
         if type(self) is not known:
+            settings = copy(settings)
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
         self._owns_sim = sim is None
+        settings = settings.in_use("a world")
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""
@@ -109,7 +112,7 @@ class RectangularWorld(NamedWorld):
             _at(key, self.add_metric, entry)
         if step_spawners:
             for index, spawner in enumerate(list(self.spawners)):
-                _at(f"spawners[{index}]", self._stepper.run_spawner, spawner)
+                _at(f"spawners[{index}]", self._stepper.start_spawner, spawner)
             self._stepper.drop_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)
@@ -193,6 +196,12 @@ class RectangularWorld(NamedWorld):
             self.stopped = True
             if self.sim.is_running:
                 self.sim.stop()
+
+    def begin_steps(self) -> None:
+        """Do what comes before steps that somebody else makes with this world; see `squares/`."""
+        if self.sim.params.keep_initial_state and not self.sim.state.has_initial:
+            self.sim.state.remember_initial()
+        self._stepper.check_metrics()
 
     def count_steps(self, steps: int) -> None:
         """Count `steps` steps that somebody else made with this world; see `squares/`."""

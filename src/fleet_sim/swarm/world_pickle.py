@@ -1,4 +1,4 @@
-"""Worlds as bytes: what `pickle` keeps of a world, and the world that goes on from it, in this process or another.
+"""Pickling of worlds: a copy continues the run in this process or another.
 
 A world is pickled as its settings and checkpoints: the present one, and the first for `reset`. What refers to the
 world, its simulation and its columns refers to those of the new world afterwards. Code that was connected from outside,
@@ -18,7 +18,7 @@ from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
-CARRIED = ("groups", "goals", "keys", "subscribers", "teams", "is_set_up", "source", "_conditions", "_stop_at")
+CARRIED = ("groups", "goals", "keys", "subscribers", "team_order", "is_set_up", "source", "_conditions", "_stop_at")
 """Attributes of a world that are not in its checkpoints."""
 
 
@@ -90,7 +90,7 @@ class _Pickler(pickle.Pickler):
         self._names = {id(part): name for name, part in known.items()}
 
     def persistent_id(self, obj: Any) -> str | None:
-        """Return the name of a part that the new world has by itself."""
+        """Return the name of a part that the new world has from its constructor."""
         return self._names.get(id(obj))
 
 

@@ -105,7 +105,7 @@ def _in_the_metrics(world: RectangularWorld) -> str | None:
 
 def likeness(world: RectangularWorld) -> str:
     """Return a text that is equal for worlds that can be squares of one board."""
-    whole = [world.steps, world.columns.clock.tick, world.columns.capacity, world.steps_to_stop, world.teams]
+    whole = [world.steps, world.columns.clock.tick, world.columns.capacity, world.steps_to_stop, world.team_order]
     whole += [getattr(world.config, name) for name in _OF_WORLD]
     whole += [vars(goal) for goal in world.goals]
     rows = np.concatenate([world.collidable_rows, world.everyone.rows])

@@ -56,9 +56,10 @@ class ApartInSquares:
         moving_mask = np.zeros(self._board.columns.capacity, np.bool_)
         moving_mask[movers] = True
         movable_mask = moving_mask[self._rows] & ~self._board.swarm.grounded[self._rows]
-        near_mask = movable_mask[:, self._first] | movable_mask[:, self._second]
-        # In most worlds the same pairs count; where others do as well, looking at them too does no harm.
-        return _Movers(movers, movable_mask, near_mask.any(axis=0).nonzero()[0], movable_mask.any(axis=0).nonzero()[0])
+        # Of the first world. Worlds alike have the same ones.
+        ones = movable_mask[0]
+        pairs = ones[self._first] | ones[self._second]
+        return _Movers(movers, movable_mask, pairs.nonzero()[0], ones.nonzero()[0])
 
     def _busy_mask(self, about: _Movers) -> Bools:
         """Return in which squares (S,) somebody may overlap another one or the border, or there are polygons."""
@@ -74,11 +75,11 @@ class ApartInSquares:
         away_x *= away_x
         away_y *= away_y
         away_x += away_y
-        busy_mask: Bools = np.logical_or.reduce(away_x <= self._squares.take(pairs, axis=1), axis=1)
+        busy_mask: Bools = np.asarray((away_x <= self._squares.take(pairs, axis=1)).any(axis=1))
         if board.config.collide_walls:
             for place, low, high in ((x, self._low_x, self._high_x), (y, self._low_y, self._high_y)):
                 outside_mask = (place < low) | (place > high)
-                busy_mask |= np.logical_or.reduce(outside_mask.take(ones, axis=1), axis=1)
+                busy_mask |= outside_mask.take(ones, axis=1).any(axis=1)
         return busy_mask
 
 

@@ -30,9 +30,7 @@ class BoardStepper:
     def __init__(self, worlds: Sequence[RectangularWorld]) -> None:
         self._worlds = worlds
         for world in worlds:
-            # What `reset` goes back to is saved by the first step.
-            if world.sim.params.keep_initial_state and not world.sim.state.has_initial:
-                world.sim.state.remember_initial()
+            world.begin_steps()
         self._board = Board(worlds)
         self._motion = MotionSystem()
         self._apart = ApartInSquares(self._board)
