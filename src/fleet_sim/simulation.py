@@ -81,8 +81,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._connect()
         self._build_services(collision_color)
         self._list_systems()
-        self.is_closed = False
-        """Whether `close` was called."""
+        self._closed = False
         self._settle()
         if self.params.gui:
             self.view.connect()
@@ -287,7 +286,7 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _advance(self) -> None:
         """Make one step, paused or not, then run the calls waiting for its end."""
-        if self.is_closed:
+        if self._closed:
             raise StateError("this simulation was closed; build a new one")
         # Before the initial state is saved, so that it includes their effects.
         self.inbox.drain_between_steps(self.dispatcher)
@@ -310,6 +309,11 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     def close(self) -> None:
         """End `run_simulation` if it runs, shut plugins down and disconnect PyBullet; may be called again.
 
@@ -319,9 +323,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             raise StateError("close() was called from inside a step; call stop() there, and close() after the run")
         self.control.stop()
         self.control.wait_for_others()
-        if not self.is_closed:
+        if not self._closed:
             self.world.events.emit("closed")
-        self.is_closed = True
+        self._closed = True
         self.snapshots.close()
         self.monitor.close()
         self.extensions.shutdown()
