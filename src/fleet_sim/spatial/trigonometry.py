@@ -64,7 +64,6 @@ _ATAN_BELOW = (
     4.853903996359136964868e2,
     1.945506571482613964425e2,
 )
-_ATAN_BOTH = np.array([_ATAN_ABOVE[1:], _ATAN_BELOW[1:]]).T[:, :, None]
 _ATAN_SPLIT = 0.66
 """Above this, arctan(a) is a quarter of pi and arctan((a - 1) / (a + 1)), which the polynomials are good for."""
 _LOG = (
@@ -147,19 +146,12 @@ def arctan2(y: Numbers, x: Numbers) -> Floats:
     below = np.where(split_mask, small + large, np.where(large == 0.0, 1.0, large))
     a = np.where(split_mask, small - large, small) / below
     square = a * a
-    # Both polynomials at once, as in `sin_cos`.
-    sums = np.empty((2, *np.shape(a)))
-    sums[0] = _ATAN_ABOVE[0]
-    np.add(square, _ATAN_BELOW[0], out=sums[1])
-    flat = sums.reshape(2, -1)
-    powers = np.reshape(square, -1)
-    for factors in _ATAN_BOTH:
-        flat *= powers
-        flat += factors
-    square *= sums[0]
-    square /= sums[1]
-    square *= a
-    angles = a + square
+    above, under = np.full(np.shape(a), _ATAN_ABOVE[0]), square + _ATAN_BELOW[0]
+    for factor in _ATAN_ABOVE[1:]:
+        above = above * square + factor
+    for factor in _ATAN_BELOW[1:]:
+        under = under * square + factor
+    angles = a + a * (square * above / under)
     angles = np.where(split_mask, 0.25 * math.pi + angles, angles)
     angles = np.where(steep_mask, 0.5 * math.pi - angles, angles)
     angles = np.where(np.signbit(x), math.pi - angles, angles)
