@@ -67,3 +67,17 @@ def test_numba_is_loaded_by_the_first_call_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_constant_of_another_file_that_changes_makes_new_machine_code(tmp_path) -> None:
+    # In processes of their own, as a program is changed between two runs.
+    (tmp_path / "shapes.py").write_text("from typing import NamedTuple\nimport numpy as np\nFACTOR = 2\n")
+    (tmp_path / "loops.py").write_text(
+        "from fleet_sim.kernels import compiled\nfrom shapes import FACTOR\n"
+        "@compiled\ndef times(number: int) -> int:\n    return number * FACTOR\n"
+    )
+    code = "from loops import times; print(times(5))"
+    run = lambda: subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)  # noqa: E731
+    assert run().stdout.split() == ["10"]
+    (tmp_path / "shapes.py").write_text("FACTOR = 30000\n")
+    assert run().stdout.split() == ["150000"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable
 from importlib import import_module
 from types import FunctionType, ModuleType
@@ -56,13 +57,25 @@ class Kernel(Generic[P, R]):
                     )
                 names[name] = callee.machine_code()
         linked = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        linked.__qualname__, linked.__module__ = function.__qualname__, function.__module__
+        # The name of the machine code's file. Numba looks at the age of this file only, not of those imported by it.
+        linked.__qualname__ = f"{function.__qualname__}_{_digest(function.__globals__)}"
+        linked.__module__ = function.__module__
         return linked
 
 
 def compiled(function: Callable[P, R]) -> Kernel[P, R]:
     """Make a kernel of a function on arrays and numbers; a decorator. It may call kernels of its own file."""
     return Kernel(function)
+
+
+def _digest(names: dict[str, Any]) -> str:
+    """Return a digest of what is built into machine code: constants of a file, and the fields of its named tuples."""
+    known = [
+        f"{name}={value!r}" if isinstance(value, (int, float)) else f"{name}:{value._fields}"
+        for name, value in sorted(names.items())
+        if isinstance(value, (int, float)) or hasattr(value, "_fields")
+    ]
+    return hashlib.blake2b("\n".join(known).encode(), digest_size=6).hexdigest()
 
 
 def _compile(function: FunctionType) -> Any:

@@ -74,14 +74,14 @@ def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Ag
 
 
 def offer_traffic(
-    sim: MultiRobotSimulationCore, site: Site, settings: TrafficSettings | None = None, **values: Any
+    sim: MultiRobotSimulationCore, site: Site, given: TrafficSettings | None = None, /, **values: Any
 ) -> Traffic:
     """Let robots of `sim` drive in `site` by common plans; returns the Traffic, which is also the manager "traffic".
 
-    The settings are `settings`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
+    The settings are `given`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
     ConfigError for wrong settings and StateError where there is a traffic already.
     """
-    chosen = read(TrafficSettings, values, path=NAME) if settings is None else settings
+    chosen = read(TrafficSettings, values, path=NAME) if given is None else given
     world = sim.world
     if any(system.name == NAME for system in sim.pipeline.systems):
         raise StateError("this simulation has a traffic already: sim.get_manager('traffic')")
@@ -93,6 +93,7 @@ def offer_traffic(
     sim.checkpoints.register_late(NAME, control)
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
     world.drive_rules.add(control.rule)
+    world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)
 
     def leave() -> None:
@@ -100,6 +101,7 @@ def offer_traffic(
         sim.pipeline.remove(NAME)
         sim.unregister_manager(traffic)
         world.drive_rules.remove(control.rule)
+        world.routes.conveyance = None
         world.on_remove.remove(control.removed)
         sim.events.off("cleared", leave)
 
