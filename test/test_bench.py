@@ -64,3 +64,11 @@ def test_bench_of_swarm_worlds_compares_programs_that_do_the_same() -> None:
     assert done.returncode == 0, done.stderr
     for name in ("arrays", "plain Python", "per agent", "boids", "reciprocal avoidance", "resident MiB"):
         assert name in done.stdout
+
+
+def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
+    command = [sys.executable, str(RUN.with_name("squares.py")), "--worlds", "2", "--agents", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()[2:]]
+    assert [line[:3] for line in lines] == [["2", "1", "static"], ["2", "1", "fov"]]

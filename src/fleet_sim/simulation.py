@@ -171,7 +171,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
-        self._finite = FiniteGuard(world)
+        self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
 
@@ -255,7 +255,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
-            System("finite", Phase.UPDATE, each_step(self._finite.run)),
+            System("finite", Phase.UPDATE, each_step(self.finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds),
@@ -305,9 +305,14 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self.params.physics and self._physics.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
-            self._finite.run()
+            self.finite.run()
 
     # ---- the end -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
 
     def close(self) -> None:
         """End `run_simulation` if it runs, shut plugins down and disconnect PyBullet; may be called again.

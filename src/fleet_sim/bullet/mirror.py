@@ -81,6 +81,11 @@ class BulletMirror:
         return self.handed_out or self.client.gui
 
     @property
+    def keeps_up(self) -> bool:
+        """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
+        return self.eager or self._any_told
+
+    @property
     def known_to_user(self) -> bool:
         """Whether the user may have numbers, things or settings of this engine, which emptying it would make void."""
         return self.live or self.called_by_user or self._any_told or bool(self.bodies.table.adopted.any())

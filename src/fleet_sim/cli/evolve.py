@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
-    from fleet_sim.swarm.evolution import evolve, load_search, write_best
+    from fleet_sim.swarm.evolution import evolve, how_stepped, load_search, write_best
 
     path = resolve_config(args.config)
     search = load_search(path)
@@ -50,6 +50,7 @@ def execute(args: argparse.Namespace) -> int:
     log = output.with_suffix(".log.jsonl")
     if args.restart:
         log.unlink(missing_ok=True)
+    print(how_stepped(search), file=sys.stderr)
     line = ProgressLine(search)
     try:
         outcome = evolve(search, log=log, processes=args.processes, report=line.show)

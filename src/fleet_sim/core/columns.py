@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -116,6 +116,26 @@ class ColumnTable:
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
         return sum(array.nbytes for _, _, array in self.columns())
+
+
+def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
+    """Put the columns of `parts`, which are equally long, one after the other into the arrays of `whole`.
+
+    From then on the arrays of the parts are slices of those of `whole`: what is written into one is in the other.
+    """
+    length = parts[0].capacity
+    for name in whole.schema:
+        stacked = np.concatenate([getattr(part, name) for part in parts])
+        setattr(whole, name, stacked)
+        for index, part in enumerate(parts):
+            setattr(part, name, stacked[index * length : (index + 1) * length])
+
+
+def part_tables(parts: Sequence[ColumnTable]) -> None:
+    """Give `parts` that were stacked arrays of their own again, with the values they have now."""
+    for part in parts:
+        for name, _, array in part.columns():
+            setattr(part, name, array.copy())
 
 
 class FeatureColumns(ColumnTable):

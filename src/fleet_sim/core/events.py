@@ -60,6 +60,11 @@ class EventBus:
         """Return whether `event` has handlers."""
         return event in self._handlers
 
+    @property
+    def handled(self) -> frozenset[str]:
+        """The events that have handlers."""
+        return frozenset(self._handlers)
+
     def has_handlers_of_any(self, events: frozenset[str]) -> bool:
         """Return whether one of `events` has handlers."""
         return not events.isdisjoint(self._handlers)

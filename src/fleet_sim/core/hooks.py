@@ -109,6 +109,8 @@ class EntityHooks:
 
     def run_callbacks(self, handles: list[Any], dt: float) -> None:
         """Run overridden updates, plugins and callbacks."""
+        if not self:
+            return
         for row in sorted({*self._updates, *self._plugins, *self._callbacks}):
             entity = handles[row]
             # Removed by the code of an earlier row.

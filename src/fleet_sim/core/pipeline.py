@@ -33,7 +33,11 @@ class System:
 
 def each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
     """Return a `run` for a System that calls `function(*args)`, without the time step."""
-    return lambda dt: function(*args)
+    if len(args) == 1:
+        # The most common case by far, and unpacking a tuple takes half of such a call.
+        (only,) = args
+        return lambda dt: function(only)
+    return (lambda dt: function(*args)) if args else (lambda dt: function())
 
 
 class Pipeline:
@@ -50,7 +54,7 @@ class Pipeline:
         self.total = 0.0
         self._world = world
         self._systems: list[System] = []
-        self._order: tuple[tuple[System, str], ...] = ()
+        self._order: tuple[tuple[Callable[[float], object], Phase, str, str], ...] = ()
 
     @property
     def systems(self) -> tuple[System, ...]:
@@ -88,7 +92,7 @@ class Pipeline:
     def _changed(self) -> None:
         self.times = {system.name: self.times.get(system.name, 0.0) for system in self._systems}
         # Built when systems change: a step under way keeps its own tuple and never looks up an enum's value.
-        self._order = tuple((system, system.phase.value) for system in self._systems)
+        self._order = tuple((known.run, known.phase, known.name, known.phase.value) for known in self._systems)
 
     def step(self, dt: float) -> None:
         """Run every system once and count the tick; raises StateError from inside a step.
@@ -105,13 +109,13 @@ class Pipeline:
             phase_times[key] = 0.0
         begin = now = perf_counter()
         try:
-            for system, key in self._order:
-                self.phase = system.phase
-                system.run(dt)
+            for run, phase, name, key in self._order:
+                self.phase = phase
+                run(dt)
                 # One reading ends a system and starts the next, so that the times add up to those of the phases.
                 before, now = now, perf_counter()
-                times[system.name] = now - before
-                phase_times[key] += now - before
+                times[name] = taken = now - before
+                phase_times[key] += taken
         finally:
             self.phase = None
             world.in_step = False

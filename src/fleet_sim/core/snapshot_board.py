@@ -82,6 +82,11 @@ class SnapshotBoard:
         """The newest snapshot; None before the first subscription. It is replaced as a whole and never changed."""
         return self._latest
 
+    @property
+    def has_readers(self) -> bool:
+        """Whether each step takes a snapshot for somebody."""
+        return bool(self._readers)
+
     def subscribe(self) -> Subscription:
         """Have each step take a snapshot, until the subscription is closed: `with sim.snapshots.subscribe() as ...`.
 

@@ -210,13 +210,14 @@ class World(ConnectedParts, BodyColumns):
         """Make rows freed during the step available again."""
         self.free_rows.end_step()
 
-    def touch(self, rows: Rows | AnyArray) -> None:
-        """Mark the poses of `rows` as changed. Every writer of poses must call it."""
+    def touch(self, rows: Rows | AnyArray | int) -> None:
+        """Mark the poses of `rows`, or of one row, as changed. Every writer of poses must call it."""
         # One flag for each reader (the step, PyBullet, the bounds): each clears its own when it has caught up.
         self.moved[rows] = True
         self.bullet_behind[rows] = True
         self.bounds_behind[rows] = True
-        self._tell_view(rows)
+        if not self.in_step:
+            self._tell_view(np.atleast_1d(rows))
 
     def touch_joints(self, rows: Rows | AnyArray) -> None:
         """Mark joints of `rows` as moved. Every writer of joint positions must call it."""

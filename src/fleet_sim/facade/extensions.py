@@ -23,6 +23,7 @@ class Extensions:
         self._callbacks = CallbackList(clock, guard)
         self._plugins = PluginRunner(clock, guard)
         self._managers: dict[str, Any] = {}
+        self._callers: dict[str, Any] = {}
 
     # ---- callbacks ---------------------------------------------------------------------------------------------------
 
@@ -62,6 +63,9 @@ class Extensions:
         if self._managers.get(chosen, manager) is not manager:
             raise DuplicateNameError(f"a manager named {chosen!r} is registered already")
         self._managers[chosen] = manager
+        # Noted once: asking a manager that has none costs an exception in every step.
+        if hasattr(manager, "run_callbacks"):
+            self._callers[chosen] = manager
         return chosen
 
     def remove_manager(self, manager: Any) -> bool:
@@ -69,6 +73,7 @@ class Extensions:
         for name, known in list(self._managers.items()):
             if known is manager or name == manager:
                 del self._managers[name]
+                self._callers.pop(name, None)
                 return True
         return False
 
@@ -82,12 +87,12 @@ class Extensions:
 
     def __bool__(self) -> bool:
         """Whether there is anything to run in a step."""
-        return bool(self._callbacks or self._plugins or any(map(_has_callbacks, self._managers.values())))
+        return bool(self._callbacks or self._plugins or any(map(_has_callbacks, self._callers.values())))
 
     def run_callbacks(self) -> None:
         """Call the managers and callbacks that are due."""
         # A copy: a callback may add or remove managers.
-        for manager in list(self._managers.values()):
+        for manager in list(self._callers.values()):
             if _has_callbacks(manager):
                 manager.run_callbacks()
         self._callbacks.run(self._owner)
@@ -107,4 +112,4 @@ class Extensions:
 
 def _has_callbacks(manager: Any) -> bool:
     """Return whether a manager has something to run in each step."""
-    return hasattr(manager, "run_callbacks") and bool(getattr(manager, "has_callbacks", True))
+    return bool(getattr(manager, "has_callbacks", True))

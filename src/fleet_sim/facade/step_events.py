@@ -19,7 +19,8 @@ class StepEvents:
 
     def pre_step(self, dt: float) -> None:
         """Emit `pre_step`."""
-        self._world.events.emit("pre_step", dt=dt, sim_time=self._world.clock.time)
+        if self._world.events.has_handlers("pre_step"):
+            self._world.events.emit("pre_step", dt=dt, sim_time=self._world.clock.time)
 
     def pre_update(self, dt: float) -> None:
         """Emit `pre_update` of each entity."""
@@ -39,7 +40,8 @@ class StepEvents:
 
     def post_step(self, dt: float) -> None:
         """Emit `post_step`."""
-        self._world.events.emit("post_step", dt=dt, sim_time=self._world.clock.time)
+        if self._world.events.has_handlers("post_step"):
+            self._world.events.emit("post_step", dt=dt, sim_time=self._world.clock.time)
 
     def to_agents(self, event: str, rows: Rows) -> None:
         """Emit `event` of the agents in `rows`."""

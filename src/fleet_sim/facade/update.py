@@ -89,8 +89,9 @@ class Update:
         if self._watched:
             # From here on, user code must see carried objects at their carriers.
             attachments.follow(world)
-        self._actions.arrived(arrived)
-        self._events.to_agents("arrived", arrived)
+        if len(arrived):
+            self._actions.arrived(arrived)
+            self._events.to_agents("arrived", arrived)
         self._events.to_agents("blocked", blocked)
 
     def move_joints(self, dt: float) -> None:

@@ -47,6 +47,11 @@ class View:
     # ---- PyBullet ----------------------------------------------------------------------------------------------------
 
     @property
+    def keeps_up(self) -> bool:
+        """Whether each step writes poses into the engine, because somebody may look at it without asking."""
+        return self._mirror.keeps_up
+
+    @property
     def client_id(self) -> int:
         """The PyBullet client id; after reading it, PyBullet is updated in every step."""
         return self._mirror.hand_out()

@@ -85,7 +85,8 @@ def sin_cos(angles: Numbers) -> tuple[Floats, Floats]:
     if len(x) <= FEW:
         both = np.array([sin_cos_of(angle) for angle in x.tolist()]).reshape(-1, 2)
         return both[:, 0].reshape(np.shape(angles)), both[:, 1].reshape(np.shape(angles))
-    if len(x) and not -LARGEST <= x.min() <= x.max() <= LARGEST:
+    usual = -LARGEST <= x.min() <= x.max() <= LARGEST
+    if not usual:
         with np.errstate(invalid="ignore"):
             x = np.where(np.abs(x) > LARGEST, np.fmod(x, _TURN), x)
     counts = np.rint(x * _QUARTERS)
@@ -108,8 +109,11 @@ def sin_cos(angles: Numbers) -> tuple[Floats, Floats]:
     cosine *= square * square
     cosine += (1.0 - most) - half
     cosine += most
-    with np.errstate(invalid="ignore"):
+    if usual:
         quarters = counts.astype(np.int64)
+    else:
+        with np.errstate(invalid="ignore"):
+            quarters = counts.astype(np.int64)
     swapped_mask = (quarters & 1).astype(np.bool_)
     sines, cosines = np.where(swapped_mask, cosine, sine), np.where(swapped_mask, sine, cosine)
     sines *= 1.0 - (quarters & 2)

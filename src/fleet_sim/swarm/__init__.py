@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.spawners import PointAgentSpawner as PointAgentSpawner
     from fleet_sim.swarm.spawners import UniformAgentSpawner as UniformAgentSpawner
     from fleet_sim.swarm.spawners import UniformCircleAgentSpawner as UniformCircleAgentSpawner
+    from fleet_sim.swarm.squares.together import Squares as Squares
+    from fleet_sim.swarm.squares.together import run_together as run_together
     from fleet_sim.swarm.subscribers import WorldSubscriber as WorldSubscriber
     from fleet_sim.swarm.swarm_world import Spawner as Spawner
     from fleet_sim.swarm.swarm_world import Subscriber as Subscriber

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.swarm_body import SwarmBody
+from fleet_sim.swarm.written import same
 
 OWNERS = ("agent", "parent")
 """Names of the parameter by which a constructor gets the agent that the part is made for."""
@@ -28,6 +32,12 @@ class Component:
     on_arrays: ClassVar[str]
     per_agent: ClassVar[str]
     """Names of the two methods of which a class overrides one."""
+
+    per_square: ClassVar[tuple[str, ...] | None] = None
+    """Parameters that may be an array with an entry for each agent (N, ...), where a group stands for those of several
+    worlds (see `squares/`); None: this class does not serve several worlds at once. Not inherited.
+
+    A class that says so looks at its group, and at nobody of another world; it keeps what it remembers in `column`."""
 
     agent: SwarmBody | None = None
     """The agent it belongs to; None for one that serves a whole group."""
@@ -53,6 +63,30 @@ class Component:
         if known is None:
             known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
         return known
+
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve the agents of several worlds at once."""
+        # What a subclass does with the parameters is not known.
+        return vars(type(self)).get("per_square") is not None
+
+    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
+        """Return one object in place of `parts`, one for each world, of which each serves `count` agents.
+
+        They may differ in the parameters of `per_square` only.
+        """
+        whole = copy.copy(self)
+        for name in self.per_square or ():
+            values = [getattr(part, name) for part in parts]
+            if any(value is not values[0] and not same(value, values[0]) for value in values):
+                setattr(whole, name, np.repeat(np.array(values, np.float64), count, axis=0))
+        return whole
+
+    def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:
+        """Take back what is not kept in arrays of the group, as world number `index`, from who stood for this one.
+
+        There is one of `wholes`, or in a world whose agents take turns one for each of them, in their order.
+        """
 
     def column(
         self, group: ColumnKeeper, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0

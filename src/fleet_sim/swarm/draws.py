@@ -7,7 +7,7 @@ stepped together, one after the other, or alone.
 from __future__ import annotations
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.core.random import normals, purpose_key, uniforms
+from fleet_sim.core.random import Keys, normals, purpose_key, uniforms
 from fleet_sim.swarm.agents import Group
 
 
@@ -28,7 +28,7 @@ class AgentDraws:
         """Return the `counts`-th (N,) standard normal number of each agent of `group`."""
         return normals(self._key(group, slot), group.columns.object_id[group.rows], counts, lane)
 
-    def _key(self, group: Group, slot: str) -> int:
+    def _key(self, group: Group, slot: str) -> Keys | int:
         if self.seed is not None:
             return purpose_key(self.seed, "swarm")
-        return group.columns.random.key(f"swarm {group.index} {slot}")
+        return group.random_key(f"swarm {group.index} {slot}")

@@ -1,4 +1,4 @@
-"""Searching the parameters of a world for the best value of a metric, by CMA-ES, in parallel processes.
+"""Searching the parameters of a world for the best value of a metric, by CMA-ES, many worlds at once.
 
 The search is a function of its settings: the same seed gives the same result whatever the number of processes, and one
 that was interrupted goes on to the same result. A log holds one line of JSON per
@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import copy
 import json
-import multiprocessing
 import re
-import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +24,7 @@ from fleet_sim.errors import ConfigError, missing_extra, unknown_name
 from fleet_sim.output import refusals, replacing
 from fleet_sim.paths import is_file, resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, setting
+from fleet_sim.swarm.trials import Trial, how_run, running_trials
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_source import load_world, world_in
 
@@ -84,6 +81,9 @@ class EvolveConfig(Checked):
         0.25, above=0, high=1, doc="Initial standard deviation of candidates, as a fraction of each range."
     )
     seed: int = setting(0, low=0, doc="Seed of the search.")
+    together: bool = setting(
+        True, doc="Step candidates together where that is possible, which is faster and changes no result."
+    )
 
 
 @dataclass(frozen=True)
@@ -183,13 +183,13 @@ def put(world: dict[str, Any], key_path: str, value: float) -> None:
             target = target[key]
 
 
-def trial(world: dict[str, Any], config: EvolveConfig, seed: int) -> float:
-    """Return the value of the metric after a run of `world` with `seed`: what each process computes."""
-    # A world of its own for each trial, closed at its end: trials share nothing.
-    with World_from_config({**world, "seed": seed}) as built:
-        built.evaluate(config.steps)
-        found = built.metric(config.metric)
-        return found.average if config.value == "average" else found.value
+def how_stepped(search: Search) -> str:
+    """Return in a sentence how candidates are stepped: together, or why one after the other."""
+    if not search.config.together:
+        return "candidates are stepped one after the other, as `together` is false"
+    count = len(search.parameters)
+    # Two candidates that differ in everything that is searched for.
+    return how_run(search.world_with(np.full(count, 0.25)), search.world_with(np.full(count, 0.75)))
 
 
 def evolve(
@@ -212,11 +212,13 @@ def evolve(
     for costs_known in known:
         strategy.ask()
         strategy.tell(costs_known, outcome)
-    with _log_for(search, log, new=not known) as stream, _mapper(processes) as run_all:
+    with _log_for(search, log, new=not known) as stream, running_trials(processes) as run_all:
         while outcome.generation < search.config.generations and not strategy.done:
             worlds = [search.world_with(shares) for shares in strategy.ask()]
-            trials = [(world, search.config, seed) for world in worlds for seed in search.config.seeds]
-            values = np.array(run_all(trials), np.float64).reshape(len(worlds), len(search.config.seeds))
+            seeded = [{**world, "seed": seed} for world in worlds for seed in search.config.seeds]
+            trials = [Trial(world, search.config.steps, search.config.metric, search.config.value) for world in seeded]
+            found = run_all(trials, together=search.config.together)
+            values = np.array(found, np.float64).reshape(len(worlds), len(search.config.seeds))
             # The raw means are logged, not costs: a log stays readable, and costs follow from the goal.
             means = [float(np.mean(row)) for row in values]
             strategy.tell(means, outcome)
@@ -279,35 +281,14 @@ class _Strategy:
             outcome.best = {key_path: parameter.value(share) for (key_path, parameter), share in pairs}
 
 
-@contextmanager
-def _mapper(processes: int) -> Iterator[Callable[[list[tuple[Any, ...]]], list[float]]]:
-    """Yield a function that runs trials, in order, in `processes` processes."""
-    if processes <= 1:
-        yield lambda jobs: [trial(*job) for job in jobs]
-        return
-    # Spawned, not forked: threads of the parent, such as those of ROS, must not be copied.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, initializer=_begin_worker, initargs=(list(sys.path),))
-    try:
-        yield lambda jobs: list(pool.map(trial, *zip(*jobs, strict=True)))
-    finally:
-        # After Ctrl-C only running trials are waited for; queued ones are cancelled.
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin_worker(path: list[str]) -> None:
-    """Let a worker find the modules its parent finds, and leave Ctrl-C to the parent."""
-    sys.path[:] = path
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 # ---- the log and the result ------------------------------------------------------------------------------------------
 
 
 def _fingerprint(search: Search) -> dict[str, Any]:
     """Return the settings that determine the result of a search, without its length; a log is tied to them."""
-    # A search may be continued for more generations, so their number is left out.
-    settings = {name: value for name, value in vars(search.config).items() if name not in ("generations", "world")}
+    # A search may be continued for more generations, so their number is left out, and so is what changes no result.
+    left_out = ("generations", "together", "world")
+    settings = {name: value for name, value in vars(search.config).items() if name not in left_out}
     plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))
     return plain
 

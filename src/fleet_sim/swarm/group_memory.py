@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
 from fleet_sim.swarm.crowd import Crowd, SwarmColumns
 
@@ -23,6 +24,10 @@ class GroupMemory(Crowd):
         self.state: dict[str, AnyArray] = {}
         self._defaults: dict[str, Any] = {}
         self._numbers: dict[int, int] | None = None
+
+    def random_key(self, purpose: str) -> Keys | int:
+        """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
+        return self.columns.random.key(purpose)
 
     def number_of(self, row: int) -> int:
         """Return the number of the agent with `row` in this group."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ class Metric:
     `value_history` holds the last `history_size` values, or all of them where that is None.
     """
 
+    only_looks: ClassVar[bool] = False
+    """Whether a class of your own changes nothing, so that its worlds can be stepped together. Not inherited."""
+
     def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
         self.name = name or type(self).__name__
         self.history_size = None if history_size is None else positive(history_size, "history_size")
@@ -32,6 +36,13 @@ class Metric:
     def calculate(self) -> None:
         """Take an observation of `self.world` and pass its value to `set_value`."""
         raise NotImplementedError
+
+    def steps_counted(self) -> int | None:
+        """Return of how many of the last steps its history and its value are made; None: of all, as far as is known.
+
+        Who only wants the outcome of a run may leave out the steps before these.
+        """
+        return None
 
     def set_value(self, value: float) -> None:
         """Note the value of this step."""

@@ -63,8 +63,13 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
     bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
     pairs = _near_pairs(bodies)
-    if not len(pairs[0]) and not world.config.collide_walls and not world.polygons:
-        return
+    if len(pairs[0]) or world.config.collide_walls or world.polygons:
+        separate(world, bodies, pairs)
+
+
+def separate(world: SwarmState, bodies: Bodies, pairs: Pairs) -> None:
+    """Do what `keep_apart` says for `bodies`, of which `pairs` may come to overlap."""
+    swarm, columns, rows = world.swarm, world.columns, bodies.rows
     # Kept to tell who was moved: only those are written back and marked as changed.
     first = bodies.centres.copy()
     # First, since who goes back cannot be pushed any more: the others then make all of the correction.
@@ -200,7 +205,7 @@ def _near_pairs(bodies: Bodies) -> Pairs:
         if len(movable) == 1:
             # Agents updated in turn move one by one, so this is the common case there.
             return _pairs_with(len(bodies.rows), int(movable[0]))
-        first, second = _all_pairs(len(bodies.rows))
+        first, second = all_pairs(len(bodies.rows))
         if len(movable) == len(bodies.rows):
             return first, second
         wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
@@ -218,7 +223,7 @@ def _near_pairs(bodies: Bodies) -> Pairs:
 
 
 @lru_cache(maxsize=FEW + 1)
-def _all_pairs(count: int) -> Pairs:
+def all_pairs(count: int) -> Pairs:
     """Return all pairs of `count` bodies, sorted; the arrays are shared, so they cannot be written."""
     first, second = np.triu_indices(count, 1)
     first.flags.writeable = second.flags.writeable = False
@@ -227,8 +232,8 @@ def _all_pairs(count: int) -> Pairs:
 
 @lru_cache(maxsize=FEW * FEW)
 def _pairs_with(count: int, one: int) -> Pairs:
-    """Return the pairs of `count` bodies in which `one` is, as they come in `_all_pairs`."""
-    first, second = _all_pairs(count)
+    """Return the pairs of `count` bodies in which `one` is, as they come in `all_pairs`."""
+    first, second = all_pairs(count)
     mask = (first == one) | (second == one)
     first, second = first[mask], second[mask]
     first.flags.writeable = second.flags.writeable = False

@@ -44,7 +44,7 @@ UNKNOWN: Color = (128, 128, 128)
 LEAST_HEIGHT = 0.05
 """Of bodies in the core, in m; a disc is as high as its radius."""
 
-_OWN = ("position", "angle", "name", "team", "agent_radius", "points", "anchor_point", "body_color", "body_filled")
+OWN = ("position", "angle", "name", "team", "agent_radius", "points", "anchor_point", "body_color", "body_filled")
 """What agents of one group may differ in."""
 
 
@@ -95,7 +95,7 @@ def _check_components(config: AgentConfig) -> None:
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
     """Return a key that is equal for agents that can share a group."""
     # A group computes with one configuration; what its agents may differ in is left out.
-    shared = {name: value for name, value in vars(config).items() if name not in _OWN}
+    shared = {name: value for name, value in vars(config).items() if name not in OWN}
     return f"{is_object} {cls.__module__}.{cls.__qualname__} {_content(shared)}"
 
 

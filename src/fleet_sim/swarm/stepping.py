@@ -15,16 +15,21 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError
 from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm import commands
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.separation import keep_apart
+from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.teams import check_teams
 from fleet_sim.swarm.traces import follow_traces
 
 IDLE = ControllerMode.IDLE.code
+
+Call = Callable[..., Any]
+"""Calls what is named first: (what, function, *arguments)."""
 
 
 class Stepper:
@@ -65,6 +70,10 @@ class Stepper:
         for spawner in list(self._world.spawners):
             self.run_spawner(spawner)
         self.drop_spawners()
+        self.check_metrics()
+
+    def check_metrics(self) -> None:
+        """Refuse metrics of teams that nobody is of, once for each that is added."""
         if self._checked_metrics != len(self._world.metrics):
             check_teams(self._world)
             self._checked_metrics = len(self._world.metrics)
@@ -110,7 +119,7 @@ class Stepper:
             if _steps_itself(group):
                 self._step_each("agent step", group)
             else:
-                self._command(group)
+                command(group, self.call)
 
     def _step_each(self, place: str, group: Group) -> None:
         # A step may remove agents, also itself.
@@ -127,7 +136,7 @@ class Stepper:
         world = self._world
         for group in world.population_groups:
             if not _steps_itself(group):
-                self._sense(group)
+                sense(group, self.call)
 
     # ---- agents, in turn ---------------------------------------------------------------------------------------------
 
@@ -141,58 +150,15 @@ class Stepper:
 
     def take_turn(self, group: Group) -> None:
         """Take a group through its controller, its change of state, collisions and its sensors."""
-        driven = self._command(group)
-        self._move(driven)
+        driven = command(group, self.call)
+        move(self._world.columns, driven, self._world.dt)
         self._settle(group.rows)
-        self._sense(group)
-
-    def _move(self, rows: Rows) -> None:
-        """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
-        columns, dt = self._world.columns, self._world.dt
-        laws = columns.motion.law[rows]
-        # Rows without a law are never driven.
-        for row_law in sorted(set(laws.tolist())):
-            motion_law(row_law).step(columns, rows if len(rows) == 1 else rows[laws == row_law], dt)
-        columns.motion.control[rows] = IDLE
-
-    # ---- parts of an agent's step ------------------------------------------------------------------------------------
-
-    def _command(self, group: Group) -> Rows:
-        """Let the group's controller decide; returns the rows it commanded."""
-        world = self._world
-        if not len(group):
-            return NO_ROWS
-        # Noted before anybody moves: `stop_on_collision` puts agents back there.
-        if len(group) == 1:
-            row = group.rows.item()
-            world.swarm.previous[row] = world.columns.position[row, :2]
-        else:
-            world.swarm.previous[group.rows] = group.positions
-        if group.controller is None:
-            return NO_ROWS
-        # One written per agent may derive from one on arrays, whose `act` would go past it.
-        act = group.controller.act if group.controller.works_on_arrays() else partial(Controller.act, group.controller)
-        return commands.drive(group, self.call("controller", act, group))
+        sense(group, self.call)
 
     def _settle(self, rows: Rows) -> None:
         """Keep `rows` apart from others after they moved, and halt those that are where they wanted to be."""
-        world = self._world
-        keep_apart(world, rows)
-        if not world.goals:
-            return
-        wishing = rows[world.swarm.stop_at_goal[rows]]
-        if len(wishing):
-            for goal in world.goals:
-                world.swarm.halted[wishing[goal.contains(world.columns.position[wishing, :2])]] = True
-
-    def _sense(self, group: Group) -> None:
-        if not len(group):
-            return
-        for index, sensor in enumerate(group.sensors):
-            sense = sensor.sense if sensor.works_on_arrays() else partial(Sensor.sense, sensor)
-            readings = self.call("sensor", sense, group)
-            if readings is not None:
-                group.note(index, readings)
+        keep_apart(self._world, rows)
+        halt_at_goals(self._world, rows)
 
     # ---- the rest of the step ----------------------------------------------------------------------------------------
 
@@ -226,6 +192,56 @@ class Stepper:
                 # A function, or anything of the user's own with a method `step`.
                 self.call("subscriber", getattr(subscriber, "step", subscriber), world)
         self._ended()
+
+
+# ---- parts of an agent's step, in one world and in many (see `squares/`) ---------------------------------------------
+
+
+def command(group: Group, call: Call) -> Rows:
+    """Let the group's controller decide, asked by `call`; returns the rows it commanded."""
+    if not len(group):
+        return NO_ROWS
+    # Noted before anybody moves: `stop_on_collision` puts agents back there.
+    if len(group) == 1:
+        row = group.rows.item()
+        group.swarm.previous[row] = group.columns.position[row, :2]
+    else:
+        group.swarm.previous[group.rows] = group.positions
+    if group.controller is None:
+        return NO_ROWS
+    # One written per agent may derive from one on arrays, whose `act` would go past it.
+    act = group.controller.act if group.controller.works_on_arrays() else partial(Controller.act, group.controller)
+    return commands.drive(group, call("controller", act, group))
+
+
+def move(columns: World, rows: Rows, dt: float) -> None:
+    """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
+    laws = columns.motion.law[rows]
+    # Rows without a law are never driven.
+    for row_law in sorted(set(laws.tolist())):
+        motion_law(row_law).step(columns, rows if len(rows) == 1 else rows[laws == row_law], dt)
+    columns.motion.control[rows] = IDLE
+
+
+def halt_at_goals(world: SwarmState, rows: Rows) -> None:
+    """Halt those of `rows` that are where they wanted to be."""
+    if not world.goals:
+        return
+    wishing = rows[world.swarm.stop_at_goal[rows]]
+    if len(wishing):
+        for goal in world.goals:
+            world.swarm.halted[wishing[goal.contains(world.columns.position[wishing, :2])]] = True
+
+
+def sense(group: Group, call: Call) -> None:
+    """Let the group's sensors look, asked by `call`."""
+    if not len(group):
+        return
+    for index, sensor in enumerate(group.sensors):
+        look = sensor.sense if sensor.works_on_arrays() else partial(Sensor.sense, sensor)
+        readings = call("sensor", look, group)
+        if readings is not None:
+            group.note(index, readings)
 
 
 def _steps_itself(group: Group) -> bool:

@@ -68,6 +68,8 @@ class SwarmState:
     Arrays are read again at each access, except those that only change when agents are added, removed or placed.
     """
 
+    squares: int = 1
+    """Number of worlds side by side in these columns, of which none sees another; see `squares/`."""
     population: Sequence[SwarmBody]
     objects: Sequence[SwarmBody]
     groups: Sequence[ControlledRows]
@@ -83,7 +85,8 @@ class SwarmState:
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.steps = 0
         """The number of completed steps."""
-        self._teams: list[Team] = []
+        self.team_order: list[Team] = []
+        """The teams that were heard of, in the order of their numbers."""
         self.teams: set[Team | None] = {None}
         """The teams of all who were there, and of whom spawners will put there."""
         self._cached: dict[str, object] = {}
@@ -93,12 +96,12 @@ class SwarmState:
     @property
     def dt(self) -> float:
         """The length of a step, in s."""
-        return self.sim.clock.dt
+        return self.columns.clock.dt
 
     @property
     def time(self) -> float:
         """Simulated time of the completed steps, in s."""
-        return self.sim.clock.seconds(self.steps)
+        return self.columns.clock.seconds(self.steps)
 
     @property
     def total_steps(self) -> int:
@@ -139,13 +142,13 @@ class SwarmState:
         """Return the number that stands for `team` in arrays; -1 for None."""
         if team is None:
             return NO_TEAM
-        if team not in self._teams:
-            self._teams.append(team)
-        return self._teams.index(team)
+        if team not in self.team_order:
+            self.team_order.append(team)
+        return self.team_order.index(team)
 
     def team_named(self, code: int) -> Team | None:
         """Return the team that `code` stands for."""
-        return None if code == NO_TEAM else self._teams[code]
+        return None if code == NO_TEAM else self.team_order[code]
 
     # ---- what stands in the way --------------------------------------------------------------------------------------
 

@@ -299,9 +299,10 @@ class SwarmWorld(SwarmState):
 
     def refresh(self) -> None:
         """Drop removed agents: at once outside a step, within a step at the beginning of each part."""
-        for agent in [agent for agent in self._regrouping if agent.is_alive]:
-            self._regroup(agent)
-        self._regrouping.clear()
+        if self._regrouping:
+            for agent in [agent for agent in self._regrouping if agent.is_alive]:
+                self._regroup(agent)
+            self._regrouping.clear()
         gone = self._leaving
         if not gone:
             return

@@ -9,30 +9,56 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
+from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.spatial import trigonometry as trig
+
+Number: TypeAlias = "float | Floats"
 
 
 @dataclass(frozen=True)
 class Sector:
-    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep."""
+    """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.
 
-    half_angle: float
-    reach: float
+    Either may be an array with a number for each observer (N,): see `of`.
+    """
 
-    @property
+    half_angle: Number
+    reach: Number
+
+    @cached_property
     def all_round(self) -> bool:
-        """Whether it has no sides."""
+        """Whether it has no sides; of several, whether none has."""
+        if isinstance(self.half_angle, np.ndarray):
+            return bool((self.half_angle >= math.pi).all())
         return self.half_angle >= math.pi
 
     @cached_property
-    def edge(self) -> tuple[float, float]:
+    def edge(self) -> tuple[Number, Number]:
         """Sine and cosine of the half angle."""
+        if isinstance(self.half_angle, np.ndarray):
+            return trig.sin_cos(self.half_angle)
         return trig.sin_cos_of(self.half_angle)
+
+    @cached_property
+    def _round_mask(self) -> Bools | None:
+        """Which of several sectors have no sides; None for one sector, and where none is so."""
+        if not isinstance(self.half_angle, np.ndarray):
+            return None
+        mask: Bools = self.half_angle >= math.pi
+        return mask if np.count_nonzero(mask) else None
+
+    def of(self, observers: Rows) -> Sector:
+        """Return the sectors of `observers` (...), in that shape; one sector is that of all."""
+        half_angle, reach = _taken(self.half_angle, observers), _taken(self.reach, observers)
+        if half_angle is self.half_angle and reach is self.reach:
+            return self
+        sine, cosine = self.edge
+        # Computed once for all observers, and not for each pair of them with somebody.
+        return self._like(half_angle, reach, _taken(sine, observers), _taken(cosine, observers))
 
     def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
         """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
@@ -50,7 +76,8 @@ class Sector:
         sine, cosine = self.edge
         outside = off * cosine
         outside -= ahead * sine
-        near_mask &= outside <= radii
+        beside_mask = outside <= radii
+        near_mask &= beside_mask if self._round_mask is None else beside_mask | self._round_mask
         # The exact test is dear, and these two cheap ones leave few discs for it.
         some = near_mask.nonzero()
         if not len(some[0]):
@@ -58,7 +85,7 @@ class Sector:
         if np.shape(radii) != near_mask.shape:
             radii = np.broadcast_to(radii, near_mask.shape)
         radii = np.asarray(radii)[some]
-        near_mask[some] = self._touches(ahead[some], off[some], outside[some], radii)
+        near_mask[some] = self._at(some, near_mask.shape)._touches(ahead[some], off[some], outside[some], radii)
         return near_mask
 
     def sees_disc(self, ahead: float, aside: float, radius: float) -> bool:
@@ -77,7 +104,7 @@ class Sector:
             return True
         foot = min(max(along, 0.0), self.reach)
         miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
-        return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
+        return bool(miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius)
 
     def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
         """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
@@ -87,7 +114,22 @@ class Sector:
         foot = np.minimum(np.maximum(along, 0.0), self.reach)
         miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
         edge_mask = miss_ahead * miss_ahead + miss_off * miss_off <= radii * radii
-        return np.asarray(self._inside(-outside, along) | edge_mask)
+        seen_mask = np.asarray(self._inside(-outside, along) | edge_mask)
+        return seen_mask if self._round_mask is None else seen_mask | self._round_mask
+
+    def _at(self, places: tuple[Rows, ...], shape: tuple[int, ...]) -> Sector:
+        """Return the sectors at some `places` of what has `shape`; one sector is that of all places."""
+        if not isinstance(self.half_angle, np.ndarray) and not isinstance(self.reach, np.ndarray):
+            return self
+        return self._like(*(_at(values, places, shape) for values in (self.half_angle, self.reach, *self.edge)))
+
+    def _like(self, half_angle: Number, reach: Number, sine: Number, cosine: Number) -> Sector:
+        """Return some of these sectors, whose edges are known."""
+        chosen = Sector(half_angle, reach)
+        vars(chosen)["edge"] = sine, cosine
+        if self._round_mask is None:
+            vars(chosen).update(all_round=self.all_round, _round_mask=None)
+        return chosen
 
     def sees_points(self, ahead: Floats, aside: Floats) -> Bools:
         """Return which points (ahead, aside), each (M,), lie in the sector or on its edge."""
@@ -108,10 +150,12 @@ class Sector:
             sine, cosine = self.edge
             off = np.abs(near_y)
             inside_mask = self._inside(near_x * sine - off * cosine, near_x * cosine + off * sine)
-            distances = np.where(inside_mask, distances, np.inf)
+            nearest, distances = distances, np.where(inside_mask, distances, np.inf)
             # The nearest point may be outside of the sector while the segment still enters it, over one of the edges.
             for side in (-sine, sine):
                 distances = np.minimum(distances, ray_segment_distances(cosine, side, begin, end))
+            if self._round_mask is not None:
+                distances = np.where(self._round_mask, nearest, distances)
         return np.asarray(np.where(distances <= self.reach, distances, np.inf))
 
     def _inside(self, side: Floats, along: Floats) -> Bools:
@@ -119,10 +163,30 @@ class Sector:
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
 
 
-Number = TypeVar("Number", float, Floats)
+def _taken(values: Number, observers: Rows) -> Number:
+    return values.take(observers) if isinstance(values, np.ndarray) else values
 
 
-def in_frame(x: Number, y: Number, cosine: Number, sine: Number) -> tuple[Number, Number]:
+def _at(values: Number, places: tuple[Rows, ...], shape: tuple[int, ...]) -> Number:
+    """Return `values`, which go together with an array of `shape`, at some places of it."""
+    if not isinstance(values, np.ndarray):
+        return values
+    if values.shape == (shape[0], 1):
+        return values[:, 0].take(places[0])
+    return np.broadcast_to(values, shape)[places]
+
+
+def least(first: Number, second: Number) -> Number:
+    """Return the smaller one of two numbers, or of each pair of them."""
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return np.minimum(first, second)
+    return min(first, second)
+
+
+Some = TypeVar("Some", float, Floats)
+
+
+def in_frame(x: Some, y: Some, cosine: Some, sine: Some) -> tuple[Some, Some]:
     """Return (ahead, aside) of offsets (x, y) in the frame turned by an angle with `cosine` and `sine`."""
     return x * cosine + y * sine, y * cosine - x * sine
 
@@ -135,7 +199,7 @@ def ray_meets_discs(ahead: Floats, aside: Floats, radii: Floats) -> Bools:
     return np.asarray((ahead >= 0.0) & (np.abs(aside) <= radii))
 
 
-def ray_segment_distances(cosine: float, sine: float, begin: Floats, end: Floats) -> Floats:
+def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floats) -> Floats:
     """Return how far (M,) along the ray from the origin in direction (cosine, sine) it meets each segment; inf: never.
 
     `begin` and `end` (2, M) are the segments' ends. A segment along the ray is met at its nearer end.

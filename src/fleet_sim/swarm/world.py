@@ -81,6 +81,7 @@ class RectangularWorld(NamedWorld):
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
             spawn_border(self)
+        self._systems, self._rules = self.sim.pipeline.systems, self.columns.collision_rules.version
 
     # ---- setting up and running --------------------------------------------------------------------------------------
 
@@ -195,6 +196,34 @@ class RectangularWorld(NamedWorld):
             self.stopped = True
             if self.sim.is_running:
                 self.sim.stop()
+
+    def begin_steps(self) -> None:
+        """Do what comes before steps that somebody else makes with this world; see `squares/`."""
+        if self.sim.params.keep_initial_state and not self.sim.state.has_initial:
+            self.sim.state.remember_initial()
+        self._stepper.check_metrics()
+
+    def count_steps(self, steps: int) -> None:
+        """Count `steps` steps that somebody else made with this world; see `squares/`."""
+        self.steps += steps
+        self.columns.clock.tick += steps
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its steps are those of a world with a simulation of its own, to which nobody added anything."""
+        own = self._owns_sim and not self.sim.is_closed
+        return own and (self.sim.pipeline.systems, self.columns.collision_rules.version) == (self._systems, self._rules)
+
+    @property
+    def steps_to_stop(self) -> float:
+        """After how many more steps it stops: inf for never, NaN where only the run can tell."""
+        given = [condition.given for condition in self._all_conditions()]
+        if not all(isinstance(condition, int) for condition in given):
+            return float("nan")
+        # It looks after a step, so it makes one in any case.
+        return min(
+            (max(1.0, float(step - self.steps)) for step in given if isinstance(step, int)), default=float("inf")
+        )
 
     def _all_conditions(self) -> list[Condition]:
         return [*([] if self._stop_at is None else [self._stop_at]), *self._conditions]

@@ -18,7 +18,7 @@ from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
-CARRIED = ("groups", "goals", "keys", "subscribers", "_teams", "is_set_up", "source", "_conditions", "_stop_at")
+CARRIED = ("groups", "goals", "keys", "subscribers", "team_order", "is_set_up", "source", "_conditions", "_stop_at")
 """Attributes of a world that are not in its checkpoints."""
 
 

@@ -26,6 +26,8 @@ class BinaryController(Configured, Controller):
     With `sense_avg_time` above 1 it uses that many of the last readings: `b` where at least half were detections.
     """
 
+    per_square = ("a", "b")
+
     a: Any = setting(doc="Action of two numbers; without `b` it holds both: [a, b], or [a1, a2, b1, b2].")
     b: Any = setting(None, doc="Action of two numbers while the sensor detects something.")
     sensor_id: int = setting(0, low=0, doc="Index of the agent's sensor, from 0.")

@@ -26,6 +26,8 @@ class LevyController(Configured, Controller):
     evenly. An agent that touches something turns at once.
     """
 
+    per_square = ("velocity", "angular_velocity", "step_scale")
+
     velocity: float = setting(above=0, unit="m/s", doc="Speed when driving straight.")
     angular_velocity: float = setting(above=0, unit="rad/s", doc="Angular velocity while turning.")
     levy_constant: float | None = setting(

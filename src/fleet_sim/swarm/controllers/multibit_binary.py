@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from fleet_sim.arrays import Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers.readings import detections
 from fleet_sim.swarm.parameters import Configured, Vector, documented
 
@@ -49,6 +51,8 @@ class MultibitBinaryController(Configured, Controller):
     sensors (1, 0, 0) are 0b001 = 1.
     """
 
+    per_square = ("outputs", "default_output")
+
     outputs: dict[int, Vector] = setting(
         reader=read_outputs,
         schema={"type": ["array", "object"]},
@@ -64,6 +68,8 @@ class MultibitBinaryController(Configured, Controller):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
+        self._served: list[MultibitBinaryController] = []
+        """Those that it stands for, one for each of several worlds."""
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))
 
@@ -75,10 +81,18 @@ class MultibitBinaryController(Configured, Controller):
             states |= detections(group, sensor, _WHAT).astype(np.int64) << digit
         return states
 
+    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
+        """Return one object in place of `parts`, which looks up the actions of each agent in its own outputs."""
+        whole = copy.copy(self)
+        whole._served = [part for part in parts if isinstance(part, MultibitBinaryController)]
+        return whole
+
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
-        table = self._table(len(group.sensors) if self.sensor_ids is None else len(self.sensor_ids))
-        actions: Floats = table[self.states(group)]
+        bits = len(group.sensors) if self.sensor_ids is None else len(self.sensor_ids)
+        tables = np.array([part._table(bits) for part in self._served or [self]])
+        owner = np.arange(len(group)) // (len(group) // len(tables))
+        actions: Floats = tables[owner, self.states(group)]
         return actions
 
     def _table(self, count: int) -> Floats:

@@ -17,6 +17,8 @@ from fleet_sim.swarm.parameters import Configured, Vector, documented
 class StaticController(Configured, Controller):
     """Gives every agent the action `output`, for ever."""
 
+    per_square = ("output",)
+
     output: Vector = setting(
         (0.0, 0.0), doc="The action; for a unicycle linear velocity in m/s and angular velocity in rad/s."
     )

@@ -27,6 +27,8 @@ class WaypointPIDController(Configured, Controller):
     An agent without a waypoint stands still.
     """
 
+    per_square = ("static_waypoint",)
+
     sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, such as a Targeter.")
     speed_pid: PID | None = setting(None, doc="PID from the distance in m to the speed.")
     steer_pid: PID | None = setting(None, doc="PID from the bearing in rad to the angular velocity.")

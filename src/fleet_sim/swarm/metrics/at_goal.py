@@ -64,6 +64,10 @@ class PercentageAtGoal(CrowdMetric):
             self._found = self._steps
         return float(self._found or self._steps)
 
+    def steps_counted(self) -> int | None:
+        """Return None: it counts from the beginning."""
+        return None
+
     def reset(self) -> None:
         """Forget the history, and start waiting again."""
         super().reset()

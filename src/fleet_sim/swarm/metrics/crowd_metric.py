@@ -31,6 +31,10 @@ class CrowdMetric(DeclaredMetric):
         super().__post_init__()
         self._selection: Selection | None = None
 
+    def steps_counted(self) -> int | None:
+        """Return `history_size`: `measure` looks at the present. Override it where it looks back."""
+        return self.history_size
+
     def look_at(self, selection: Selection) -> None:
         """Measure only the agents of `selection` from now on."""
         self._selection = selection

@@ -46,6 +46,10 @@ class DistanceTravelled(CrowdMetric):
         self._sum += float(moved.sum())
         return self._sum if self.total else float(ways.mean())
 
+    def steps_counted(self) -> int | None:
+        """Return None: it counts from the beginning."""
+        return None
+
     def reset(self) -> None:
         """Forget the history, and measure from here on."""
         super().reset()

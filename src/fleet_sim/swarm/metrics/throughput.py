@@ -49,6 +49,10 @@ class Throughput(CrowdMetric):
             self._arrived.popleft()
         return sum(count for _, count in self._arrived) / (min(span, self._steps) * world.dt)
 
+    def steps_counted(self) -> int | None:
+        """Return None: it counts from the beginning."""
+        return None
+
     def reset(self) -> None:
         """Forget the history, and count from here on."""
         super().reset()

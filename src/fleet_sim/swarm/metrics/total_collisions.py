@@ -40,6 +40,10 @@ class TotalCollisions(CrowdMetric):
         self._total += begun
         return float(self._total)
 
+    def steps_counted(self) -> int | None:
+        """Return None: it counts from the beginning."""
+        return None
+
     def reset(self) -> None:
         """Forget the history, and count from 0."""
         super().reset()

@@ -15,7 +15,7 @@ from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
-from fleet_sim.swarm.vision import Sector, in_frame
+from fleet_sim.swarm.vision import Sector, in_frame, least
 
 _ARC = 12
 
@@ -43,6 +43,8 @@ class BinaryFOVSensor(BinarySensor):
     The sector opens `theta` rad to both sides of the heading turned by `bias`, and is `distance` m deep.
     """
 
+    per_square = ("theta", "distance", "bias", "wall_sensing_range", "goal_sensing_range")
+
     theta: float = setting(
         10.0, low=0, unit="rad", doc="Half of the opening angle; pi and more, as by default, covers all directions."
     )
@@ -66,18 +68,26 @@ class BinaryFOVSensor(BinarySensor):
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self.show = self.show if self.draw is None else self.draw
+        self._sector: Sector | None = None
+
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve several worlds: where nothing hides what is behind it."""
+        return super().serves_squares and not self.occlusion
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls = self._detectable_walls(group)
-        pairs = len(group) * len(group.world.population)
-        if pairs <= FEW_PAIRS and not self.occlusion and not len(walls):
+        plain = group.world.squares == 1 and not self.occlusion and not len(walls)
+        if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
             return self._see_few(group)
-        origins, cosines, sines = self._frames(group)
         team = group.world.team_code(self.target_team)
         candidates = Candidates(group, team)
+        if candidates.nobody and not len(walls):
+            return np.zeros(len(group), np.bool_)
+        origins, cosines, sines = self._frames(group)
         blockers = Candidates(group) if self.occlusion and team >= 0 else None
-        sector = Sector(self.theta, self.distance)
+        sector = self._sector_now()
         origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
         place_x = np.ascontiguousarray(candidates.positions[:, 0])
         place_y = np.ascontiguousarray(candidates.positions[:, 1])
@@ -89,25 +99,25 @@ class BinaryFOVSensor(BinarySensor):
                 cosines.take(agent),
                 sines.take(agent),
             )
-            mask = sector.sees_discs(ahead, aside, candidates.radii.take(candidate))
+            mask = sector.of(agent).sees_discs(ahead, aside, candidates.radii.take(candidate))
             if self.occlusion:
                 some = mask.nonzero()
                 agent, candidate = (np.broadcast_to(index, mask.shape)[some] for index in (agent, candidate))
                 mask[some] = self._in_sight(group, candidates, blockers, agent, candidate)
             return mask
 
-        reach = self.distance + (float(candidates.radii.max()) if len(candidates) else 0.0)
+        reach = float(np.max(self.distance)) + (float(candidates.radii.max()) if len(candidates) else 0.0)
         detected = any_hit(origins, candidates, reach, seen)
         if len(walls):
             detected |= _walls_seen(
-                Sector(self.theta, min(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
+                Sector(self.theta, least(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
             )
         return detected
 
     def _see_few(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
         columns, everyone = group.columns, group.world.everyone
-        team, sector = group.world.team_code(self.target_team), Sector(self.theta, self.distance)
+        team, sector = group.world.team_code(self.target_team), self._sector_now()
         places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
         others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
 
@@ -149,6 +159,13 @@ class BinaryFOVSensor(BinarySensor):
         if half >= math.pi:
             return np.asarray(arcs)
         return np.concatenate((group.positions[:, None, :], arcs), axis=1)
+
+    def _sector_now(self) -> Sector:
+        """Return the sector: of many worlds, its edges are computed once for all steps."""
+        known = self._sector
+        if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
+            known = self._sector = Sector(self.theta, self.distance)
+        return known
 
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""

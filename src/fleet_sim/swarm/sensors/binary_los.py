@@ -25,6 +25,8 @@ class BinaryLOSSensor(BinarySensor):
     Agents whose centre is behind are not detected. The last `history_length` readings are in `history`.
     """
 
+    per_square = ("angle", "distance")
+
     angle: float | None = setting(
         None, unit="rad", doc="Angle of the line to the left of the heading; null: straight ahead."
     )
@@ -40,10 +42,16 @@ class BinaryLOSSensor(BinarySensor):
         self.show, self.store_history = self.draw, True
         self.history = deque(maxlen=self.history_length)
 
+    @property
+    def serves_squares(self) -> bool:
+        """Whether one object like this can serve several worlds: where walls do not end the line."""
+        return super().serves_squares and not self.occlusion
+
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody on their line."""
-        looks = group.headings + (self.angle or 0.0)
+        looks = group.headings + (0.0 if self.angle is None else self.angle)
         sines, cosines = trig.sin_cos(looks)
+        reach = np.asarray(self.distance)
         origins = group.positions
         candidates = Candidates(group, group.world.team_code(self.target_team))
         limits = self._wall_distances(group, origins, cosines, sines)
@@ -55,12 +63,14 @@ class BinaryLOSSensor(BinarySensor):
                 cosines.take(agent),
                 sines.take(agent),
             )
-            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (ahead <= self.distance)
+            mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (
+                ahead <= (reach.take(agent) if reach.ndim else reach)
+            )
             if limits is not None:
                 mask &= ahead <= limits.take(agent)
             return mask
 
-        return any_hit(origins, candidates, self.distance, met)
+        return any_hit(origins, candidates, float(reach.max()), met)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return the lines (N, 2, 2) in the world frame; None where they are not to be drawn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Group, Sensor
+from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.draws import AgentDraws
 from fleet_sim.swarm.parameters import Configured, documented, seed_setting, team_setting
 
@@ -45,6 +47,20 @@ class BinarySensor(Configured, Sensor):
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""
         self._draws = AgentDraws(self.seed)
+
+    def for_squares(self, parts: Sequence[Component], count: int) -> Component:
+        """Return one object in place of `parts`, with a history of its own."""
+        whole = super().for_squares(parts, count)
+        assert isinstance(whole, BinarySensor)
+        whole.history = deque(maxlen=self.history.maxlen)
+        return whole
+
+    def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:
+        """Take the readings of this world out of the histories of `wholes`."""
+        histories = [whole.history for whole in wholes if isinstance(whole, BinarySensor)]
+        # Agents that take turns look one after the other, so the history has a reading of each in turn.
+        for readings in zip(*histories, strict=True):
+            self.history.extend(values[index * count : (index + 1) * count].copy() for values in readings)
 
     @abstractmethod
     def detect(self, group: Group) -> Bools:

@@ -20,6 +20,8 @@ from fleet_sim.swarm.sensors.search import Candidates, any_hit
 class PointCollisionSensor(BinarySensor):
     """Reads 1 while the point `distance` m away, `bias` rad to the left of the heading, is in another agent's disc."""
 
+    per_square = ("distance", "bias")
+
     distance: float = setting(100.0, low=0, unit="m", doc="Distance of the point from the agent's centre.")
     bias: float = setting(0.0, unit="rad", doc="Angle of the point to the left of the heading.")
     store_history: bool = setting(False, doc="Keep the last readings in `history`.")
@@ -34,7 +36,7 @@ class PointCollisionSensor(BinarySensor):
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""
         looks = group.headings + self.bias
-        return np.asarray(group.positions + self.distance * np.stack(trig.sin_cos(looks)[::-1], axis=1))
+        return np.asarray(group.positions + np.multiply(self.distance, trig.sin_cos(looks)[::-1]).T)
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have their point inside another agent."""

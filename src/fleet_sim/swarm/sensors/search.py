@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,11 +35,17 @@ class Candidates:
         self.rows: Rows = rows if chosen is None else rows[chosen]
         self.positions: Floats = everyone.positions if chosen is None else everyone.positions[chosen]
         self.radii: Floats = everyone.radii if chosen is None else everyone.radii[chosen]
+        self.squares = group.world.squares
         self.own_rows: Rows = group.rows
         """The rows of the observers."""
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def nobody(self) -> bool:
+        """Whether there is nobody but the observers, each alone in a world of its own."""
+        return len(self.rows) == self.squares and np.array_equal(self.rows, self.own_rows)
 
     def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
         """Leave out the pairs of an agent with itself."""
@@ -52,7 +59,10 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
     Near candidates are tested first, and an agent with a hit is not tested further: the result is the same.
     """
     hit_mask = np.zeros(len(origins), bool)
-    if not len(candidates) or not len(origins):
+    if not len(candidates) or not len(origins) or candidates.nobody:
+        return hit_mask
+    if candidates.squares > 1:
+        _look_in_squares(len(origins), candidates, test, hit_mask)
         return hit_mask
     left = np.arange(len(origins))
     if len(origins) * len(candidates) <= _FEW_PAIRS:
@@ -88,6 +98,26 @@ def _look_everywhere(left: Rows, candidates: Candidates, test: Test, hit_mask: B
         # Nobody detects itself.
         hits &= candidates.own_rows.take(agent) != candidates.rows
         hit_mask[agent[:, 0]] = hits.any(axis=1)
+
+
+def _look_in_squares(count: int, candidates: Candidates, test: Test, hit_mask: Bools) -> None:
+    """Mark the agents with a hit in their own square: each of these has as many of them, and as many candidates."""
+    agents, each = _own_candidates(count, len(candidates), candidates.squares)
+    rows = max(1, _BLOCK // each.shape[1])
+    for begin in range(0, count, rows):
+        agent, candidate = agents[begin : begin + rows], each[begin : begin + rows]
+        hits = test(agent, candidate)
+        hits &= candidates.own_rows.take(agent) != candidates.rows.take(candidate)
+        hit_mask[begin : begin + rows] = hits.any(axis=1)
+
+
+@lru_cache(maxsize=64)
+def _own_candidates(count: int, total: int, squares: int) -> tuple[Rows, Rows]:
+    """Return the agents (N, 1), and the candidates (N, K) in the square of each."""
+    agents, each = np.arange(count)[:, None], total // squares
+    candidates = agents // (count // squares) * each + np.arange(each)
+    agents.flags.writeable = candidates.flags.writeable = False
+    return agents, candidates
 
 
 def _first_radius(positions: Floats) -> float:

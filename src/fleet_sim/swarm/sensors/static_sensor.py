@@ -17,6 +17,8 @@ from fleet_sim.swarm.parameters import Configured, documented
 class StaticSensor(Configured, Sensor):
     """Reads `state` for ever: a placeholder for a sensor, or a switch that a configuration sets."""
 
+    per_square = ()
+
     state: int = setting(0, low=0, doc="The reading.")
 
     def sense(self, group: Group) -> Ints:

@@ -1,0 +1,92 @@
+"""Keeping agents apart in many squares at once: what `separation.py` does in one world, to the bit.
+
+Most squares have nothing to do in most steps. One look over all pairs finds the others, and only these are pushed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Rows
+from fleet_sim.swarm.separation import Bodies, all_pairs, separate
+from fleet_sim.swarm.squares.board import Board
+
+
+class ApartInSquares:
+    """Keeps the discs of every square of a board apart; all squares have as many."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._rows = board.collidable.reshape(board.squares, -1)
+        self._radii = board.swarm.agent_radius[self._rows]
+        # A little more than the distance at which two of them touch, squared: whether they do is found out later.
+        self._first, self._second = all_pairs(self._rows.shape[1])
+        reach = self._radii.take(self._first, axis=1) + self._radii.take(self._second, axis=1)
+        self._squares = reach * reach * (1.0 + 1e-9)
+        width, height = board.config.size
+        # As in `separation.py`: a disc wider than the world is kept in its middle.
+        self._low_x, self._low_y = np.minimum(self._radii, 0.5 * width), np.minimum(self._radii, 0.5 * height)
+        self._high_x, self._high_y = width - self._low_x, height - self._low_y
+        self._movers: dict[int, _Movers] = {}
+
+    def keep_apart(self, movers: Rows) -> None:
+        """Do what `separation.keep_apart` does after `movers` of all squares moved; the array is the same each time."""
+        board = self._board
+        board.swarm.touching[movers] = False
+        if not self._rows.size or not len(movers):
+            return
+        known = self._movers.get(id(movers))
+        if known is None or known.rows is not movers:
+            known = self._movers[id(movers)] = self._about(movers)
+        squares = self._busy_mask(known).nonzero()[0]
+        if not len(squares):
+            return
+        rows = self._rows[squares].reshape(-1)
+        centres, movable_mask = board.columns.position[rows, :2], known.movable_mask[squares]
+        bodies = Bodies(rows, centres, self._radii[squares].reshape(-1), movable_mask.reshape(-1))
+        # Square by square, each with its pairs in their order: sums over several pushes come out as in one world.
+        shift = np.arange(len(squares))[:, None] * self._rows.shape[1]
+        near = movable_mask[:, self._first] | movable_mask[:, self._second]
+        separate(board, bodies, ((shift + self._first)[near], (shift + self._second)[near]))
+
+    def _about(self, movers: Rows) -> _Movers:
+        """Return what does not change from step to step: nobody comes or goes, and nobody is given other settings."""
+        moving_mask = np.zeros(self._board.columns.capacity, np.bool_)
+        moving_mask[movers] = True
+        movable_mask = moving_mask[self._rows] & ~self._board.swarm.grounded[self._rows]
+        # Of the first world. Worlds alike have the same ones.
+        ones = movable_mask[0]
+        pairs = ones[self._first] | ones[self._second]
+        return _Movers(movers, movable_mask, pairs.nonzero()[0], ones.nonzero()[0])
+
+    def _busy_mask(self, about: _Movers) -> Bools:
+        """Return in which squares (S,) somebody may overlap another one or the border, or there are polygons."""
+        board = self._board
+        if board.polygons:
+            return np.ones(len(self._rows), np.bool_)
+        flat = board.columns.position.reshape(-1)
+        x, y = flat.take(3 * self._rows), flat.take(3 * self._rows + 1)
+        pairs, ones = about.pairs, about.ones
+        first, second = self._first.take(pairs), self._second.take(pairs)
+        away_x = x.take(first, axis=1) - x.take(second, axis=1)
+        away_y = y.take(first, axis=1) - y.take(second, axis=1)
+        away_x *= away_x
+        away_y *= away_y
+        away_x += away_y
+        busy_mask: Bools = np.asarray((away_x <= self._squares.take(pairs, axis=1)).any(axis=1))
+        if board.config.collide_walls:
+            for place, low, high in ((x, self._low_x, self._high_x), (y, self._low_y, self._high_y)):
+                outside_mask = (place < low) | (place > high)
+                busy_mask |= outside_mask.take(ones, axis=1).any(axis=1)
+        return busy_mask
+
+
+class _Movers(NamedTuple):
+    """Who moves: rows, which of the bodies may be pushed (S, C), and the pairs and bodies (C,) that have to be seen."""
+
+    rows: Rows
+    movable_mask: Bools
+    pairs: Rows
+    ones: Rows

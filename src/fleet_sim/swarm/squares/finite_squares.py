@@ -1,0 +1,48 @@
+"""The guard on broken poses for all squares at once: who has one is looked at by the guard of its own world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.facade.finite import LARGEST, PERIOD
+from fleet_sim.swarm.squares.board import Board
+from fleet_sim.swarm.world import RectangularWorld
+
+
+class FiniteSquares:
+    """Does what each world's `FiniteGuard` does, in as many steps: good poses are written down at the same ones."""
+
+    def __init__(self, board: Board, worlds: Sequence[RectangularWorld]) -> None:
+        self._board = board
+        self._worlds = worlds
+        self._top = 1 + max(int(world.columns.rows.max()) for world in worlds)
+        self._good: tuple[Floats, Floats] | None = None
+
+    def run(self, tell: Callable[[], None]) -> None:
+        """Look at all poses; before a world's own guard mends one, `tell` lets the worlds know which step it is."""
+        columns, squares = self._board.columns, self._board.squares
+        positions = columns.position.reshape(squares, -1, 3)[:, : self._top]
+        orientations = columns.orientation.reshape(squares, -1, 4)[:, : self._top]
+        # As in the guard of one world: a sum and a largest number are spoilt by a single broken one.
+        sums = np.add.reduce(positions, axis=(1, 2))
+        largest = np.maximum.reduce(orientations, axis=(1, 2))
+        good_mask = (np.abs(sums) <= LARGEST) & (largest <= 2.0)
+        if np.count_nonzero(good_mask) < squares:
+            tell()
+            for square in (~good_mask).nonzero()[0].tolist():
+                self._give(square)
+                self._worlds[square].sim.finite.run()
+        if columns.clock.tick % PERIOD == 0:
+            self._good = positions.copy(), orientations.copy()
+
+    def finish(self) -> None:
+        """Give every guard the poses that were written down last."""
+        for square in range(len(self._worlds)):
+            self._give(square)
+
+    def _give(self, square: int) -> None:
+        if self._good is not None:
+            self._worlds[square].sim.finite.write_down(self._good[0][square], self._good[1][square])

@@ -1,0 +1,153 @@
+"""Worlds stepped together: each is to the bit what it is when it is stepped alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from many_worlds import BINARY, FOV, ORDERS, VARIED, assert_same, crowd, shipped, state, varied
+
+from fleet_sim.swarm import Squares, World_from_config
+from fleet_sim.swarm.metrics import BUILT_IN
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+
+
+@pytest.mark.parametrize("update", ORDERS)
+@pytest.mark.parametrize("name", ["milling", "aggregation", "dispersal"])
+def test_shipped_worlds_with_other_genomes_are_stepped_together_bit_for_bit(name: str, update: str) -> None:
+    assert_same(varied({**shipped(name), "update": update}, 3, VARIED), 75 if update == "together" else 18)
+
+
+@pytest.mark.parametrize("name", ["cyclic_pursuit", "flocking", "follow_the_leader"])
+def test_parts_that_look_at_a_world_as_a_whole_are_asked_world_by_world(name: str) -> None:
+    worlds = varied(shipped(name), 3, ("speed", "gain", "reach", "gap"))
+    with Squares(worlds) as squares:
+        assert len(squares.one_by_one) == 1
+    assert_same(worlds, 18)
+
+
+AGENTS: dict[str, dict[str, Any]] = {
+    "one static action": {"controller": {"type": "StaticController", "output": [0.4, 0.9]}},
+    "no controller": {},
+    "wide and narrow sectors": {"controller": BINARY, "sensors": [{**FOV, "theta": 2.6}]},
+    "one sector for all": {"controller": {**BINARY, "sense_avg_time": 3}, "sensors": [{"type": "BinaryFOVSensor"}]},
+    "mistakes": {"controller": BINARY, "sensors": [{**FOV, "false_positive": 0.1, "false_negative": 0.2}]},
+    "kept readings": {
+        "controller": BINARY,
+        "sensors": [{**FOV, "time_step_between_sensing": 3, "invert": True, "store_history": True, "bias": 0.3}],
+    },
+    "walls seen": {"controller": BINARY, "sensors": [{**FOV, "theta": 2.2, "walls": True, "wall_sensing_range": 0.7}]},
+    "goals seen": {"controller": BINARY, "sensors": [{**FOV, "detect_goal_with_added_state": True}]},
+    "lines of sight": {"controller": BINARY, "sensors": [{"type": "BinaryLOSSensor", "angle": 0.3}]},
+    "short lines": {"controller": BINARY, "sensors": [{"type": "BinaryLOSSensor", "distance": 0.9}]},
+    "points": {"controller": BINARY, "sensors": [{"type": "PointCollisionSensor", "distance": 0.4, "bias": 0.2}]},
+    "three sensors": {
+        "sensors": [FOV, {"type": "StaticSensor", "state": 1}, {"type": "BinaryLOSSensor"}],
+        "controller": {"type": "MultibitBinaryController", "outputs": [[0.1 * k, 0.5 - 0.2 * k] for k in range(8)]},
+    },
+    "occlusion": {"controller": BINARY, "sensors": [{**FOV, "occlusion": True}]},
+    "levy": {"controller": {"type": "LevyController", "velocity": 0.5, "angular_velocity": 2.0, "timeout": 1.0}},
+    "waypoint": {
+        "controller": {"type": "WaypointPIDController", "static_waypoint": [1, 1], "speed_pid": {"p": 0.5, "i": 0.1}}
+    },
+    "wheels": {"type": "DiffDriveAgent", "wheel_radius": 0.05, "controller": {**BINARY, "a": [8, 3]}, "sensors": [FOV]},
+    "limits": {"controller": BINARY, "sensors": [FOV], "max_linear_accel": 0.4, "max_angular_vel": 0.5},
+    "late": {"controller": BINARY, "sensors": [FOV], "delay": 3, "delay_start": "first", "trace_length": 7},
+    "stops at others": {"controller": BINARY, "sensors": [FOV], "stop_on_collision": True},
+    "breaks": {"controller": BINARY, "sensors": [FOV], "catastrophic_collisions": True},
+    "stops at goals": {"controller": BINARY, "sensors": [FOV], "stop_at_goal": True},
+    "passes through": {"controller": BINARY, "sensors": [FOV], "collides": False},
+}
+GOALS = [{"type": "CylinderGoal", "position": [2.2, 2.2], "radius": 0.4}]
+ALONE_IN_TURN = {"occlusion"}
+
+
+@pytest.mark.parametrize("update", ORDERS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_part_of_a_world_together_is_that_of_the_world_alone(agent: str, update: str) -> None:
+    world = crowd(AGENTS[agent], update=update, goals=GOALS)
+    if agent == "three sensors":
+        world["spawners"][0]["agent"]["controller"]["outputs"][3] = [0.3, 0.3]
+    alone = update == "in_turn" and agent in ALONE_IN_TURN
+    assert_same(varied(world, 3, VARIED), 36, alone=alone)
+
+
+def test_a_sector_may_be_all_round_in_one_world_and_not_in_another() -> None:
+    worlds = [crowd({"controller": BINARY, "sensors": [{**FOV, "theta": theta, "walls": True}]}) for theta in (0.3, 4)]
+    assert_same([{**world, "seed": 1} for world in worlds])
+
+
+def test_outputs_of_several_bits_may_differ() -> None:
+    worlds = []
+    for seed in range(3):
+        outputs = {"0": [0.1 * seed, 0.3], "1": [0.4, -0.2 * seed]}
+        agent = {"sensors": [FOV], "controller": {"type": "MultibitBinaryController", "outputs": outputs}}
+        worlds.append({**crowd(agent), "seed": seed})
+    assert_same(worlds)
+
+
+@pytest.mark.parametrize("update", ORDERS)
+def test_teams_and_groups_and_objects(update: str) -> None:
+    agent = {"type": "MazeAgent", "agent_radius": 0.1, "controller": BINARY}
+    sensors = [{**FOV, "target_team": "red"}]
+    world = crowd({"controller": BINARY, "sensors": sensors, "team": "blue"}, 3, update=update)
+    world["agents"] = [
+        {**agent, "name": "first", "position": [0.4, 0.4], "team": "red", "sensors": [{**FOV, "target_team": "blue"}]},
+        {"type": "StaticAgent", "position": [1.5, 1.2], "agent_radius": 0.2, "team": "red"},
+    ]
+    world["objects"] = [{"type": "StaticObject", "points": [[2, 2], [2.6, 2], [2.6, 2.6], [2, 2.6]]}]
+    world["metrics"] = [{"type": "Scatter", "team": "blue"}]
+    assert_same(varied(world, 3, VARIED), 60)
+
+
+@pytest.mark.parametrize("agents", [1, 2, 20])
+def test_any_number_of_agents(agents: int) -> None:
+    world = crowd({"controller": BINARY, "sensors": [FOV]}, agents, size=[6, 6], detectable_walls=True)
+    assert_same(varied(world, 4, VARIED), 45)
+
+
+METRICS = [name for name, cls in BUILT_IN.items() if issubclass(cls, CrowdMetric) and name == cls.__name__]
+
+
+def test_every_metric_of_a_crowd_has_the_history_of_the_world_alone() -> None:
+    own: dict[str, dict[str, Any]] = {"PercentageAtGoal": {"percentage": 0.1}}
+    own |= {"SensorRotation": {"sensor_index": 0}, "GeneElementDifference": {"genome_a_index": 0, "genome_b_index": 1}}
+    metrics: list[dict[str, Any]] = [{"type": name, "history_size": 5, **own.get(name, {})} for name in METRICS]
+    metrics += [{"type": name, "history_size": None, "name": f"all {name}"} for name in ("Circliness", "Scatter")]
+    metrics.append({"type": "Circliness", "name": "short", "avg_history_max": 3, "history_size": 2})
+    world = crowd({"controller": BINARY, "sensors": [FOV]}, goals=GOALS, metrics=metrics)
+    assert_same(varied(world, 3, VARIED), 45)
+
+
+def test_worlds_stop_where_they_stop_alone_and_are_left_out_afterwards() -> None:
+    world = crowd({"controller": BINARY, "sensors": [FOV]})
+    configs = [{**world, "seed": seed, "stop_at": stop} for seed, stop in enumerate((20, 20, 70, 70, 90))]
+    with Squares(configs) as squares:
+        assert set(squares.alone) == {4}
+        squares.evaluate(50)
+        assert [w.stopped for w in squares.worlds] == [True, True, False, False, False]
+        squares.evaluate(50)
+        found = [state(w) for w in squares.worlds]
+    for config, expected in zip(configs, found, strict=True):
+        with World_from_config(config) as alone:
+            alone.evaluate(100)
+            assert state(alone) == expected
+
+
+def test_a_world_goes_on_alone_and_is_reset_as_if_it_had_never_been_together() -> None:
+    configs = varied(crowd({"controller": BINARY, "sensors": [FOV]}), 2, VARIED)
+    squares = Squares(configs)
+    begin = squares.worlds[0].sim.state_hash()
+    squares.evaluate(30)
+    first = squares.worlds[0]
+    first.spawn({"type": "MazeAgent", "agent_radius": 0.1, "position": [1, 1]})
+    assert set(squares.alone) == {0, 1}
+    first.evaluate(20)
+    with World_from_config(configs[0]) as alone:
+        alone.evaluate(30)
+        alone.spawn({"type": "MazeAgent", "agent_radius": 0.1, "position": [1, 1]})
+        alone.evaluate(20)
+        assert state(alone) == state(first)
+    first.reset()
+    assert first.sim.state_hash() == begin
+    squares.close()
