@@ -14,7 +14,14 @@ import numpy as np
 
 from fleet_sim.settings.fields import Setting
 
-_NAMES = {bool: "true or false", str: "text", int: "a whole number", float: "a number", type(None): "null", Any: "anything"}
+_NAMES = {
+    bool: "true or false",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    type(None): "null",
+    Any: "anything",
+}
 
 
 def is_union(hint: Any) -> bool:
