@@ -76,13 +76,13 @@ OWN: dict[str, dict[str, Any]] = {
         "heading_noise": 0.1,
     },
     "range": {
-        **{"field_of_view": 1.5, "shape": "cone", "rays": 3, "range_min": 2.2, "range_max": 1.0, "noise": 0.1},
+        **{"field_of_view": 1.5, "shape": "cone", "rays": 4, "range_min": 2.2, "range_max": 1.0, "noise": 0.1},
         "relative_noise": 0.1,
     },
 }
 BASE: dict[str, dict[str, Any]] = {
     "camera": {"width": 16, "height": 12, "pose": {"position": [0.6, 0, 1.0], "rpy": [0, 0.5, 0]}},
-    "range": {"pose": {"position": [0.6, 0, 1.0], "yaw": 0.8}},
+    "range": {"pose": {"position": [0.6, 0, 1.0], "yaw": 0.1}},
     "lidar": {"pose": {"position": [0.6, 0, 1.0]}},
     "lidar_3d": {"pose": {"position": [0.6, 0, 1.0]}},
     "force_torque": {"link": "wrist_1_link"},
