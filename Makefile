@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PEER_VENV ?= .venv-peer
 AUDIT_VENV ?= .venv-audit
+CONSTRAINED_VENV ?= .venv-constrained
 # CONSTRAINTS=constraints.txt installs the versions that were tested last, instead of the newest.
 CONSTRAINTS ?=
 EXTRAS ?= dev
@@ -17,7 +18,7 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow bench bench-parts bench-ros faults fuzz soak pictures demo run clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +62,15 @@ test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_
 test-slow: $(READY)  ## Run the slow tests
 	$(RUN)python -m pytest -m slow $(ARGS)
 
+# What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.
+CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/config test/settings test/meshes test/swarm/test_contract.py \
+  test/sensors/test_lidar.py test/envs/test_contracts.py test/ros/test_wire.py
+
+test-constraints:  ## Verify the versions in constraints.txt, in a virtual environment of their own, with the fastest tests
+	$(MAKE) --no-print-directory install VENV=$(CONSTRAINED_VENV) CONSTRAINTS=constraints.txt
+	$(CONSTRAINED_VENV)/bin/fleet-sim verify
+	$(CONSTRAINED_VENV)/bin/python -m pytest -q -m "not slow" $(CONTRACTS) $(ARGS)
+
 bench: $(READY) $(PEER_READY)  ## Compare with pybullet-fleet, side by side on this machine (ARGS=--quick: a minute)
 	$(RUN)python bench/run.py --peer $(PEER_VENV)/bin/python $(ARGS)
 
@@ -92,6 +102,9 @@ pictures: $(READY)  ## Make the pictures of the documents
 demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
 	$(RUN)python examples/warehouse_demo.py $(ARGS)
 
+fresh:  ## Run make demo and make test in a new, minimal Debian (needs root and debootstrap)
+	.ci/fresh
+
 run: $(READY)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)
 
@@ -117,6 +130,6 @@ constraints: $(READY)  ## Write the versions that are installed, once they are t
 	  $(RUN)python -m pip freeze --exclude-editable --disable-pip-version-check | grep -v ' @ '; } > constraints.txt
 
 clean:  ## Remove the virtual environment and everything that was built
-	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) build install log dist demo soak fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER_VENV) $(AUDIT_VENV) $(CONSTRAINED_VENV) build install log dist demo soak fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

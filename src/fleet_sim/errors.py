@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 
 class FleetSimError(Exception):
@@ -71,12 +72,22 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+class PlanError(FleetSimError, ValueError):
+    """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
+
+
+def closest(given: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like `given`, None if none is like it."""
+    close = difflib.get_close_matches(given, sorted(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
-    close = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
+    close = closest(given, names)
     if close:
-        return f" Did you mean {close[0]!r}?"
+        return f" Did you mean {close!r}?"
     if not names:
         return ""
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
@@ -86,6 +97,27 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an unknown name `given` of a `kind` of thing."""
     return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The name."""
+
+
+AnyNamed = TypeVar("AnyNamed", bound=Named)
+
+
+def named(kind: str, name: str, things: Iterable[AnyNamed]) -> AnyNamed:
+    """Return the first of `things` called `name`; raises UnknownNameError with the closest name."""
+    known = []
+    for thing in things:
+        if thing.name == name:
+            return thing
+        known.append(thing.name or "")
+    raise unknown_name(kind, name, known)
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:

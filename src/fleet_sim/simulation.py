@@ -221,7 +221,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.monitor,
             self.view,
             self.snapshots,
-            owner=self,
+            self,
         )
         follow_changes(params, self.guard, collisions, self.view, mirror)
 

@@ -177,7 +177,7 @@ def test_a_scenario_names_a_world(world_file: Path) -> None:
         ]
         assert sim.get_object("hall_crate").get_pose().x == 13.0
     for key, value in (("mass", 3.0), ("shape", {"shape_type": "box"}), ("urdf_path", "shelf")):
-        with pytest.raises(fs.ConfigError, match=rf"objects\[0\].{key}: does not go with sdf"):
+        with pytest.raises(fs.ConfigError, match=rf"objects\[0\].{key}: cannot be combined with sdf"):
             Sim.from_dict({"simulation": {"gui": False}, "objects": [{**entry, key: value}]})
     with pytest.raises(fs.ConfigError, match="model to skip"):
         Sim.from_dict({"simulation": {"gui": False}, "objects": [{**entry, "skip_models": ["grund"]}]})

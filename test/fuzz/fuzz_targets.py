@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import fuzz_api
 import fuzz_files
+import fuzz_node
 import fuzz_ros
 import fuzz_scenarios
 import fuzz_worlds
@@ -24,7 +25,8 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "api": fuzz_api.api_target,
     "scenario": fuzz_scenarios.scenario_target,
     "cdr": fuzz_ros.cdr_target,
+    "node": fuzz_node.node_target,
 }
 
-NEEDS = {"cdr": "rclpy", "xacro": "xacro"}
+NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "xacro": "xacro"}
 """The module without which a target is left out."""

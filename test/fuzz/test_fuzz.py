@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-TARGETS = ("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "log", "options", "api", "scenario", "cdr")
-NEEDS = {"cdr": "rclpy", "xacro": "xacro"}
-MUTANTS = {"xacro": 3, "cdr": 3000, "api": 10, "scenario": 40}
+TARGETS = ("yaml", "urdf", "sdf", "mjcf", "xacro", "mesh", "site", "log", "options", "api", "scenario", "cdr", "node")
+NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "xacro": "xacro"}
+MUTANTS = {"xacro": 3, "cdr": 3000, "api": 10, "scenario": 40, "node": 100}
 """How many a short run feeds; 300 of the others."""
 
 

@@ -5,6 +5,7 @@ A process of `make soak`, see run.py. Each round is the same work, so that what 
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import tempfile
@@ -66,6 +67,9 @@ class Library:
                     except Exception:
                         self.tally.fail_with_traceback(work.__name__)
                 self.tally.tell()
+            # Simulations that were closed are cycles of objects. Python itself collects them every forty rounds or so,
+            # and what waits looks like a leak until then.
+            gc.collect()
 
     def stop(self, number: int, frame: object) -> None:
         """Let the present work be the last; a signal handler."""

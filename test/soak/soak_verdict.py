@@ -18,6 +18,9 @@ from soak_figures import Row, read_rows
 WARM_UP = 600.0
 """What is not judged, in s: caches fill, and every kind of work is done for the first time."""
 
+SETTLED = {"node": 1000.0}
+"""The same for parts that take longer: a node keeps the results of goals for 15 minutes."""
+
 MOST_MEMORY = 1.0
 """Largest slope of memory, in MB/h."""
 
@@ -120,7 +123,10 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     parts: dict[str, list[Row]] = {}
     for row in rows:
         parts.setdefault(row.part, []).append(row)
-    return [Verdict(part, [row for row in mine if row.seconds >= WARM_UP], mine[-1]) for part, mine in parts.items()]
+    return [
+        Verdict(part, [row for row in mine if row.seconds >= SETTLED.get(part, WARM_UP)], mine[-1])
+        for part, mine in parts.items()
+    ]
 
 
 def table_of(judged: Sequence[Verdict]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.errors import ConfigError
 from fleet_sim.swarm.regions import Region
 from fleet_sim.swarm.world import RectangularWorld
@@ -168,6 +169,30 @@ def test_csv(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_with_its_place(spawner: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=rf"spawners\[0\]: .*{message}"):
         spawned(**spawner)
+
+
+def crowded(**spawner: Any) -> MultiRobotSimulationCore:
+    """Return a simulation in which faults are survived, with more agents than there is room for."""
+    full = {"type": "uniform", "region": [[1, 1], [2, 2]], "n": 400, "avoid_overlap": True, "agent": AGENT, **spawner}
+    config = {
+        "simulation": {"gui": False, "monitor": False, "target_rtf": 0},
+        "swarm": {"size": [10, 10], "spawners": [full]},
+    }
+    return MultiRobotSimulationCore.from_dict(config)
+
+
+def test_a_scenario_that_begins_without_room_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"swarm.spawners\[0\]: UniformAgentSpawner: found room for"):
+        crowded()
+
+
+@pytest.mark.parametrize(("mode", "faults"), [({}, 1), ({"mode": "repeat", "interval": 0.5, "times": 2}, 2)])
+def test_later_spawns_without_room_are_tried_when_they_are_due_and_counted(mode: dict[str, Any], faults: int) -> None:
+    with crowded(delay=0.1, **mode) as sim:
+        for _ in range(100):
+            sim.step_once()
+        assert dict(sim.guard.counts) == {"spawner": faults}
+        assert not sim.agents
 
 
 @pytest.mark.parametrize("kind", ["UniformAgentSpawner", "GridAgentSpawner", "DonutAgentSpawner", "FixedAgentSpawner"])

@@ -251,6 +251,13 @@ def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
         client.until(lambda: odoms, "odometry")
         assert odoms[0].header.frame_id == "left/robot_0/odom"
         assert math.isclose(odoms[0].pose.pose.orientation.w, 1.0)
+        with running(tmp_path / "right.log", "-p", "robots:=1", "-r", "__ns:=/right"):
+            clocks = {side: client.listen(Clock, f"/{side}/clock") for side in ("left", "right")}
+            client.until(lambda: all(len(times) > 20 for times in clocks.values()), "both clocks")
+            for times in clocks.values():
+                stamps = [time.clock.sec * 10**9 + time.clock.nanosec for time in times]
+                assert stamps == sorted(stamps)
+            assert client.node.count_publishers("/clock") == 0
 
 
 def test_an_empty_world_has_a_fleet_of_none_until_robots_come(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ class BulletMirror:
         self.reactions = JointReactions(self.bodies)
         self.policy = policy
         self.handed_out = False
+        self.called_by_user = False
+        """Whether the user has ever called PyBullet through `sim.bullet`."""
         self.keeps_previous = False
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self.on_gravity: Callable[[Vector], object] | None = None
@@ -81,6 +83,11 @@ class BulletMirror:
     def live(self) -> bool:
         """Whether PyBullet may be read without going through the mirror."""
         return self.handed_out or self.client.gui
+
+    @property
+    def known_to_user(self) -> bool:
+        """Whether the user may have numbers, things or settings of this engine, which emptying it would make void."""
+        return self.live or self.called_by_user or self._any_told or bool(self.bodies.table.adopted.any())
 
     @property
     def engine_moves(self) -> bool:
@@ -161,7 +168,7 @@ class BulletMirror:
         return int(self.bodies.table.body[row])
 
     def tell_body(self, row: int) -> int:
-        """Return the PyBullet body of `row` to someone who may look at it without asking again.
+        """Return the PyBullet body of `row` to a caller who may use it later without asking again.
 
         From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.
         """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
-from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
+from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import (
     EXTENT,
@@ -18,7 +18,8 @@ from fleet_sim.gate.bounds import (
     MOST_PIXELS,
     MOST_SUBSTEPS,
 )
-from fleet_sim.settings import Checked, UsedSettings, load_mapping, read, setting
+from fleet_sim.paths import beside, is_folder
+from fleet_sim.settings import Checked, UsedSettings, load_mapping, names_of, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
 Vector = tuple[float, float, float]
@@ -183,10 +184,17 @@ class SimulationParams(UsedSettings):
         simulation adds them. Raises ConfigError naming `source` and the key path.
         """
         config = as_scenario(config) if isinstance(config, Mapping) else config
-        if not isinstance(config, Mapping) or not is_scenario(config):
+        if not isinstance(config, Mapping):
             return read(cls, config, source=source)
+        if not is_scenario(config):
+            check_spelling(config, names_of(cls), source=source)
+            return read(cls, config, source=source)._beside(source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")
+        return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
+
+    def _beside(self, source: str) -> SimulationParams:
+        self.model_paths = tuple(beside(source, folder, is_folder) for folder in self.model_paths)
+        return self
 
     @classmethod
     def from_config(cls, path: str | Path = "config.yaml") -> SimulationParams:

@@ -89,7 +89,7 @@ class World(ConnectedParts, BodyColumns):
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
         self.bounds_version = 0
-        """Counts how often AABBs were computed anew, by whoever asked for them."""
+        """Counts how often AABBs were recomputed."""
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -139,6 +139,7 @@ class World(ConnectedParts, BodyColumns):
         count = len(names)
         if count > len(self.free_rows):
             needed = self.capacity + count - len(self.free_rows)
+            # Doubled, so that spawning one by one costs a constant time on average.
             self.grow(max(2 * self.capacity, needed))
         taken = self.free_rows.take(count)
         rows = np.array(taken, np.int64)
@@ -197,7 +198,7 @@ class World(ConnectedParts, BodyColumns):
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
-        """Return the rows that called code has not removed meanwhile."""
+        """Return the rows that were not removed by code called since."""
         live_mask = self.alive[rows] & (self.generation[rows] == generations)
         return rows[live_mask], generations[live_mask]
 

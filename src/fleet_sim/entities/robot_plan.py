@@ -144,4 +144,5 @@ def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
     limited_mask = np.tile(model.limited_mask[model.movable], len(rows))
     joint_steering.hold_joints(world, slots[limited_mask])
     free = slots[~limited_mask]
+    # PyBullet's joints begin with a motor that brakes; commanding a force of 0 releases it.
     joint_steering.give_joint_forces(world, free, np.zeros(len(free)))

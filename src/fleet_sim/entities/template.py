@@ -85,12 +85,8 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
     if robot is None:
         _refuse_joints(params)
-    if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
-        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
-    if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
-        raise InvalidValueError(
-            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
-        )
+    if getattr(params, "self_collision", False):
+        _check_self_collision(params, model, dynamic=body["dynamic"])
     body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
@@ -111,6 +107,16 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         sensors=world.sensors.plan(params.sensors),
         robot=robot,
     )
+
+
+def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None, *, dynamic: bool) -> None:
+    # A compound shape has a model too, but neither a description nor links.
+    if model is None or params.urdf_path is None:
+        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
+    if dynamic and Path(model.path).suffix.lower() in _FLAGLESS:
+        raise InvalidValueError(
+            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+        )
 
 
 def _refuse_joints(params: SimObjectSpawnParams) -> None:
@@ -147,8 +153,8 @@ def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     path = params.urdf_path
     if path is None and params.global_scaling != 1.0:
         raise InvalidValueError(
-            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
-            "give them their sizes"
+            f"global_scaling: for robot descriptions (urdf_path) only, got {params.global_scaling:g} for a body of "
+            "shapes; give the shapes their sizes"
         )
     if path is None:
         return None

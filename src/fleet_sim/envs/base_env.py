@@ -55,6 +55,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
         """
         check_render_mode(render_mode, self.metadata["render_modes"])
         config = self.configure(config_file)
+        # The mode asks for a window, whatever the settings say.
         if render_mode == "human":
             config = replace(config, simulation=replace(config.simulation, sim_mode="gpu-gui"))
         self.config = config.in_use("an environment")
@@ -190,6 +191,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
         """End the simulation; may be called again."""
         if self.sim is not None:
             self.sim.close()
+        # Back to the state before the first `reset`, which builds all of it again.
         self.sim = self.scene = self.camera = None
         self.robots = []
 
@@ -198,6 +200,7 @@ def picture_spaces(config: BinPickingConfig) -> tuple[Any, Any]:
     """Return the spaces of the camera's colours and depth."""
     camera = config.camera
     size = (camera.height_resolution, camera.width_resolution)
+    # Scaled depth is a grey picture.
     most = 255.0 if camera.scale_depth_data else camera.projection_matrix.far_plane
     rgb = gym.spaces.Box(0, 255, (*size, 3), np.uint8)
     return rgb, gym.spaces.Box(0.0, most, size, np.float32)

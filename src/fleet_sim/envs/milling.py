@@ -110,6 +110,7 @@ class MillingWorld:
         reach = min(2.0, 0.4 * size)
         points = scatter_points(rng, self.params.num_agents, reach, 0.25, np.empty((0, 2)))
         for row, point in zip(self.group.rows.tolist(), points, strict=True):
+            # Points are about the middle, the world's coordinates begin at its corner.
             self.world.place(row, point + 0.5 * size, float(np.arctan2(point[1], point[0])))
         self.controller.table, self.controller.actions = None, np.zeros((0, 2))
 
@@ -125,6 +126,7 @@ class MillingWorld:
     def metric(self, name: str) -> float:
         """Return the current value of a metric; 0 before the first step."""
         value = self.world.metric(name).current_value
+        # An observation has to be a number, also before there is a value.
         return 0.0 if value is None or not np.isfinite(value) else float(value)
 
     def draw(self, pixels: int = 480) -> Image:
@@ -258,6 +260,7 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         swarm.step()
         self._steps += 1
         circliness, late = swarm.metric("Circliness"), self._steps >= self.params.max_steps
+        # PettingZoo ends an episode by having no agents left.
         self.agents = [] if late else agents
         return (
             self._observe(swarm),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,14 @@ _UNSEEN = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Population:
     """Spawns, finds, places and removes entities."""
 
-    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries, snapshots: SnapshotBoard) -> None:
-        self._world = world
-        self._mirror = mirror
-        self._queries = queries
-        self._snapshots = snapshots
+    _world: World
+    _mirror: BulletMirror
+    _queries: BulletQueries
+    _snapshots: SnapshotBoard
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from fleet_sim.kinematics.tree import tree_of
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.components import cross
 
+# Earlier than any step, and far enough from the end of int64 for subtractions.
 _NEVER = -(2**62)
 
 
@@ -146,6 +147,7 @@ class _Shelf:
                 axes *= joints.velocity[starts[on] + tree.slots[body]]
                 if tree.turning[body, 0]:
                     angular[:, on] += axes
+                    # A slide moves all points alike, a hinge each by its arm.
                     axes = cross(axes, places_of - frame[:, ORIGIN])
                 linear[:, on] += axes
                 body = int(tree.parents[body])

@@ -81,6 +81,7 @@ class BaseBin:
         With `load_bin` the collision shape is concave, which is stable only for bodies that do not move.
         """
         bullet = self.sim.bullet
+        # Without it PyBullet takes the convex hull, which would close the bin.
         flags = bullet.GEOM_FORCE_CONCAVE_TRIMESH if load_bin else 0
         collision = bullet.createCollisionShape(
             bullet.GEOM_MESH,

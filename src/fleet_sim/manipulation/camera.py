@@ -31,6 +31,7 @@ Depth = npt.NDArray[np.float32]
 def opengl_is_there() -> bool:
     """Return whether cameras can be rendered with OpenGL on this machine; otherwise PyBullet renders them."""
     try:
+        # Trying is the only reliable way: a library that can be imported may still have no driver.
         make_context().release()
     except (MissingDependencyError, StateError):
         return False

@@ -90,6 +90,7 @@ class MarkersTopic(Interface):
         self._offsets = np.array(offsets, np.float64).reshape(-1, 3)
         self._turns = np.array(turns, np.float64).reshape(-1, 4)
         self._template = markers_template(markers)
+        # RViz keeps markers that later messages do not mention.
         clear = Marker(action=Marker.DELETEALL)
         clear.header.frame_id = self.bridge.frames.map
         self._publisher.publish(MarkerArray(markers=[clear]))
@@ -126,14 +127,17 @@ def _marker(map_frame: str, group: str, number: int, geometry: Geometry) -> Mark
     across = 2.0 * geometry.radius
     if kind is ShapeKind.MESH:
         marker.type, size = Marker.MESH_RESOURCE, geometry.mesh_scale
+        # RViz takes URIs of absolute paths; package:// would need the mesh to be in a package that is installed there.
         marker.mesh_resource = Path(geometry.mesh_path).resolve().as_uri()
     elif kind is ShapeKind.SPHERE:
         marker.type, size = Marker.SPHERE, (across, across, across)
     elif kind is ShapeKind.CYLINDER:
         marker.type, size = Marker.CYLINDER, (across, across, geometry.height)
     elif kind is ShapeKind.CAPSULE:
+        # There is no marker for capsules.
         marker.type, size = Marker.CYLINDER, (across, across, geometry.height + across)
     elif kind is ShapeKind.PLANE:
+        # Not of height 0, as RViz does not draw markers with a scale of 0.
         marker.type, size = Marker.CUBE, (PLANE_SIZE, PLANE_SIZE, 0.001)
     else:
         x, y, z = geometry.half_extents

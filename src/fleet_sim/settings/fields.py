@@ -91,6 +91,14 @@ def fields_of(cls: type) -> dict[str, Field]:
     return _FIELDS[cls]
 
 
+def names_of(cls: type) -> dict[str, str]:
+    """Return the name of the setting by every key that is accepted for it: its own name and its aliases."""
+    fields = fields_of(cls)
+    names = {name: name for name in fields}
+    names.update({alias: field.name for field in fields.values() for alias in field.rules.aliases})
+    return names
+
+
 def _fields_of(cls: type) -> dict[str, Field]:
     hints = _hints_of(cls)
     return {

@@ -37,6 +37,7 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
     if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
         return None
     try:
+        # A whole number may be too large for a float.
         number = float(value)
     except OverflowError:
         return None

@@ -1,4 +1,4 @@
-"""Making agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
+"""Creating agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
 
 from __future__ import annotations
 
@@ -174,6 +174,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
         "collision_shape": shape if config.collides else None,
         "pickable": False,
         "collision_mode": mode,
+        # The swarm keeps its agents apart itself; blocking would stop them before they touch.
         "block_on_collision": False,
     }
     if handle_class is SimObject:

@@ -7,7 +7,7 @@ part of the agents' step for all of them at once, `in_turn` all parts for one ag
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.errors import FleetSimError
 from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm import commands
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
@@ -68,10 +69,32 @@ class Stepper:
             check_teams(self._world)
             self._checked_metrics = len(self._world.metrics)
 
+    def start_spawner(self, spawner: Spawner) -> None:
+        """Step one spawner at the setup. Raises FleetSimError where it refuses, as where there is no room."""
+        refusal = self._refusal_of(spawner)
+        if refusal is not None:
+            raise refusal
+
     def run_spawner(self, spawner: Spawner) -> None:
-        """Step one spawner."""
-        self.call("spawner", spawner.step)
+        """Step one spawner. What it refuses, as where there is no room, is counted, and logged once."""
+        refusal = self._refusal_of(spawner)
+        if refusal is not None and self._guard.raise_on_fault:
+            raise refusal
+        if refusal is not None:
+            self._guard.note("spawner", str(refusal))
+
+    def _refusal_of(self, spawner: Spawner) -> FleetSimError | None:
+        @wraps(spawner.step)
+        def step() -> FleetSimError | None:
+            try:
+                spawner.step()
+            except FleetSimError as error:
+                return error
+            return None
+
+        refusal: FleetSimError | None = self.call("spawner", step)
         spawner.mark_for_deletion = spawner.mark_for_deletion or spawner.oneshot
+        return refusal
 
     def drop_spawners(self) -> None:
         """Drop the spawners that are done."""

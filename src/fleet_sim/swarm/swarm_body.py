@@ -35,6 +35,7 @@ class BodyType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new body that is in no world yet, with its controller and sensors."""
+        # Parts are made after the whole chain of constructors, as a subclass may set what they need.
         body = cls.made(None, *args, **kwargs)
         body.furnish()
         return body

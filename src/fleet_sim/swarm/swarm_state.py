@@ -65,7 +65,7 @@ class WorldContents(Protocol):
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
-    Arrays are taken anew at each access, but for what only changes when somebody comes, goes or is put elsewhere.
+    Arrays are read again at each access, except those that only change when agents are added, removed or placed.
     """
 
     population: Sequence[SwarmBody]

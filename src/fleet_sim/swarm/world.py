@@ -111,7 +111,7 @@ class RectangularWorld(NamedWorld):
             _at(key, self.add_metric, entry)
         if step_spawners:
             for index, spawner in enumerate(list(self.spawners)):
-                _at(f"spawners[{index}]", self._stepper.run_spawner, spawner)
+                _at(f"spawners[{index}]", self._stepper.start_spawner, spawner)
             self._stepper.drop_spawners()
         for key, entry in _each("subscribers", config.subscribers):
             function = callable(entry) and not isinstance(entry, type)

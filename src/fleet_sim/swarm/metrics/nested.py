@@ -1,4 +1,4 @@
-"""Metrics made of other metrics: what they have in common, and the expressions that they are written in."""
+"""The base of metrics computed from other metrics, and their expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spawners have in common: when they spawn, how many, which way those look, and room for them."""
+"""The base of spawners: when they spawn, how many agents, with which headings, and where there is room."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ class AgentSpawner(Configured, Spawner):
         if self.oneshot and self.mode != "oneshot":
             raise self.refuse(f"oneshot: true does not go with mode {self.mode!r}; leave one of them out")
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
+        # A stream of its own for each spawner: another one before it does not change its draws.
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
         self._due = self.world.steps + self.world.sim.clock.ticks(self.delay)
@@ -119,12 +120,13 @@ class AgentSpawner(Configured, Spawner):
         """Spawn where that is due in this step."""
         if self.world.steps < self._due:
             return
-        self.spawn()
         self._spawned += 1
         if self.mode == "repeat":
             self._due += max(1, self.world.sim.clock.ticks(self.interval))
         done = self.mode == "oneshot" or (self.times is not None and self._spawned >= self.times)
         self.mark_for_deletion = self.mark_for_deletion or done
+        # Last, as it may raise: what has no room is not drawn again in each step.
+        self.spawn()
 
     def spawn(self) -> None:
         """Spawn `n` agents now. Raises InvalidValueError where `avoid_overlap` leaves no room for them.

@@ -75,6 +75,7 @@ class PointAgentSpawner(AgentSpawner):
         if not self.avoid_overlap:
             return np.tile(self.middle, (count, 1))
         draws = self.rng.random((count, 2))
+        # The root makes points even over the disc: areas grow with the square of the radius.
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
         # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
@@ -179,6 +180,7 @@ class CsvAgentSpawner(Configured, Spawner):
         self._batches: list[tuple[Recipe, list[Floats], list[float]]] = []
         last: dict[str, Any] | None = None
         for number, line in enumerate(lines, start=2):
+            # As in a YAML file: `true` and `[1, 2]` in a column mean what they mean there.
             settings = {key: parse_value(text) for key, text in line.items() if text}
             try:
                 position = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")

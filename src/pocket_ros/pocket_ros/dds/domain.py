@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
-from .library import RETCODE_PRECONDITION_NOT_MET, check, lib
+from .library import LOG_WARNING, RETCODE_PRECONDITION_NOT_MET, check, lib
 
 # As many processes of one domain as the port mapping leaves room for can find each other by unicast.
 _MAX_PARTICIPANT_INDEX = 119
@@ -62,7 +62,8 @@ def configuration() -> str:
     uri = os.environ.get("CYCLONEDDS_URI", "")
     general = ""
     address = _own_address() if reach in ("SUBNET", "LOCALHOST") else ""
-    if address and not _names_interfaces(uri):
+    # Interfaces that the user names would be added to ours.
+    if address and not _names("NetworkInterface"):
         general += (
             _INTERFACES  # only beside a network: Cyclone DDS refuses to be given the same interface twice
         )
@@ -95,14 +96,15 @@ def _own_address() -> str:
     return ""
 
 
-def _names_interfaces(uri: str) -> bool:
-    """Whether the user's configuration chooses interfaces: those would be added to ours."""
+def _names(word: str) -> bool:
+    """Whether the user's own configuration has something to say about `word`."""
+    uri = os.environ.get("CYCLONEDDS_URI", "")
     texts = [uri]
     for part in uri.split(","):
         if part.startswith("file://"):
             with suppress(OSError):  # Cyclone DDS reports a file that cannot be read
                 texts.append(Path(part[len("file://") :]).read_text(errors="replace"))
-    return any("NetworkInterface" in text for text in texts)
+    return any(word in text for text in texts)
 
 
 def acquire(domain_id: int) -> None:
@@ -115,6 +117,9 @@ def acquire(domain_id: int) -> None:
         result = lib.dds_create_domain(domain_id, configuration().encode())
         if result != RETCODE_PRECONDITION_NOT_MET:  # which is: someone else in this process has made it
             check(result, f"to open domain {domain_id} (CYCLONEDDS_URI and ROS_STATIC_PEERS are part of it)")
+        if not _names("Tracing"):
+            # A warning is a line for each packet that is no message: whoever sends many could fill the disk.
+            lib.dds_set_log_mask(lib.dds_get_log_mask() & ~LOG_WARNING)
         _open[domain_id] = [result, 1]
 
 

@@ -16,7 +16,7 @@ from .allocation import keep_freed_memory
 _entity, _qos, _ns = ct.c_int32, ct.c_void_p, ct.c_int64
 _u32, _p, _size = ct.c_uint32, ct.c_void_p, ct.c_size_t
 _RETURN_POINTER = {"dds_create_qos", "ddsi_sertype_ref"}
-_RETURN_NOTHING = {"dds_delete_qos", "dds_free", "ddsi_sertype_unref"}
+_RETURN_NOTHING = {"dds_delete_qos", "dds_free", "dds_set_log_mask", "ddsi_sertype_unref"}
 
 _PROTOTYPES: dict[str, list[Any]] = {
     "dds_create_domain": [_u32, ct.c_char_p],
@@ -64,6 +64,8 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "dds_qget_lifespan": [_qos, ct.POINTER(_ns)],
     "dds_qget_liveliness": [_qos, ct.POINTER(ct.c_int), ct.POINTER(_ns)],
     "dds_free": [_p],
+    "dds_get_log_mask": [],
+    "dds_set_log_mask": [_u32],
     "dds_get_offered_incompatible_qos_status": [_entity, _p],
     "dds_get_requested_incompatible_qos_status": [_entity, _p],
     "dds_get_offered_deadline_missed_status": [_entity, _p],
@@ -103,6 +105,7 @@ ANY_STATE = 0x7F
 INFINITY = (1 << 63) - 1
 RETCODE_TIMEOUT = -10
 RETCODE_PRECONDITION_NOT_MET = -4
+LOG_WARNING = 4
 _RETCODES = {
     -1: "error",
     -2: "unsupported",

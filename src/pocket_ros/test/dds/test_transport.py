@@ -1,6 +1,7 @@
 """Raw CDR between participants, wait sets, discovery."""
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 
@@ -144,3 +145,36 @@ def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch
     text = configuration()
     assert "<AllowMulticast>false" in text
     assert "localhost" in text and "10.0.0.1" not in text
+
+
+def send_garbage(domain: int) -> None:
+    """Send packets that begin as those of DDS to whatever listens in the domain on this machine."""
+    head = b"RTPS\x02\x03\x01\x10" + bytes(12)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for port in range(7400 + 250 * domain + 10, 7400 + 250 * domain + 50):
+            sender.sendto(head + b"\x06\x01\x04\x00" + b"\xff" * 4, ("127.0.0.1", port))
+
+
+def test_packets_that_are_no_messages_write_no_lines_unless_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    domain, tracing = (
+        int(os.environ["ROS_DOMAIN_ID"]),
+        "<Verbosity>warning</Verbosity><OutputFile>stderr</OutputFile>",
+    )
+    monkeypatch.setenv(
+        "CYCLONEDDS_URI", f"<CycloneDDS><Domain><Tracing>{tracing}</Tracing></Domain></CycloneDDS>"
+    )
+    talking = Participant(domain, b"enclave=/;")
+    text = ""
+    while "malformed packet" not in text:
+        send_garbage(domain)
+        text = capfd.readouterr().err
+    talking.close()
+    monkeypatch.delenv("CYCLONEDDS_URI")
+    silent = Participant(domain, b"enclave=/;")
+    capfd.readouterr()
+    for _ in range(100):
+        send_garbage(domain)
+    silent.close()
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,151 @@
+"""CoveredNodes: those that robots cannot use because something outside of the traffic is in the way."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.world import World
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
+from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.execution.tracks import Tracks
+
+STATIC = CollisionMode.STATIC.code
+BOX, PLANE = int(ShapeKind.BOX), int(ShapeKind.PLANE)
+UPRIGHT = 1.0 - 1e-9
+TOUCH = 1e-9
+DEEPEST = 8
+"""Carriers of carriers that are looked for."""
+
+
+class Samples(NamedTuple):
+    """Places (K, 2) in m, by x, and the ends (K, 2) of the lanes that they are on, the nearer one first."""
+
+    places: Floats
+    nodes: Ints
+
+
+class CoveredNodes:
+    """Finds the nodes at which, or on the way to which, a robot of `radius` m would touch what is not in the traffic.
+
+    That is every body that takes part in collisions, except robots in the traffic, what they carry, what is not at
+    their height, and bodies whose names begin with `walls`: the network leads around those. Boxes count as they stand,
+    other shapes as the box around them. An obstacle between two nodes takes one of them, or both.
+    """
+
+    def __init__(self, world: World, table: TrafficColumns, tracks: Tracks, radius: float, walls: str) -> None:
+        self._world = world
+        self._table = table
+        self._tracks = tracks
+        self._radius = radius
+        self._walls = walls
+        self._covered: Bools = np.zeros(len(tracks.positions), np.bool_)
+        self._still: Bools = self._covered
+        self._version = -1
+        self._parents: Ints = NO_ROWS
+        self._movers: Rows = NO_ROWS
+        self._poses: Floats = np.empty((0, 7))
+        self._heights = (-np.inf, np.inf)
+
+    def look(self, robots: Rows) -> tuple[Bools, bool]:
+        """Return the covered nodes (N,), and whether they changed since the last look; `robots` are in the traffic."""
+        world = self._world
+        known = world.version == self._version and np.array_equal(world.parent, self._parents)
+        if not known:
+            self._sort_out(robots)
+        poses = np.column_stack((world.position[self._movers], world.orientation[self._movers]))
+        if known and np.array_equal(poses, self._poses):
+            return self._covered, False
+        before, self._poses = self._covered, poses
+        self._covered = self._still | self._under(self._movers)
+        return self._covered, not np.array_equal(before, self._covered)
+
+    def _sort_out(self, robots: Rows) -> None:
+        """Find the bodies outside of the traffic anew; those that are static are measured here."""
+        world = self._world
+        self._version, self._parents = world.version, world.parent.copy()
+        ours_mask = self._table.present.copy()
+        for _ in range(DEEPEST):
+            ours_mask |= (world.parent >= 0) & ours_mask[world.parent]
+        rows = np.flatnonzero(active_mask(world) & ~ours_mask)
+        names = world.index.names
+        rows = rows[[not (names[row] or "").startswith(self._walls) for row in rows.tolist()]]
+        if len(robots):
+            lower, upper = world_aabbs(*shape_arrays(world, robots))
+            self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
+        static_mask = world.collision_mode[rows] == STATIC
+        self._still = self._under(rows[static_mask])
+        self._movers = rows[~static_mask]
+
+    @cached_property
+    def _nodes(self) -> Samples:
+        """The places of the nodes."""
+        count = len(self._tracks.positions)
+        return _sorted(self._tracks.positions, np.repeat(np.arange(count)[:, None], 2, axis=1))
+
+    @cached_property
+    def _lanes(self) -> Samples:
+        """Points on lanes, so close that whatever comes nearer than the radius to a lane is within reach of one."""
+        tracks = self._tracks
+        begins, slots = np.nonzero(tracks.neighbours >= 0)
+        ends = tracks.neighbours[begins, slots]
+        places, nodes = [np.empty((0, 2))], [np.empty((0, 2), np.int64)]
+        lengths = tracks.lengths.reshape(tracks.neighbours.shape)[begins, slots]
+        pieces = np.ceil(lengths / self._radius).astype(np.int64)
+        for piece in range(1, int(pieces.max(initial=0))):
+            along = np.flatnonzero(pieces > piece)
+            share = (piece / pieces[along])[:, None]
+            places.append((1.0 - share) * tracks.positions[begins[along]] + share * tracks.positions[ends[along]])
+            pairs = np.stack((begins[along], ends[along]), axis=1)
+            nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
+        return _sorted(np.concatenate(places), np.concatenate(nodes))
+
+    def _under(self, rows: Rows) -> Bools:
+        """Return the nodes (N,) that `rows` take."""
+        covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
+        if len(rows):
+            covered[self._hit(self._nodes, rows, self._radius)[:, 0]] = True
+            crossed = self._hit(self._lanes, rows, float(np.sqrt(1.25) * self._radius))
+            # A lane to a node that is covered is of no use anyway.
+            covered[crossed[~covered[crossed].any(axis=1), 0]] = True
+        return covered
+
+    def _hit(self, points: Samples, rows: Rows, reach: float) -> Ints:
+        """Return the nodes (K, 2) of points that are nearer than `reach` to one of `rows`."""
+        shapes = shape_arrays(self._world, rows)
+        lowers, uppers = world_aabbs(*shapes)
+        low, high = self._heights
+        near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
+        firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] - reach)
+        lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + reach, side="right")
+        found = [np.empty((0, 2), np.int64)]
+        for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
+            span = slice(int(firsts[index]), int(lasts[index]))
+            gaps = _gaps(points.places[span], shapes, index, lowers[index], uppers[index])
+            found.append(points.nodes[span][gaps < reach - TOUCH])
+        return np.concatenate(found)
+
+
+def _sorted(places: Floats, nodes: Ints) -> Samples:
+    order = np.argsort(places[:, 0], kind="stable")
+    return Samples(places[order], nodes[order])
+
+
+def _gaps(points: Floats, shapes: ShapeArrays, index: int, lower: Floats, upper: Floats) -> Floats:
+    """Return how far (K,) `points` (K, 2) are from a shape between corners `lower` and `upper`, seen from above."""
+    offsets, half = points - 0.5 * (lower + upper)[:2], 0.5 * (upper - lower)[:2]
+    turn = shapes.orientations[index]
+    # By the height of its vertical axis: an upright box is measured as it is turned.
+    if shapes.kinds[index] == BOX and 1.0 - 2.0 * (turn[0] * turn[0] + turn[1] * turn[1]) > UPRIGHT:
+        flat = np.column_stack((offsets, np.zeros(len(offsets))))
+        offsets = quaternions.rotate(np.repeat(quaternions.conjugate(turn[None]), len(flat), axis=0), flat)[:, :2]
+        half = shapes.half_extents[index, :2]
+    outside = np.maximum(np.abs(offsets) - half, 0.0)
+    return np.asarray(np.sqrt(outside[:, 0] * outside[:, 0] + outside[:, 1] * outside[:, 1]))
