@@ -120,6 +120,8 @@ UNSEEN = {
     "ensure_grab_is_stable": "needs a grab that a shake undoes, which no test brings about",
     "terminate_on_collision_with_bin": "read by check_termination; needs an arm that hits the bin",
     "sigma": "the first step of a search by CMA-ES, an extra that tests do without",
+    **dict.fromkeys(("at_once", "consider"), "read by orders; a sweep of their settings is to be written"),
+    **dict.fromkeys(("turn_speed", "turn_acceleration"), "become limits of robots in runs of traffic; no sweep yet"),
     **dict.fromkeys(("cross_aisle", "shelf_depth"), "swept above, as all fields of its class are"),
 }
 """Settings that no test of this folder and its neighbours names, and why."""
