@@ -170,7 +170,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             world, self.pipeline, touching=self._mirror.touching_links, due=lambda: self.collisions.due
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
-        self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.gravity, params.camera_budget))
+        self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.camera_budget))
         self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
@@ -223,7 +223,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.snapshots,
             self,
         )
-        follow_changes(params, self.guard, collisions, self.view)
+        follow_changes(params, self.guard, collisions, self.view, mirror)
 
     def _list_systems(self) -> None:
         """The step, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,29 @@ def test_what_rebuild_engine_cannot_build_is_said(make_sim: MakeSim, caplog: pyt
     with caplog.at_level(logging.WARNING, "fleet_sim"):
         sim.rebuild_engine()
     assert "bodies: 1, constraints: 1" in caplog.text
+
+
+def test_another_time_step_is_refused_where_the_simulation_steps_the_engine(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True)
+    for call in (lambda: sim.bullet.setTimeStep(0.1), lambda: sim.bullet.setPhysicsEngineParameter(fixedTimeStep=0.1)):
+        with pytest.raises(fs.StateError, match=r"steps the engine by params\.physics_substep"):
+            call()
+    sim.bullet.setPhysicsEngineParameter(numSolverIterations=7)
+    assert sim.bullet.getPhysicsEngineParameters()["numSolverIterations"] == 7
+    alone = make_sim(physics=False)
+    alone.bullet.setTimeStep(0.1)
+    assert alone.bullet.getPhysicsEngineParameters()["fixedTimeStep"] == 0.1
+
+
+def test_states_of_pybullet_are_refused_for_entities(make_sim: MakeSim, tmp_path: Path) -> None:
+    sim = make_sim(physics=True)
+    own = sim.bullet.createMultiBody(1.0, sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.1))
+    sim.bullet.saveBullet(str(tmp_path / "a.bullet"))
+    sim.bullet.resetBasePositionAndOrientation(own, [1, 1, 1], [0, 0, 0, 1])
+    sim.bullet.restoreState(fileName=str(tmp_path / "a.bullet"))
+    assert sim.bullet.getBasePositionAndOrientation(own)[0] == (0.0, 0.0, 0.0)
+    obj = box(sim, 3.0)
+    sim.bullet.saveBullet(str(tmp_path / "b.bullet"))
+    with pytest.raises(fs.StateError, match=r"would go back in PyBullet alone; use sim\.save_state\(\)"):
+        sim.bullet.restoreState(fileName=str(tmp_path / "b.bullet"))
+    assert obj.is_alive

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import pytest
 from small_world import BOX, build, run
 
-from fleet_sim import ConfigError, MultiRobotSimulationCore, Pose, SimObjectSpawnParams, SimulationParams
+from fleet_sim import (
+    AgentSpawnParams,
+    ConfigError,
+    MultiRobotSimulationCore,
+    Pose,
+    SimObjectSpawnParams,
+    SimulationParams,
+)
 from fleet_sim.settings.fields import fields_of
 
 Sim = MultiRobotSimulationCore
@@ -87,7 +94,17 @@ def logged(sim: Sim) -> list[bool]:
     return ["MB" in line for line in lines]
 
 
+def falls(sim: Sim) -> list[Any]:
+    """Return how far a box falls in the next step, also in an engine that is built anew, and what its IMU feels."""
+    box = sim.spawn(AgentSpawnParams(BOX, BOX, Pose((0, 0, 9)), mass=1.0, sensors=[{"type": "imu", "rate": None}]))
+    run(sim, 2)
+    sim.rebuild_engine()
+    run(sim, 2)
+    return [box.get_pose().z, box.sensors[0].read().linear_acceleration]
+
+
 ACTS: dict[str, Case] = {
+    "gravity": Case((0.0, 0.0, -1.6), lambda sim: falls(sim)[0], {"physics": True}),
     "target_rtf": Case(3.0, real_time_factor),
     "duration": Case(0.1, runs_for),
     "raise_on_fault": Case(True, faults),
@@ -112,7 +129,6 @@ OTHER: dict[str, Any] = {
     "spatial_hash_cell_size_mode": "constant",
     "collision_detection_method": "hybrid",
     "model_paths": ["."],
-    "gravity": (0, 0, -1.6),
     **dict.fromkeys(("monitor_x", "monitor_y"), 5),
 }
 """Another value of settings that are not live; numbers are doubled and switches turned where there is none."""
@@ -139,6 +155,19 @@ def test_a_setting_acts_or_is_refused(name: str) -> None:
         before = look(build(others))
         setattr(sim.params, name, value)
         assert look(sim) != before
+
+
+@pytest.mark.parametrize("later", ["params", "bullet"])
+def test_gravity_set_later_is_felt_as_from_the_start(later: str) -> None:
+    from_the_start, sim = build({"physics": True, "gravity": (0, 0, -1.6)}), build({"physics": True})
+    if later == "params":
+        sim.params.gravity = (0, 0, -1.6)
+    else:
+        sim.bullet.setGravity(0, 0, -1.6)
+    assert sim.params.gravity == (0.0, 0.0, -1.6)
+    (height, felt), (expected, felt_there) = falls(sim), falls(from_the_start)
+    assert height == expected
+    assert felt.tolist() == felt_there.tolist()
 
 
 def test_the_window_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from source_worlds import AGENT, spawned, world_of
 
+import fleet_sim.swarm
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import FleetSimError
 from fleet_sim.swarm.agent_types import MazeAgent
 from fleet_sim.swarm.agents import Controller, Group
+from fleet_sim.swarm.controllers import CONTROLLERS
+from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.pictures import draw_world, picture
+from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.sensors.binary_fov import BinaryFOVSensor
+from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -242,3 +247,10 @@ def test_what_is_wrong_with_one_entry_is_said_as_of_the_first() -> None:
         world_of(metrics="Circlines")
     with pytest.raises(FleetSimError, match=r"agents\[0\]\.angl: unknown key"):
         world_of(agents={**AGENT, "angl": 1})
+
+
+@pytest.mark.parametrize("registry", [METRICS, CONTROLLERS, SENSORS, SPAWNERS])
+def test_every_component_can_be_imported_from_one_place(registry: Any) -> None:
+    for name in registry.names():
+        cls = registry.type_of(name)
+        assert getattr(fleet_sim.swarm, cls.__name__) is cls

@@ -27,7 +27,7 @@ robots:
     sensors:
       - {type: lidar, rate: 10, pose: [0.1, 0.0, 0.1], rays: 4, range_max: 9.0, intensities: true}
       - {type: imu, rate: 20, pose: [0.0, 0.0, 0.1], accel_noise: 0.02}
-      - {type: range, pose: [0.2, 0.0, 0.0], field_of_view: 0.2}
+      - {type: range, radiation: infrared, pose: [0.2, 0.0, 0.0], field_of_view: 0.2}
       - {type: contact}
       - {type: odometry, linear_scale: 1.5}
       - {type: lidar_3d, rate: 5, layers: 3, rays: 8, pose: [0.0, 0.0, 0.3]}
@@ -86,7 +86,7 @@ def test_an_imu(hall: Running) -> None:
 
 def test_a_range(hall: Running) -> None:
     message = first(hall[1], Range, "/bot/range")
-    assert (message.header.frame_id, message.radiation_type) == ("bot/range", Range.ULTRASOUND)
+    assert (message.header.frame_id, message.radiation_type) == ("bot/range", Range.INFRARED)
     assert message.range == pytest.approx(4.0 - 2.2, abs=1e-6)
     assert message.field_of_view == pytest.approx(0.2)
 

@@ -146,6 +146,12 @@ class BulletClient:
         self._unlisted = False
         self._prepare()
 
+    def set_gravity(self, gravity: Sequence[float]) -> None:
+        """Set the gravity, in m/s2."""
+        self.gravity = tuple(as_floats(gravity, (3,), "gravity").tolist())
+        if self._id >= 0:
+            self.module.setGravity(*self.gravity, physicsClientId=self._id)
+
     def set_timestep(self, seconds: float) -> None:
         """Set the duration of one `stepSimulation`."""
         seconds = as_float(seconds, "timestep", low=1e-9)

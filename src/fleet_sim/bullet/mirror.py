@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import get_args
 
 import numpy as np
@@ -19,6 +20,7 @@ from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.shapes import Vector
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, MissingDependencyError
 
@@ -67,6 +69,8 @@ class BulletMirror:
         """Whether the user has ever called PyBullet through `sim.bullet`."""
         self.keeps_previous = False
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
+        self.on_gravity: Callable[[Vector], object] | None = None
+        """Hears of another gravity."""
         self._any_told = False
         self._in_phase_1 = False
         self.staged = StagedPoses(world)
@@ -106,6 +110,13 @@ class BulletMirror:
     def eager(self) -> bool:
         """Whether every step writes every changed pose."""
         return self.policy == "step" or self.live
+
+    def set_gravity(self, gravity: Vector) -> None:
+        """Set the gravity of the world, in the engine too."""
+        self.world.gravity = gravity
+        self.client.set_gravity(gravity)
+        if self.on_gravity is not None:
+            self.on_gravity(gravity)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.bullet.engine_calls import ENGINE_CALLS
 from fleet_sim.bullet.filter_calls import FILTER_CALLS
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
@@ -25,8 +26,8 @@ from fleet_sim.spatial.shapes import ShapeKind
 _PURE_PREFIXES = ("compute", "getQuaternion", "getEuler", "getMatrix", "getAxisAngle", "getDifference")
 _PURE = frozenset({"multiplyTransforms", "invertTransform", "rotateVector", "calculateVelocityQuaternion",
                    "getAPIVersion", "isNumpyEnabled", "isConnected", "getConnectionInfo", "getKeyboardEvents",
-                   "getMouseEvents", "getDebugVisualizerCamera", "resetDebugVisualizerCamera", "setGravity",
-                   "configureDebugVisualizer", "setAdditionalSearchPath", "setTimeStep"})  # fmt: skip
+                   "getMouseEvents", "getDebugVisualizerCamera", "resetDebugVisualizerCamera",
+                   "configureDebugVisualizer", "setAdditionalSearchPath"})  # fmt: skip
 
 
 _EMPTY_IT = (
@@ -191,18 +192,21 @@ class _Lasting(_Writing):
         return result
 
 
-class _Filtering(_Ensured):
-    """A function that sets who collides: for entities it sets what fleet_sim's own checks follow too."""
+class _Shared(_Ensured):
+    """A function that sets what the simulation follows too: who collides, gravity; or that it refuses."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not FILTER_CALLS[self.__name__](self._mirror, *args, **kwargs):
+        if not _SHARED[self.__name__](self._mirror, *args, **kwargs):
             return super().__call__(*args, **kwargs)
+
+
+_SHARED = {**FILTER_CALLS, **ENGINE_CALLS}
 
 
 def _kind_of(name: str) -> type[_Ensured]:
     """Return the class of the calls of pybullet's function `name`."""
-    if name in FILTER_CALLS:
-        return _Filtering
+    if name in _SHARED:
+        return _Shared
     if name in TAKEN_OVER:
         return _TakenOver
     if name == "stepSimulation":

@@ -64,7 +64,9 @@ class SimulationParams(UsedSettings):
 
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the physics engine; false = kinematics only.")
-    gravity: Vector = setting((0.0, 0.0, -9.81), unit="m/s^2", doc="Gravity acting on dynamic bodies, world frame.")
+    gravity: Vector = setting(
+        (0.0, 0.0, -9.81), unit="m/s^2", live=True, doc="Gravity acting on dynamic bodies, world frame."
+    )
     physics_substep: float = setting(1 / 240, above=0, unit="s", doc="Maximum time step of the engine.")
     solver_iterations: int = setting(
         50, low=1, high=MOST_ITERATIONS, doc="Iterations of the engine's constraint solver."

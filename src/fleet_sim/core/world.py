@@ -74,6 +74,7 @@ class World(ConnectedParts, BodyColumns):
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
         self.gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+        """In m/s2, whether or not there is physics: accelerometers feel it."""
         self.block_on_collision_default = False
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""

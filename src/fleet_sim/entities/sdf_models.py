@@ -66,7 +66,7 @@ def _check_gravity(found: SdfWorld, gravity: Sequence[float], path: str | Path) 
     if found.gravity is not None and not np.allclose(found.gravity, gravity, rtol=0.0, atol=0.02):
         raise InvalidValueError(
             f"{path}: its gravity is {found.gravity} m/s^2, that of the simulation {tuple(gravity)}; set "
-            f"simulation.gravity: {list(found.gravity)}, which is fixed when a simulation is made"
+            f"simulation.gravity: {list(found.gravity)}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.faults import FaultGuard
@@ -33,8 +34,12 @@ def used(params: SimulationParams | None) -> SimulationParams:
     return own
 
 
-def follow_changes(params: SimulationParams, guard: FaultGuard, collisions: CollisionSystem, view: View) -> None:
+def follow_changes(
+    params: SimulationParams, guard: FaultGuard, collisions: CollisionSystem, view: View, mirror: BulletMirror
+) -> None:
     """Pass changes of `params` on to the parts that keep a value of their own; the others read it when they need it."""
+    params.when_changed("gravity", mirror.set_gravity)
+    mirror.on_gravity = partial(setattr, params, "gravity")
     params.when_changed("log_level", LogLevelManager.set_log_level)
     params.when_changed("raise_on_fault", partial(setattr, guard, "raise_on_fault"))
     params.when_changed("max_failures", partial(setattr, guard, "max_failures"))

@@ -147,6 +147,10 @@ class Camera:
         """
         if sim_mode is not None and sim_mode not in SIM_MODES:
             raise InvalidValueError(f"sim_mode: expected one of {', '.join(SIM_MODES)}, got {sim_mode!r}")
+        if sim_mode is not None and (sim_mode == "cpu-headless") != (self.sim_mode == "cpu-headless"):
+            raise InvalidValueError(
+                f"sim_mode: this camera draws as in {self.sim_mode!r}, not {sim_mode!r}; say so when it is made"
+            )
         reading = self.read()
         if not get_depth_data:
             return reading.rgb

@@ -103,7 +103,7 @@ class Imu(SensorKind):
                 state[name] += walk * np.sqrt(np.where(passed_mask, elapsed, 0.0))[:, None] * steps
         back = quaternions.conjugate(batch.orientations)
         # An accelerometer feels what holds it up, not gravity itself.
-        felt = mean - np.asarray(self.context.gravity)
+        felt = mean - np.asarray(self.context.world.gravity)
         # A noise density becomes the deviation of one reading by the square root of the rate.
         density = 1.0 / math.sqrt(self._period(params))
         return {

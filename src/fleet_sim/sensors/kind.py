@@ -44,13 +44,12 @@ class SensorContext:
     """The data that kinds of sensors may use.
 
     `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `gravity` is that of the world frame, in m/s2; `camera_budget` is the largest number of pictures per step.
+    world; `camera_budget` is the largest number of pictures per step.
     """
 
     world: World
     mirror: BulletMirror
     contacts: Callable[[], Ints]
-    gravity: tuple[float, float, float]
     camera_budget: int | None = None
 
 

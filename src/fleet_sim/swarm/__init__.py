@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.agents import Group as Group
     from fleet_sim.swarm.agents import Sensor as Sensor
     from fleet_sim.swarm.agents import SwarmAgent as SwarmAgent
+    from fleet_sim.swarm.controllers import AgentMethodController as AgentMethodController
     from fleet_sim.swarm.controllers import BinaryController as BinaryController
     from fleet_sim.swarm.controllers import BoidsController as BoidsController
     from fleet_sim.swarm.controllers import CyclicPursuitController as CyclicPursuitController
@@ -44,7 +45,55 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.crowd import Crowd as Crowd
     from fleet_sim.swarm.metric import AbstractMetric as AbstractMetric
     from fleet_sim.swarm.metric import Metric as Metric
+    from fleet_sim.swarm.metrics import AgentsAtGoal as AgentsAtGoal
+    from fleet_sim.swarm.metrics import Aggregation as Aggregation
+    from fleet_sim.swarm.metrics import AggregationFromFirst as AggregationFromFirst
+    from fleet_sim.swarm.metrics import AlgebraicConnectivity as AlgebraicConnectivity
+    from fleet_sim.swarm.metrics import AndMetrics as AndMetrics
+    from fleet_sim.swarm.metrics import AngularMomentum as AngularMomentum
+    from fleet_sim.swarm.metrics import AngularMomentumBehavior as AngularMomentumBehavior
+    from fleet_sim.swarm.metrics import AnyAgent as AnyAgent
+    from fleet_sim.swarm.metrics import AtGoalShare as AtGoalShare
+    from fleet_sim.swarm.metrics import AverageSpeed as AverageSpeed
+    from fleet_sim.swarm.metrics import AverageSpeedBehavior as AverageSpeedBehavior
+    from fleet_sim.swarm.metrics import ChainGap as ChainGap
     from fleet_sim.swarm.metrics import Circliness as Circliness
+    from fleet_sim.swarm.metrics import Circularity as Circularity
+    from fleet_sim.swarm.metrics import Combination as Combination
+    from fleet_sim.swarm.metrics import ConvexHull as ConvexHull
+    from fleet_sim.swarm.metrics import DelaunayDiffusion as DelaunayDiffusion
+    from fleet_sim.swarm.metrics import DistanceSizeRatio as DistanceSizeRatio
+    from fleet_sim.swarm.metrics import DistanceTravelled as DistanceTravelled
+    from fleet_sim.swarm.metrics import EntityLen as EntityLen
+    from fleet_sim.swarm.metrics import ExplodingDispersion as ExplodingDispersion
+    from fleet_sim.swarm.metrics import Fatness as Fatness
+    from fleet_sim.swarm.metrics import Fatness2 as Fatness2
+    from fleet_sim.swarm.metrics import GeneElementDifference as GeneElementDifference
+    from fleet_sim.swarm.metrics import GroupRotation as GroupRotation
+    from fleet_sim.swarm.metrics import GroupRotationBehavior as GroupRotationBehavior
+    from fleet_sim.swarm.metrics import InstantHyperLSQCircularity as InstantHyperLSQCircularity
+    from fleet_sim.swarm.metrics import InstantHyperSVDCircularity as InstantHyperSVDCircularity
+    from fleet_sim.swarm.metrics import InstantLMCircularity as InstantLMCircularity
+    from fleet_sim.swarm.metrics import InstantLSQCircularity as InstantLSQCircularity
+    from fleet_sim.swarm.metrics import InstantPrattSVDCircularity as InstantPrattSVDCircularity
+    from fleet_sim.swarm.metrics import InstantTaubinSVDCircularity as InstantTaubinSVDCircularity
+    from fleet_sim.swarm.metrics import InteragentDispersion as InteragentDispersion
+    from fleet_sim.swarm.metrics import NearestNeighbourDistance as NearestNeighbourDistance
+    from fleet_sim.swarm.metrics import PercentageAtGoal as PercentageAtGoal
+    from fleet_sim.swarm.metrics import Polarization as Polarization
+    from fleet_sim.swarm.metrics import RadialVariance as RadialVariance
+    from fleet_sim.swarm.metrics import RadialVarianceMetric as RadialVarianceMetric
+    from fleet_sim.swarm.metrics import RoutRin as RoutRin
+    from fleet_sim.swarm.metrics import Scatter as Scatter
+    from fleet_sim.swarm.metrics import ScatterBehavior as ScatterBehavior
+    from fleet_sim.swarm.metrics import SensorRotation as SensorRotation
+    from fleet_sim.swarm.metrics import StepsUntil as StepsUntil
+    from fleet_sim.swarm.metrics import SubGroup as SubGroup
+    from fleet_sim.swarm.metrics import SubGroupBehavior as SubGroupBehavior
+    from fleet_sim.swarm.metrics import Tangentness as Tangentness
+    from fleet_sim.swarm.metrics import Throughput as Throughput
+    from fleet_sim.swarm.metrics import TotalCollisions as TotalCollisions
+    from fleet_sim.swarm.metrics import TotalCollisionsBehavior as TotalCollisionsBehavior
     from fleet_sim.swarm.registry import associated_type as associated_type
     from fleet_sim.swarm.registry import register_agent_type as register_agent_type
     from fleet_sim.swarm.registry import register_controller_type as register_controller_type
