@@ -9,9 +9,22 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_SHOWN = 200
+"""Characters of a given value in a message."""
+
+
+LONGEST_MESSAGE = 4000
+"""Characters of a message; of a longer one, which repeats what was given, the middle is left out."""
+
 
 class FleetSimError(Exception):
-    """Base of all errors raised by fleet_sim."""
+    """Base of all errors raised by fleet_sim. Its text is bounded, whatever was given."""
+
+    def __str__(self) -> str:
+        text = str(self.args[0]) if len(self.args) == 1 else Exception.__str__(self)
+        if len(text) <= LONGEST_MESSAGE:
+            return text
+        return f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
 
 
 class ConfigError(FleetSimError, ValueError):
@@ -51,9 +64,6 @@ class InvalidValueError(FleetSimError, ValueError):
 class UnknownNameError(FleetSimError, KeyError):
     """A name or id is not known; the message lists the closest known ones."""
 
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
-
 
 class DuplicateNameError(FleetSimError, ValueError):
     """A name that must be unique is already taken."""
@@ -71,10 +81,21 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+def brief(value: object) -> str:
+    """Return `value` for a message, shortened: an answer must not be as long as what was sent."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError) as error:
+        # Numbers of thousands of digits have no decimal text.
+        return f"a value that cannot be shown ({error})"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
-    close = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
+    # Nothing is close to a long text, and finding that out would take long.
+    close = difflib.get_close_matches(given, names, n=1, cutoff=0.6) if len(given) <= LONGEST_SHOWN else []
     if close:
         return f" Did you mean {close[0]!r}?"
     if not names:
@@ -85,7 +106,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an unknown name `given` of a `kind` of thing."""
-    return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
+    return UnknownNameError(f"unknown {kind} {brief(given)}.{did_you_mean(str(given), known)}")
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:
