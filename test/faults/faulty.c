@@ -4,6 +4,7 @@
    clock is wrong, how many of 100 datagrams are lost and swapped with the next one; and it counts both. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@ enum { LARGEST = 1 << 16 };
 static volatile int64_t *told;
 static int (*real_clock)(clockid_t, struct timespec *);
 static int (*real_day)(struct timeval *, void *);
+static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static ssize_t (*real_sendmsg)(int, const struct msghdr *, int);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,6 +37,10 @@ __attribute__((constructor)) static void begin(void) {
     real_clock = dlsym(RTLD_NEXT, "clock_gettime");
     real_day = dlsym(RTLD_NEXT, "gettimeofday");
     real_sendmsg = dlsym(RTLD_NEXT, "sendmsg");
+    /* On x86-64 there are two, and the older one is for other condition variables. */
+    real_wait = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    if (!real_wait)
+        real_wait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     const char *path = getenv("FAULTY");
     int file = path ? open(path, O_RDWR) : -1;
     if (file < 0)
@@ -60,6 +66,31 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone) {
     if (result == 0 && told)
         now->tv_sec += told[JUMP];
     return result;
+}
+
+static int64_t nanoseconds(const struct timespec *time) { return time->tv_sec * 1000000000ll + time->tv_nsec; }
+
+/* Waits until the clock that jumps says so, looking again and again, as the kernel would. */
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until) {
+    if (!real_wait)
+        begin();
+    /* Times this small are of the monotonic clock. */
+    if (!told || until->tv_sec < 500000000)
+        return real_wait(condition, mutex, until);
+    for (;;) {
+        struct timespec now, slice;
+        clock_gettime(CLOCK_REALTIME, &now);
+        int64_t left = nanoseconds(until) - nanoseconds(&now);
+        if (left <= 0)
+            return ETIMEDOUT;
+        real_clock(CLOCK_REALTIME, &slice);
+        int64_t end = nanoseconds(&slice) + (left < 20000000 ? left : 20000000);
+        slice.tv_sec = end / 1000000000, slice.tv_nsec = end % 1000000000;
+        int result = real_wait(condition, mutex, &slice);
+        if (result != ETIMEDOUT)
+            return result;
+    }
 }
 
 static int chance(int64_t percent) {
